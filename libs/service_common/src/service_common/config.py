@@ -1,0 +1,79 @@
+"""Configuration: read once from the environment, checked whole before anything starts.
+
+Promises: every value may come from ``NAME`` or from the file named by ``NAME_FILE`` (both set is a mistake); all
+mistakes of a process are reported together in one ``ConfigurationError``; a message names variables, never values.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class ConfigurationError(Exception):
+    """What is missing or malformed, one line each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("configuration is incomplete:\n" + "\n".join(f"  - {line}" for line in problems))
+        self.problems = tuple(problems)
+
+
+class EnvironmentReader:
+    """Reads variables, collects every problem, and raises them together in ``check``."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._problems: list[str] = []
+
+    def optional(self, name: str, parse: Callable[[str], T], default: T) -> T:
+        """The parsed value, or ``default`` where the variable is unset or empty."""
+        text = self._text(name)
+        return default if text is None else self._parsed(name, parse, text, default)
+
+    def required(self, name: str, parse: Callable[[str], T]) -> T:
+        """The parsed value; unset is a problem, reported by ``check``."""
+        text = self._text(name)
+        if text is None:
+            self._problems.append(f"{name} is not set (nor {name}_FILE)")
+            return None  # type: ignore[return-value]  # never seen: check() raises before the value is used
+        return self._parsed(name, parse, text, None)  # type: ignore[arg-type]
+
+    def secret_file(self, name: str) -> str:
+        """A secret that may only come from a file: the content of ``NAME_FILE``."""
+        if self._environment.get(name):
+            self._problems.append(f"{name} must not be in the environment; put it in a file and set {name}_FILE")
+        elif not self._environment.get(f"{name}_FILE"):
+            self._problems.append(f"{name}_FILE is not set")
+        else:
+            return self._text(name) or ""
+        return ""
+
+    def refuse(self, problem: str) -> None:
+        """Add a problem found by the caller, such as two values that disagree."""
+        self._problems.append(problem)
+
+    def check(self) -> None:
+        """Raise everything found so far as one ``ConfigurationError``."""
+        if self._problems:
+            raise ConfigurationError(self._problems)
+
+    def _text(self, name: str) -> str | None:
+        value, file = self._environment.get(name), self._environment.get(f"{name}_FILE")
+        if value and file:
+            self._problems.append(f"{name} and {name}_FILE are both set; keep one")
+            return None
+        if file:
+            try:
+                return Path(file).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError):
+                self._problems.append(f"the file named by {name}_FILE cannot be read")
+                return None
+        return value or None
+
+    def _parsed(self, name: str, parse: Callable[[str], T], text: str, default: T) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            self._problems.append(f"{name} is malformed: {error}")
+            return default

@@ -1,0 +1,224 @@
+"""The only door: everything a person or CI runs is a session of this file.
+
+``./noxw`` runs ``check``: every session of ``CHECKS``, side by side, as CI does. All sessions share one environment in
+``.local/venv``, made by uv from ``requirements/constraints.txt`` and the six packages as editable installs.
+"""
+
+import fcntl
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["check"]
+nox.options.default_venv_backend = "none"
+
+TOP = Path(__file__).parent
+LOCAL = TOP / ".local"
+VENV = LOCAL / "venv"
+PACKAGES = [
+    "libs/service_common",
+    "services/api",
+    "services/indexer",
+    "services/reviewer",
+    "services/delivery",
+    "cli",
+]
+LOCK = "requirements/constraints.txt"
+CODE = ["libs", "services", "cli/src", "deploy/local", "contracts/tools", "tests", "tools", "examples", "noxfile.py"]
+ON_PATH = [TOP / "deploy/local", TOP / "tests"]
+# Longest first: two run at a time, so the order decides how long the whole takes.
+CHECKS = [
+    "contracts", "e2e", "indexer", "cli", "api", "deploy", "common",
+    "types", "reviewer", "delivery", "lint", "architecture",
+]  # fmt: skip
+
+
+@nox.session
+def env(session: nox.Session) -> None:
+    """Make or refresh the shared environment in .local/venv."""
+    stamp = VENV / "made-for"
+    wanted = _environment_digest()
+    LOCAL.mkdir(exist_ok=True)
+    with _only_one(LOCAL / "venv.lock"):
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        uv = [sys.executable, "-m", "uv"]
+        python = str(VENV / "bin/python")
+        editable = [word for package in PACKAGES for word in ("--editable", package)]
+        session.run(*uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(VENV))
+        session.run(*uv, "pip", "sync", "--quiet", "--python", python, "--require-hashes", "--no-build", LOCK)
+        session.run(
+            *uv, "pip", "install", "--quiet", "--python", python, "--no-deps", "--no-build-isolation", "--offline",
+            *editable,
+        )  # fmt: skip
+        stamp.write_text(wanted)
+
+
+@nox.session
+def check(session: nox.Session) -> None:
+    """Every check, as CI runs it; arguments after -- name single ones."""
+    env(session)
+    run(session, "python", "tools/run_checks.py", *(session.posargs or CHECKS))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """ruff: rules and formatting."""
+    env(session)
+    run(session, "ruff", "check", ".")
+    run(session, "ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy, strict, tests included."""
+    env(session)
+    run(session, "mypy")
+
+
+@nox.session
+def architecture(session: nox.Session) -> None:
+    """The import contracts, and the rules that hold across parts."""
+    env(session)
+    run(session, "lint-imports")
+    pytest(session, "tests/architecture")
+
+
+@nox.session
+def common(session: nox.Session) -> None:
+    """service_common."""
+    part(session, "common", "-n", "2")
+
+
+@nox.session
+def api(session: nox.Session) -> None:
+    """The public API."""
+    part(session, "api")
+
+
+@nox.session
+def indexer(session: nox.Session) -> None:
+    """The indexer."""
+    part(session, "indexer")
+
+
+@nox.session
+def reviewer(session: nox.Session) -> None:
+    """The readiness reviewer."""
+    part(session, "reviewer")
+
+
+@nox.session
+def delivery(session: nox.Session) -> None:
+    """The delivery service."""
+    part(session, "delivery")
+
+
+@nox.session
+def cli(session: nox.Session) -> None:
+    """The command-line client."""
+    part(session, "cli")
+
+
+@nox.session
+def contracts(session: nox.Session) -> None:
+    """The Hub: forge tests, and the committed artifacts rebuilt bit for bit."""
+    env(session)
+    run(session, "python", "-m", "local_stack.toolbox", "contracts")
+    run(session, "python", "contracts/tools/check.py")
+    pytest(session, "tests/contracts")
+
+
+@nox.session
+def deploy(session: nox.Session) -> None:
+    """The local stack's servers."""
+    part(session, "deploy")
+
+
+@nox.session
+def e2e(session: nox.Session) -> None:
+    """Whole bounties through every part."""
+    part(session, "e2e")
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """One whole bounty on a local stack, narrated and verified; about two minutes after set-up."""
+    env(session)
+    run(session, "python", "-m", "local_stack.demo", *session.posargs)
+
+
+@nox.session
+def stack(session: nox.Session) -> None:
+    """The whole service on this machine until interrupted; see .local/stack.env."""
+    env(session)
+    run(session, "python", "-m", "local_stack", "up", *session.posargs)
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Compile the pins from requirements/*.in and the packages' own dependencies."""
+    LOCAL.mkdir(exist_ok=True)
+    compile_ = [
+        sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
+        "--generate-hashes", "--no-header", "--no-annotate", *session.posargs,
+    ]  # fmt: skip
+    session.run(*compile_, "requirements/nox.in", "-o", "requirements/nox.txt")
+    extras = {"libs/service_common": "[db,jobs,log,storage,web]"}
+    own = TOP / "requirements/.own.in"
+    own.write_text("".join(f"-e ./{package}{extras.get(package, '')}\n" for package in PACKAGES))
+    try:
+        names = [f"service-{name}" for name in ("common", "api", "indexer", "reviewer", "delivery", "cli")]
+        hidden = [word for name in names for word in ("--no-emit-package", name)]
+        session.run(*compile_, *hidden, "requirements/.own.in", "requirements/dev.in", "-o", LOCK)
+    finally:
+        own.unlink()
+
+
+def part(session: nox.Session, name: str, *options: str) -> None:
+    """Run one part's test folder."""
+    env(session)
+    pytest(session, f"tests/{name}", *options)
+
+
+def pytest(session: nox.Session, folder: str, *options: str) -> None:
+    run(session, "pytest", folder, *options, *session.posargs)
+
+
+def run(session: nox.Session, command: str, *arguments: str) -> None:
+    """Run a command of the shared environment; an interrupted one gets time to stop what it started."""
+    variables = {
+        "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "VIRTUAL_ENV": str(VENV),
+        "PYTHONPATH": os.pathsep.join(map(str, ON_PATH)),
+        "PYTHONUNBUFFERED": "1",
+    }
+    session.run(
+        str(VENV / "bin" / command), *arguments,
+        env=variables, external=True, silent=False, interrupt_timeout=30, terminate_timeout=30,
+    )  # fmt: skip
+
+
+def _environment_digest() -> str:
+    digest = hashlib.sha256(sys.version.encode() + str(TOP).encode())
+    for file in [LOCK, *(f"{package}/pyproject.toml" for package in PACKAGES)]:
+        digest.update((TOP / file).read_bytes())
+    return digest.hexdigest()
+
+
+@contextmanager
+def _only_one(lock_file: Path) -> Iterator[None]:
+    """Hold a lock across processes: sessions run side by side and share the environment."""
+    with lock_file.open("w") as handle:
+        started = time.monotonic()
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        waited = time.monotonic() - started
+        if waited > 5:
+            print(f"waited {waited:.0f} s for another session to make the environment", file=sys.stderr)
+        yield

@@ -1,0 +1,107 @@
+"""Run nox sessions side by side and tell what failed.
+
+Each session writes to its own log below ``.local/check``; a failing one's log is printed whole. The last line counts
+the tests of all sessions; the exit code is 1 when any session failed. Interrupting stops every session.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+TOP = Path(__file__).parent.parent
+LOGS = TOP / ".local" / "check"
+NOX = TOP / ".noxw" / "bin" / "python"
+SIDE_BY_SIDE = max(2, (os.cpu_count() or 2))
+_COUNTS = re.compile(r"(\d+) (passed|failed|error|errors)\b")
+
+
+@dataclass(slots=True)
+class Running:
+    """One session under way."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    started: float
+
+    @property
+    def log(self) -> Path:
+        return LOGS / f"{self.name}.log"
+
+
+def main(names: list[str]) -> int:
+    """Run all, two or more at a time, in the order given."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    waiting, running, failed = deque(names), list[Running](), list[str]()
+    passed_tests = failed_tests = 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        while waiting or running:
+            while waiting and len(running) < SIDE_BY_SIDE:
+                running.append(_start(waiting.popleft()))
+            time.sleep(0.1)
+            for one in [r for r in running if r.process.poll() is not None]:
+                running.remove(one)
+                counts = _tests(one.log.read_text(errors="replace"))
+                passed_tests, failed_tests = passed_tests + counts[0], failed_tests + counts[1]
+                if not _report(one, counts[0]):
+                    failed.append(one.name)
+    except KeyboardInterrupt:
+        _stop(running)
+        return 130
+    if failed:
+        print(f"failed: {', '.join(failed)}", flush=True)
+    print(f"{passed_tests} passed, {failed_tests} failed", flush=True)
+    return 1 if failed else 0
+
+
+def _start(name: str) -> Running:
+    with (LOGS / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [NOX, "-m", "nox", "-s", name], cwd=TOP, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        )
+    return Running(name, process, time.monotonic())
+
+
+def _report(one: Running, tests: int) -> bool:
+    seconds = time.monotonic() - one.started
+    good = one.process.returncode == 0
+    counted = f", {tests} tests" if tests else ""
+    print(f"{'ok    ' if good else 'FAILED'} {one.name} ({seconds:.0f} s{counted})", flush=True)
+    if not good:
+        print(one.log.read_text(errors="replace"), flush=True)
+    return good
+
+
+def _tests(log: str) -> tuple[int, int]:
+    """Tests passed and failed, by the closing lines of the runners."""
+    passed = failed = 0
+    for line in log.splitlines():
+        if not re.match(r"=+ .* in [\d.]+s|^Suite result|^\d+ passed, \d+ failed", line.strip()):
+            continue
+        for number, word in _COUNTS.findall(line):
+            if word == "passed":
+                passed += int(number)
+            else:
+                failed += int(number)
+    return passed, failed
+
+
+def _stop(running: list[Running]) -> None:
+    """Interrupt every session and wait for it: each stops the servers it started."""
+    for one in running:
+        one.process.send_signal(signal.SIGINT)
+    for one in running:
+        try:
+            one.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            one.process.kill()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
