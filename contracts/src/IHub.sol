@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IHubTypes} from "./IHubTypes.sol";
+
+/// @title The Hub's functions
+/// @notice Parties who do not trust each other (Poster, Solver, Guardians, operator) settle one escrow token here.
+/// Words: *open* is not final; *judgeable* is open and `revealAt <= t < judgingDeadline`; *active* is the Solver's
+/// current Submission; *final* is settled on chain.
+interface IHub is IHubTypes {
+    // ---------------------------------------------------------------- Poster
+
+    /// @notice Opens a bounty paid from the caller's allowance; the caller is its Poster.
+    /// @return bountyId Counted from 1.
+    function createBounty(Terms calldata terms) external returns (uint256 bountyId);
+
+    /// @notice Opens a bounty paid by an EIP-3009 authorization of the Poster. Anyone may relay it: the nonce the
+    /// Poster signed is `authorizationNonce(terms, poster)`, so only exactly these terms can be submitted.
+    /// @param signature Over the token's `ReceiveWithAuthorization`; 65 bytes, or what the Poster's wallet accepts.
+    function createBountyWithAuthorization(
+        Terms calldata terms,
+        address poster,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes calldata signature
+    ) external returns (uint256 bountyId);
+
+    /// @notice Pays the Poster's queued balance of a final bounty: the refund, or unpaid shares and dust.
+    function claimRefund(uint256 bountyId) external;
+
+    // ---------------------------------------------------------------- Solver
+
+    /// @notice Records the caller's Submission, replacing an earlier one, while `t < submissionDeadline`.
+    /// @param guardianRosterHash Must be the bounty's pinned roster, which the work was sealed for.
+    function submit(uint256 bountyId, bytes32 submissionCommitment, bytes32 guardianRosterHash) external;
+
+    /// @notice Pays the winner the escrow minus both snapshotted fees.
+    /// @param payoutData Empty in this version.
+    /// @param proof Empty in this version.
+    function claim(uint256 bountyId, bytes calldata payoutData, bytes calldata proof) external;
+
+    // ---------------------------------------------------------------- Guardian
+
+    /// @notice Records or replaces the caller's Verdict while the bounty is judgeable. A quorum on one outcome
+    /// (kind, Solver, Submission) finalizes the bounty in this transaction.
+    /// @param kind 1 awarded, 2 no_valid_submission.
+    /// @param solver Zero unless `kind` is 1.
+    /// @param submissionCommitment The Solver's active Submission; zero unless `kind` is 1.
+    function recordVerdict(
+        uint256 bountyId,
+        uint8 kind,
+        address solver,
+        bytes32 submissionCommitment,
+        bytes32 reportCommitment
+    ) external;
+
+    /// @notice Says on chain that the caller, who was on a roster at some time, is alive.
+    function heartbeat() external;
+
+    /// @notice Pays the caller its share of the guardian fee: one share per recorded Verdict.
+    function claimGuardianFee(uint256 bountyId) external;
+
+    // ---------------------------------------------------------------- anyone
+
+    /// @notice Finalizes as `no_valid_submission` a bounty whose time is up: from the submission deadline where
+    /// nobody submitted, otherwise from the judging deadline.
+    function settle(uint256 bountyId) external;
+
+    /// @notice Pays the protocol fee of an awarded bounty to the recipient snapshotted at its creation.
+    function claimProtocolFee(uint256 bountyId) external;
+
+    // ---------------------------------------------------------------- owner: future bounties only
+
+    /// @notice Publishes the next roster version; bounties created from now on pin it.
+    /// @param accounts 1 to 15, strictly ascending, non-zero.
+    /// @param encryptionKeys One X25519 key per account: canonical, distinct, not low-order.
+    /// @param quorum More than half, at most all.
+    function publishRoster(address[] calldata accounts, bytes32[] calldata encryptionKeys, uint256 quorum) external;
+
+    /// @notice Publishes the deployment's X25519 delivery key, so that a swapped key is public.
+    function publishDeliveryKey(bytes32 key) external;
+
+    /// @notice Changes the fees of future bounties within hard caps.
+    function setFeePolicy(uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient) external;
+
+    /// @notice Starts handing over ownership; zero withdraws an offer.
+    function transferOwnership(address newOwner) external;
+
+    /// @notice Completes the handover; only the account it was offered to.
+    function acceptOwnership() external;
+
+    // ---------------------------------------------------------------- views
+
+    /// @notice One bounty, whole. Reverts for an unknown id.
+    function getBounty(uint256 bountyId) external view returns (BountyView memory);
+
+    /// @notice One roster version. Reverts for an unknown version.
+    function getRoster(uint256 version) external view returns (RosterView memory);
+
+    /// @notice The version that a bounty created now would pin; 0 before the first.
+    function currentRosterVersion() external view returns (uint256);
+
+    /// @notice The Solver's active Submission, or zero.
+    function getSubmission(uint256 bountyId, address solver) external view returns (bytes32);
+
+    /// @notice The Guardian's latest Verdict; kind 0 where there is none.
+    function getVerdict(uint256 bountyId, address guardian)
+        external
+        view
+        returns (uint8 kind, address solver, bytes32 submissionCommitment);
+
+    /// @notice What the account can pull from this bounty now, summed over its roles.
+    function claimable(uint256 bountyId, address account) external view returns (uint256);
+
+    /// @notice The EIP-3009 nonce that binds a Poster's authorization to all terms, this chain and this Hub.
+    function authorizationNonce(Terms calldata terms, address poster) external view returns (bytes32);
+
+    /// @notice The current delivery key; zero before the first.
+    function deliveryKey() external view returns (bytes32);
+
+    /// @notice The fees of a bounty created now.
+    function feePolicy() external view returns (uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient);
+
+    function owner() external view returns (address);
+    function pendingOwner() external view returns (address);
+    function token() external view returns (address);
+    function revealDelay() external view returns (uint256);
+    function minSubmissionWindow() external view returns (uint256);
+    function maxSubmissionWindow() external view returns (uint256);
+    function minJudgingWindow() external view returns (uint256);
+    function maxJudgingWindow() external view returns (uint256);
+    function minEscrow() external view returns (uint256);
+    function maxProtocolFeeBps() external view returns (uint256);
+    function maxGuardianFeeBps() external view returns (uint256);
+}

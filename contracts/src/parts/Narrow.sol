@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IHubTypes} from "../IHubTypes.sol";
+
+/// @title Checked narrowing
+/// @notice A value that is packed into a smaller field passes here first, so it is refused by name and never cut.
+library Narrow {
+    function toUint16(uint256 value) internal pure returns (uint16) {
+        _check(value, type(uint16).max);
+        return uint16(value);
+    }
+
+    function toUint24(uint256 value) internal pure returns (uint24) {
+        _check(value, type(uint24).max);
+        return uint24(value);
+    }
+
+    function toUint32(uint256 value) internal pure returns (uint32) {
+        _check(value, type(uint32).max);
+        return uint32(value);
+    }
+
+    function toUint40(uint256 value) internal pure returns (uint40) {
+        _check(value, type(uint40).max);
+        return uint40(value);
+    }
+
+    function toUint96(uint256 value) internal pure returns (uint96) {
+        _check(value, type(uint96).max);
+        return uint96(value);
+    }
+
+    function _check(uint256 value, uint256 maximum) private pure {
+        if (value > maximum) revert IHubTypes.ValueTooLarge(value, maximum);
+    }
+}

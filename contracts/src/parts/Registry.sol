@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IHub} from "../IHub.sol";
+import {Ballots} from "./Ballots.sol";
+import {Money} from "./Money.sol";
+import {Narrow} from "./Narrow.sol";
+import {X25519Keys} from "./X25519Keys.sol";
+
+/// @title Everything the owner can reach
+/// @notice Owner, roster versions, fee policy versions, delivery key, and the Guardians' liveness. Published versions
+/// never change: a bounty pins the version numbers that are current when it is created, so nothing here can touch
+/// an existing bounty. No function in this file moves money.
+abstract contract Registry is IHub {
+    struct Roster {
+        bytes32 hash;
+        uint8 quorum;
+        uint8 size;
+        address[] accounts;
+        bytes32[] encryptionKeys;
+    }
+
+    struct FeePolicy {
+        address recipient;
+        uint16 protocolFeeBps;
+        uint16 guardianFeeBps;
+    }
+
+    struct Liveness {
+        bool everOnRoster;
+        uint40 lastActiveAt;
+    }
+
+    /// @inheritdoc IHub
+    address public immutable token;
+
+    /// @inheritdoc IHub
+    address public owner;
+    uint24 internal _rosterVersion;
+    uint16 internal _feePolicyVersion;
+
+    /// @inheritdoc IHub
+    address public pendingOwner;
+    /// @inheritdoc IHub
+    bytes32 public deliveryKey;
+
+    mapping(uint256 version => Roster) internal _rosters;
+    /// @dev 1 for the first account of the version, 0 for an account that is not on it.
+    mapping(uint256 version => mapping(address account => uint256)) internal _seatNumbers;
+    mapping(uint256 version => FeePolicy) internal _feePolicies;
+    mapping(address account => Liveness) internal _liveness;
+
+    modifier onlyOwner() {
+        if (msg.sender != owner) revert NotOwner(msg.sender, owner);
+        _;
+    }
+
+    constructor(HubConfig memory config) {
+        if (config.token.code.length == 0) revert InvalidConfiguration("token", uint160(config.token));
+        if (config.owner == address(0)) revert InvalidConfiguration("owner", 0);
+        token = config.token;
+        owner = config.owner;
+        emit OwnershipTransferred(address(0), config.owner);
+        _setFeePolicy(config.protocolFeeBps, config.guardianFeeBps, config.protocolFeeRecipient);
+    }
+
+    // ---------------------------------------------------------------- rosters
+
+    /// @inheritdoc IHub
+    function publishRoster(address[] calldata accounts, bytes32[] calldata encryptionKeys, uint256 quorum)
+        external
+        onlyOwner
+    {
+        _checkRosterShape(accounts.length, encryptionKeys.length, quorum);
+        uint24 version = Narrow.toUint24(uint256(_rosterVersion) + 1);
+        address previous;
+        for (uint256 i = 0; i < accounts.length; ++i) {
+            if (accounts[i] <= previous) revert RosterAccountsNotAscending(i, previous, accounts[i]);
+            previous = accounts[i];
+            _checkRosterKey(encryptionKeys, i);
+            _seatNumbers[version][previous] = i + 1;
+            _liveness[previous].everOnRoster = true;
+        }
+        bytes32 hash = keccak256(abi.encode(block.chainid, address(this), version, accounts, encryptionKeys, quorum));
+        _rosters[version] = Roster(hash, uint8(quorum), uint8(accounts.length), accounts, encryptionKeys);
+        _rosterVersion = version;
+        emit RosterPublished(version, hash, accounts, encryptionKeys, quorum);
+    }
+
+    /// @inheritdoc IHub
+    function heartbeat() external {
+        if (!_liveness[msg.sender].everOnRoster) revert NeverOnRoster(msg.sender);
+        _markActive(msg.sender);
+        emit GuardianHeartbeat(msg.sender);
+    }
+
+    /// @inheritdoc IHub
+    function currentRosterVersion() external view returns (uint256) {
+        return _rosterVersion;
+    }
+
+    /// @inheritdoc IHub
+    function getRoster(uint256 version) external view returns (RosterView memory rosterView) {
+        Roster storage roster = _rosters[version];
+        if (roster.size == 0) revert RosterNotFound(version);
+        rosterView.guardianRosterHash = roster.hash;
+        rosterView.quorum = roster.quorum;
+        rosterView.accounts = roster.accounts;
+        rosterView.encryptionKeys = roster.encryptionKeys;
+        rosterView.lastActiveAt = new uint256[](roster.size);
+        for (uint256 i = 0; i < rosterView.lastActiveAt.length; ++i) {
+            rosterView.lastActiveAt[i] = _liveness[rosterView.accounts[i]].lastActiveAt;
+        }
+    }
+
+    function _markActive(address account) internal {
+        _liveness[account].lastActiveAt = Narrow.toUint40(block.timestamp);
+    }
+
+    function _checkRosterShape(uint256 accounts, uint256 keys, uint256 quorum) private pure {
+        if (accounts == 0 || accounts > Ballots.SEATS) revert RosterSizeInvalid(accounts, Ballots.SEATS);
+        if (accounts != keys) revert RosterLengthsDiffer(accounts, keys);
+        if (quorum > accounts || quorum * 2 <= accounts) revert RosterQuorumInvalid(quorum, accounts);
+    }
+
+    function _checkRosterKey(bytes32[] calldata keys, uint256 index) private pure {
+        X25519Keys.check(keys[index]);
+        for (uint256 i = 0; i < index; ++i) {
+            if (keys[i] == keys[index]) revert EncryptionKeyRepeated(keys[i]);
+        }
+    }
+
+    // ---------------------------------------------------------------- fees and delivery key
+
+    /// @inheritdoc IHub
+    function setFeePolicy(uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient) external onlyOwner {
+        _setFeePolicy(protocolFeeBps, guardianFeeBps, recipient);
+    }
+
+    /// @inheritdoc IHub
+    function publishDeliveryKey(bytes32 key) external onlyOwner {
+        X25519Keys.check(key);
+        deliveryKey = key;
+        emit DeliveryKeyPublished(key);
+    }
+
+    /// @inheritdoc IHub
+    function feePolicy() external view returns (uint256, uint256, address) {
+        FeePolicy memory policy = _feePolicies[_feePolicyVersion];
+        return (policy.protocolFeeBps, policy.guardianFeeBps, policy.recipient);
+    }
+
+    /// @inheritdoc IHub
+    function maxProtocolFeeBps() external pure returns (uint256) {
+        return Money.MAX_PROTOCOL_FEE_BPS;
+    }
+
+    /// @inheritdoc IHub
+    function maxGuardianFeeBps() external pure returns (uint256) {
+        return Money.MAX_GUARDIAN_FEE_BPS;
+    }
+
+    function _setFeePolicy(uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient) private {
+        if (protocolFeeBps > Money.MAX_PROTOCOL_FEE_BPS) {
+            revert FeeAboveCap(protocolFeeBps, Money.MAX_PROTOCOL_FEE_BPS);
+        }
+        if (guardianFeeBps > Money.MAX_GUARDIAN_FEE_BPS) {
+            revert FeeAboveCap(guardianFeeBps, Money.MAX_GUARDIAN_FEE_BPS);
+        }
+        if (recipient == address(0) || recipient == address(this) || recipient == token) {
+            revert FeeRecipientInvalid(recipient);
+        }
+        uint16 version = Narrow.toUint16(uint256(_feePolicyVersion) + 1);
+        _feePolicies[version] =
+            FeePolicy(recipient, Narrow.toUint16(protocolFeeBps), Narrow.toUint16(guardianFeeBps));
+        _feePolicyVersion = version;
+        emit FeePolicyChanged(protocolFeeBps, guardianFeeBps, recipient);
+    }
+
+    // ---------------------------------------------------------------- ownership in two steps
+
+    /// @inheritdoc IHub
+    function transferOwnership(address newOwner) external onlyOwner {
+        pendingOwner = newOwner;
+        emit OwnershipTransferStarted(owner, newOwner);
+    }
+
+    /// @inheritdoc IHub
+    function acceptOwnership() external {
+        if (msg.sender != pendingOwner) revert NotPendingOwner(msg.sender, pendingOwner);
+        emit OwnershipTransferred(owner, msg.sender);
+        owner = msg.sender;
+        pendingOwner = address(0);
+    }
+}

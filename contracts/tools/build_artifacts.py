@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Builds contracts/artifacts from contracts/src, bit for bit the same on every machine.
+
+Promises: each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
+with the settings of SETTINGS, which are those of foundry.toml. `--check` writes nothing, rebuilds, and exits 1 with
+one line for each file that differs.
+Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma.
+
+    build_artifacts.py [--check] [--node NODE] [--abi-out FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import typing
+
+CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
+ARTIFACTS = CONTRACTS / "artifacts"
+SOURCES = {"Hub": "src/Hub.sol", "TestToken": "src/local/TestToken.sol"}
+SETTINGS: dict[str, typing.Any] = {
+    "optimizer": {"enabled": True, "runs": 200},
+    "viaIR": True,
+    "evmVersion": "cancun",
+    "metadata": {"bytecodeHash": "none", "appendCBOR": False},
+}
+OUTPUTS = ["abi", "evm.bytecode.object", "evm.deployedBytecode.object", "evm.deployedBytecode.immutableReferences"]
+IMPORT = re.compile(r'^import\s[^"]*"([^"]+)"', re.MULTILINE)
+
+
+def closure(entry: str) -> dict[str, str]:
+    """The entry and everything it imports: path under contracts/ -> text."""
+    found: dict[str, str] = {}
+    waiting = [entry]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        if not name.startswith("src/"):
+            raise SystemExit(f"{name} is imported but is not under src/")
+        found[name] = (CONTRACTS / name).read_text(encoding="utf-8")
+        for target in IMPORT.findall(found[name]):
+            joined = os.path.normpath(os.path.join(os.path.dirname(name), target))
+            waiting.append(pathlib.PurePath(joined).as_posix())
+    return dict(sorted(found.items()))
+
+
+def run_compiler(node: str, *arguments: str, stdin: str = "") -> str:
+    """What tools/solc answers; ends the program when it fails."""
+    command = [node, str(CONTRACTS / "tools" / "solc"), *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise SystemExit(f"the compiler failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
+    """One artifact, ready to be written."""
+    sources = closure(SOURCES[contract])
+    request = {
+        "language": "Solidity",
+        "sources": {name: {"content": text} for name, text in sources.items()},
+        "settings": {**SETTINGS, "outputSelection": {SOURCES[contract]: {contract: OUTPUTS}}},
+    }
+    answer = json.loads(run_compiler(node, "--standard-json", stdin=json.dumps(request)))
+    if answer.get("errors"):
+        raise SystemExit("\n".join(error["formattedMessage"] for error in answer["errors"]))
+    built = answer["contracts"][SOURCES[contract]][contract]
+    return {
+        "contractName": contract,
+        "abi": sorted(built["abi"], key=abi_order),
+        "bytecode": "0x" + built["evm"]["bytecode"]["object"],
+        "deployedBytecode": "0x" + built["evm"]["deployedBytecode"]["object"],
+        "immutableReferences": built["evm"]["deployedBytecode"]["immutableReferences"],
+        "compiler": {"version": version, "settings": SETTINGS},
+        "sourceHashes": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sources.items()},
+    }
+
+
+def abi_order(entry: dict[str, typing.Any]) -> tuple[str, str, str]:
+    """Constructor, errors, events, functions; each by name, overloads by their inputs."""
+    inputs = json.dumps(entry.get("inputs", []), sort_keys=True)
+    return (entry["type"], entry.get("name", ""), inputs)
+
+
+def pretty(value: object) -> str:
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Build the committed contract artifacts.")
+    parser.add_argument("--check", action="store_true", help="compare instead of writing; exit 1 when something differs")
+    parser.add_argument("--node", default=os.environ.get("NODE", "node"), help="the node to run the compiler with")
+    parser.add_argument("--abi-out", type=pathlib.Path, action="append", default=[], help="a further file for the Hub's ABI")
+    options = parser.parse_args()
+
+    version = run_compiler(options.node, "--version").split("Version: ")[1].strip()
+    files: dict[pathlib.Path, str] = {}
+    for contract in SOURCES:
+        artifact = build(options.node, version, contract)
+        files[ARTIFACTS / f"{contract}.json"] = pretty(artifact)
+        if contract == "Hub":
+            for path in (ARTIFACTS / "Hub.abi.json", *options.abi_out):
+                files[path] = pretty(artifact["abi"])
+
+    differing = 0
+    for path, text in files.items():
+        present = path.read_text(encoding="utf-8") if path.exists() else None
+        if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        elif present != text:
+            differing += 1
+            what = "is missing" if present is None else "differs from what its sources compile to"
+            print(f"{path.name} {what}; run contracts/tools/build_artifacts.py", file=sys.stderr)
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
