@@ -6,7 +6,7 @@ mistakes of a process are reported together in one ``ConfigurationError``; a mes
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 
@@ -36,8 +36,8 @@ class EnvironmentReader:
         text = self._text(name)
         if text is None:
             self._problems.append(f"{name} is not set (nor {name}_FILE)")
-            return None  # type: ignore[return-value]  # never seen: check() raises before the value is used
-        return self._parsed(name, parse, text, None)  # type: ignore[arg-type]
+            return cast("T", None)  # never seen: check() raises before the value is used
+        return self._parsed(name, parse, text, cast("T", None))
 
     def secret_file(self, name: str) -> str:
         """A secret that may only come from a file: the content of ``NAME_FILE``."""

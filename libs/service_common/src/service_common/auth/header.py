@@ -1,0 +1,62 @@
+"""The header ``Authorization: Service-Approval <base64(address~signature~blockNumber~blockHash)>``.
+
+Promises: one header text means one approval. Refuses, with ``ValueError``: another scheme, anything but standard
+padded base64, other than four fields, numbers or hashes that are not canonical, more than ``MAX_HEADER_LENGTH``.
+The scheme's name is case-insensitive (RFC 9110).
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.types import Address, BlockNumber, Bytes32, parse_address, parse_bytes32, parse_unix_seconds
+
+SCHEME: Final = "Service-Approval"
+MAX_HEADER_LENGTH: Final = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalHeader:
+    """What the header claims; nothing in it is proven yet."""
+
+    address: Address
+    signature: bytes
+    block_number: BlockNumber
+    block_hash: Bytes32
+
+
+def parse_header(text: str) -> ApprovalHeader:
+    """Read a header's value."""
+    scheme, _, payload = text.partition(" ")
+    if len(text) > MAX_HEADER_LENGTH or scheme.lower() != SCHEME.lower():
+        raise ValueError("not a Service-Approval header")
+    try:
+        joined = base64.b64decode(payload.encode("ascii"), validate=True).decode("ascii")
+    except (binascii.Error, UnicodeError) as error:
+        raise ValueError("the approval is not standard base64 of ASCII text") from error
+    if base64.b64encode(joined.encode()).decode() != payload:
+        raise ValueError("the approval is not canonical base64")
+    fields = joined.split("~")
+    if len(fields) != 4:
+        raise ValueError("the approval does not hold four fields")
+    address, signature, number, block_hash = fields
+    return ApprovalHeader(
+        parse_address(address),
+        _signature(signature),
+        BlockNumber(parse_unix_seconds(number)),
+        parse_bytes32(block_hash),
+    )
+
+
+def format_header(approval: ApprovalHeader) -> str:
+    """The header's value."""
+    joined = f"{approval.address}~0x{approval.signature.hex()}~{approval.block_number}~{approval.block_hash}"
+    return f"{SCHEME} {base64.b64encode(joined.encode()).decode()}"
+
+
+def _signature(text: str) -> bytes:
+    digits = text.removeprefix("0x")
+    if len(digits) == len(text) or not digits or any(c not in "0123456789abcdefABCDEF" for c in digits):
+        raise ValueError("the signature is not 0x-hex")
+    return bytes.fromhex(digits)

@@ -1,0 +1,27 @@
+"""Plain-key signatures: the one policy on their form, and recovery.
+
+A signature is 65 bytes r || s || v with s in the lower half of the group order (EIP-2) and v 27 or 28. Compact
+(64-byte) signatures, v of 0 or 1 and high s are refused, so one approval has one signature of one form.
+"""
+
+from typing import Final
+
+import coincurve
+import sha3
+
+from service_common.types import Address, address_of
+
+_HALF_ORDER: Final = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+
+
+def recover(digest: bytes, signature: bytes) -> Address | None:
+    """The account whose key signed ``digest``; None when the signature is not of the accepted form or recovers none."""
+    if len(signature) != 65 or signature[64] not in (27, 28) or int.from_bytes(signature[32:64], "big") > _HALF_ORDER:
+        return None
+    try:
+        key = coincurve.PublicKey.from_signature_and_message(
+            signature[:64] + bytes([signature[64] - 27]), digest, hasher=None
+        )
+    except Exception:  # noqa: BLE001  # coincurve raises bare Exception for r or s out of range or no such point
+        return None
+    return address_of(sha3.keccak_256(key.format(compressed=False)[1:]).digest()[12:])

@@ -1,0 +1,112 @@
+"""Every protected request is proven here, and nowhere else.
+
+``verify_request`` is the specification's order of checks as text; it alone makes a ``VerifiedRequest``. What it does
+not check: whether the signer may do what the request asks. That is ``VerifiedRequest.require_signer``, with an
+account or accounts taken from the path or from indexed Hub state. Section "Verification order" of the interface.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from service_common.auth.header import ApprovalHeader, parse_header
+from service_common.auth.query import canonical_query
+from service_common.auth.signature import recover
+from service_common.auth.typed_data import Approval, SigningDomain, body_hash, digest, endpoint_id
+from service_common.errors import ServiceError
+from service_common.types import Address, BlockNumber, Bytes32, bytes32
+
+
+class ChainView(Protocol):
+    """The chain facts a verification needs. Raises for an unreachable chain; that is never an answer."""
+
+    def head(self) -> BlockNumber:
+        """The newest block's number."""
+
+    def hash_at(self, number: BlockNumber) -> Bytes32 | None:
+        """The canonical hash at a recent number; None outside the recent blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """What one deployment's signatures must name: its signing domain, its one public host, its window in blocks."""
+
+    domain: SigningDomain
+    audience: str
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedRequest:
+    """A request as it came: routed path, raw query, whole body, every Authorization header."""
+
+    method: str
+    path: str
+    raw_query: str
+    body: bytes
+    authorization: tuple[str, ...]
+
+
+_MADE_HERE = object()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedRequest:
+    """A request whose signer is proven. ``approval_digest`` identifies the signed bytes."""
+
+    signer: Address
+    approval_digest: Bytes32
+    body: bytes
+    _token: object = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self._token is not _MADE_HERE:
+            raise TypeError("a VerifiedRequest is made by verify_request only")
+
+    def require_signer(self, allowed: Collection[Address]) -> None:
+        """Step 4: the signer is one the action belongs to; else 403."""
+        if self.signer not in allowed:
+            raise ServiceError("forbidden", "The signature is valid, but this action belongs to another wallet.")
+
+
+def verify_request(request: ReceivedRequest, authority: Authority, chain: ChainView) -> VerifiedRequest:
+    """Prove who signed exactly this request, or raise 401 ``unauthorized``."""
+    header, query = _parse(request)
+    # 1. The block is canonical: the claimed hash is the real hash at its number.
+    canonical = chain.hash_at(header.block_number)
+    # 2. The block is fresh: not in the future and not older than the freshness window.
+    head = chain.head()
+    if header.block_number > head:
+        raise unauthorized("The approval names a block that this chain has not produced yet.")
+    if header.block_number < head - authority.window:
+        raise unauthorized("The approval names a block older than the freshness window.")
+    if canonical != header.block_hash:
+        raise unauthorized("The approval names a block that is not part of this chain.")
+    # 3. The signature is valid over the recomputed typed data.
+    approval = Approval(
+        endpoint_id=endpoint_id(request.method, request.path),
+        audience=authority.audience,
+        body_hash=body_hash(request.body),
+        query=query,
+        block_number=header.block_number,
+        block_hash=header.block_hash,
+    )
+    signed = digest(authority.domain, approval)
+    if recover(signed, header.signature) != header.address:
+        raise unauthorized("The signature does not verify for this exact request and signer.")
+    # 4. Address scope follows where the route knows whom the action belongs to: VerifiedRequest.require_signer.
+    return VerifiedRequest(header.address, bytes32(signed), request.body, _MADE_HERE)
+
+
+def unauthorized(message: str) -> ServiceError:
+    """401 with a message for the client's developer."""
+    return ServiceError("unauthorized", message)
+
+
+def _parse(request: ReceivedRequest) -> tuple[ApprovalHeader, str]:
+    if len(request.authorization) != 1:
+        raise unauthorized("Send exactly one Authorization header with the scheme Service-Approval.")
+    try:
+        return parse_header(request.authorization[0]), canonical_query(request.raw_query)
+    except ValueError as error:
+        raise unauthorized("The Authorization header or the query is malformed.") from error

@@ -1,0 +1,170 @@
+"""The Hub's ABI as typed codecs: calls to bytes, answers, errors and logs back to values.
+
+Promises: names, types and selectors come from the one committed ABI (``abi/Hub.json``, written by the contract build);
+values come out canonical (accounts and 32-byte values lowercase hex, integers as ``int``, structs as tuples).
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import sha3
+from eth_abi.abi import decode, encode
+from eth_abi.exceptions import DecodingError
+
+from service_common.types import Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument or field: its Solidity name, its canonical type, and a struct's own fields."""
+
+    name: str
+    type: str
+    indexed: bool = False
+    fields: tuple["Parameter", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the contract."""
+
+    name: str
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...]
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({','.join(p.type for p in self.inputs)})"
+
+    @property
+    def selector(self) -> bytes:
+        return _keccak(self.signature)[:4]
+
+    def encode(self, *arguments: object) -> bytes:
+        """Call data."""
+        return self.selector + encode([p.type for p in self.inputs], arguments)
+
+    def decode_arguments(self, data: bytes) -> tuple[object, ...]:
+        """The arguments behind call data of this function; ``ValueError`` for any other."""
+        if data[:4] != self.selector:
+            raise ValueError(f"not a call of {self.name}")
+        return _decode(self.inputs, data[4:])
+
+    def decode(self, data: bytes) -> tuple[object, ...]:
+        """Return values, structs as tuples in the ABI's order; ``ValueError`` when the data is not of their shape."""
+        return _decode(self.outputs, data)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of the contract."""
+
+    name: str
+    inputs: tuple[Parameter, ...]
+
+    @property
+    def topic(self) -> Bytes32:
+        return Bytes32("0x" + _keccak(f"{self.name}({','.join(p.type for p in self.inputs)})").hex())
+
+    def decode(self, topics: Sequence[Bytes32], data: bytes) -> dict[str, object]:
+        """The event's fields by their snake_case names."""
+        indexed = [p for p in self.inputs if p.indexed]
+        plain = [p for p in self.inputs if not p.indexed]
+        if len(topics) != len(indexed) + 1 or topics[0] != self.topic:
+            raise ValueError(f"not a log of {self.name}")
+        values = {p.name: _decode([p], bytes.fromhex(t[2:]))[0] for p, t in zip(indexed, topics[1:], strict=True)}
+        values.update(zip((p.name for p in plain), _decode(plain, data), strict=True))
+        return {snake_case(p.name): values[p.name] for p in self.inputs}
+
+
+@dataclass(frozen=True, slots=True)
+class RevertError:
+    """A custom error of the contract."""
+
+    name: str
+    inputs: tuple[Parameter, ...]
+
+    @property
+    def selector(self) -> bytes:
+        return _keccak(f"{self.name}({','.join(p.type for p in self.inputs)})")[:4]
+
+
+@dataclass(frozen=True, slots=True)
+class Abi:
+    """Everything a contract's ABI names."""
+
+    functions: Mapping[str, Function]
+    events: Mapping[Bytes32, Event]
+    errors: Mapping[bytes, RevertError]
+
+    def revert(self, data: bytes) -> tuple[str, tuple[object, ...]] | None:
+        """The custom error behind revert data, with its values; None for anything else."""
+        error = self.errors.get(data[:4])
+        if error is None:
+            return None
+        try:
+            return error.name, _decode(error.inputs, data[4:])
+        except ValueError:
+            return None
+
+
+@cache
+def hub_abi() -> Abi:
+    """The Hub's ABI."""
+    return parse_abi((files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8"))
+
+
+def parse_abi(text: str) -> Abi:
+    """Read a Solidity ABI."""
+    entries: list[dict[str, object]] = json.loads(text)
+    functions = [
+        Function(str(e["name"]), _parameters(e["inputs"]), _parameters(e["outputs"]))
+        for e in entries
+        if e["type"] == "function"
+    ]
+    events = [Event(str(e["name"]), _parameters(e["inputs"])) for e in entries if e["type"] == "event"]
+    errors = [RevertError(str(e["name"]), _parameters(e["inputs"])) for e in entries if e["type"] == "error"]
+    return Abi({f.name: f for f in functions}, {e.topic: e for e in events}, {e.selector: e for e in errors})
+
+
+def snake_case(name: str) -> str:
+    """``escrowAmount`` as ``escrow_amount``."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+
+
+def _parameters(entries: object) -> tuple[Parameter, ...]:
+    if not isinstance(entries, list):
+        raise TypeError("malformed ABI")
+    return tuple(_parameter(entry) for entry in entries)
+
+
+def _parameter(entry: dict[str, object]) -> Parameter:
+    fields = _parameters(entry["components"]) if "components" in entry else ()
+    kind = str(entry["type"])
+    if fields:
+        kind = kind.replace("tuple", f"({','.join(f.type for f in fields)})")
+    return Parameter(str(entry["name"]), kind, bool(entry.get("indexed", False)), fields)
+
+
+def _decode(parameters: Sequence[Parameter], data: bytes) -> tuple[object, ...]:
+    try:
+        return tuple(_canonical(value) for value in decode([p.type for p in parameters], data))
+    except (DecodingError, OverflowError) as error:
+        raise ValueError("data is not of the expected shape") from error
+
+
+def _canonical(value: object) -> object:
+    if isinstance(value, bytes):
+        return "0x" + value.hex()
+    if isinstance(value, tuple | list):
+        return tuple(_canonical(item) for item in value)
+    return value
+
+
+def _keccak(text: str) -> bytes:
+    digest: bytes = sha3.keccak_256(text.encode()).digest()
+    return digest

@@ -1,0 +1,52 @@
+"""Block headers as the chain reports them."""
+
+from dataclasses import dataclass
+
+from service_common.chain.json_rpc import (
+    ChainUnavailable,
+    JsonRpc,
+    RpcRefused,
+    block_number,
+    hash_of,
+    mapping,
+    quantity,
+)
+from service_common.types import BlockNumber, Bytes32, UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What identifies a block and places it in time."""
+
+    number: BlockNumber
+    hash: Bytes32
+    parent_hash: Bytes32
+    time: UnixSeconds
+    logs_bloom: bytes
+
+
+def parse_header(answer: object) -> Header:
+    """A header from ``eth_getBlockBy…``; raises ``ChainUnavailable`` on null or a malformed one."""
+    fields = mapping(answer)
+    bloom = fields.get("logsBloom")
+    return Header(
+        number=block_number(fields.get("number")),
+        hash=hash_of(fields.get("hash")),
+        parent_hash=hash_of(fields.get("parentHash")),
+        time=UnixSeconds(quantity(fields.get("timestamp"))),
+        logs_bloom=bytes.fromhex(bloom[2:]) if isinstance(bloom, str) else b"",
+    )
+
+
+def header_at(rpc: JsonRpc, tag: BlockNumber | str) -> Header:
+    """The header at a number or a tag (``latest``, ``finalized``)."""
+    return parse_header(rpc.call("eth_getBlockByNumber", hex(tag) if isinstance(tag, int) else tag, False))
+
+
+def headers_between(rpc: JsonRpc, first: BlockNumber, last: BlockNumber) -> list[Header]:
+    """Headers of all blocks from ``first`` to ``last``, both included, in one batch."""
+    answers = rpc.batch([("eth_getBlockByNumber", [hex(n), False]) for n in range(first, last + 1)])
+    for answer in answers:
+        if isinstance(answer, RpcRefused):
+            raise ChainUnavailable("an RPC endpoint refused to show a block") from answer
+    return [parse_header(answer) for answer in answers]

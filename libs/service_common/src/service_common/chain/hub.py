@@ -1,0 +1,144 @@
+"""The Hub's views, typed: what the contract itself says, for clients and for checks against the indexed copy.
+
+Promises: every answer is the contract's at one block; an answer that is not of the ABI's shape is
+``ChainUnavailable`` (a wrong address or a lying endpoint), never a half-read value.
+"""
+
+from dataclasses import dataclass
+
+from service_common.chain.abi import hub_abi
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class BountyView:
+    """One bounty whole, as ``getBounty`` returns it. Amounts due are unclaimed, 0 while open."""
+
+    poster: Address
+    escrow_amount: TokenAmount
+    spec_commitment: Bytes32
+    submission_deadline: UnixSeconds
+    reveal_at: UnixSeconds
+    judging_deadline: UnixSeconds
+    roster_version: int
+    guardian_roster_hash: Bytes32
+    protocol_fee: TokenAmount
+    guardian_fee: TokenAmount
+    protocol_fee_recipient: Address
+    has_submissions: bool
+    verdict_count: int
+    outcome: int
+    reason: int
+    winner: Address
+    winning_submission: Bytes32
+    award_due: TokenAmount
+    refund_due: TokenAmount
+    protocol_fee_due: TokenAmount
+    guardian_fees_due: TokenAmount
+    award_claimed: bool
+    refund_claimed: bool
+    protocol_fee_claimed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RosterView:
+    """One roster version, members in order."""
+
+    guardian_roster_hash: Bytes32
+    quorum: int
+    accounts: tuple[Address, ...]
+    encryption_keys: tuple[Bytes32, ...]
+    last_active_at: tuple[UnixSeconds, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """A Guardian's recorded Verdict; ``kind`` 0 when there is none."""
+
+    kind: int
+    solver: Address
+    submission_commitment: Bytes32
+
+
+class Hub:
+    """Reads of one Hub."""
+
+    def __init__(self, rpc: JsonRpc, address: Address) -> None:
+        self.rpc, self.address = rpc, address
+
+    def read(self, function: str, *arguments: object, block: BlockNumber | str = "latest") -> tuple[object, ...]:
+        """Call a view; raises ``RpcRefused`` when the Hub reverts."""
+        codec = hub_abi().functions[function]
+        answer = self.rpc.call(
+            "eth_call",
+            {"to": self.address, "data": "0x" + codec.encode(*arguments).hex()},
+            hex(block) if isinstance(block, int) else block,
+        )
+        try:
+            return codec.decode(hex_bytes(answer))
+        except ValueError as error:
+            raise ChainUnavailable(
+                f"the contract at {self.address} did not answer {function} as the Hub does"
+            ) from error
+
+    def bounty(self, bounty_id: BountyId, block: BlockNumber | str = "latest") -> BountyView | None:
+        """One bounty; None when the Hub knows no such id."""
+        try:
+            (fields,) = self.read("getBounty", bounty_id, block=block)
+        except RpcRefused as refusal:
+            if (revert := hub_abi().revert(refusal.data)) is not None and revert[0] == "BountyNotFound":
+                return None
+            raise
+        return BountyView(*_tuple(fields))  # type: ignore[arg-type]  # the ABI fixes the types, decode checked them
+
+    def roster(self, version: int, block: BlockNumber | str = "latest") -> RosterView:
+        """A roster version."""
+        (fields,) = self.read("getRoster", version, block=block)
+        return RosterView(*_tuple(fields))  # type: ignore[arg-type]
+
+    def current_roster_version(self) -> int:
+        return self._integer("currentRosterVersion")
+
+    def submission(self, bounty_id: BountyId, solver: Address, block: BlockNumber | str = "latest") -> Bytes32:
+        """The Solver's active commitment; zero when there is none."""
+        (commitment,) = self.read("getSubmission", bounty_id, solver, block=block)
+        return Bytes32(str(commitment))
+
+    def verdict(self, bounty_id: BountyId, guardian: Address) -> VerdictView:
+        """A Guardian's recorded Verdict."""
+        return VerdictView(*self.read("getVerdict", bounty_id, guardian))  # type: ignore[arg-type]
+
+    def delivery_key(self) -> Bytes32:
+        """The published delivery public key; zero when none is."""
+        return Bytes32(str(self.read("deliveryKey")[0]))
+
+    def fee_policy(self) -> tuple[int, int, Address]:
+        """Protocol and guardian fee in basis points, and the protocol fee's recipient."""
+        protocol, guardian, recipient = self.read("feePolicy")
+        return _int(protocol), _int(guardian), Address(str(recipient))
+
+    def token(self) -> Address:
+        return Address(str(self.read("token")[0]))
+
+    def reveal_delay(self) -> int:
+        return self._integer("revealDelay")
+
+    def limit(self, function: str) -> int:
+        """One of the Hub's immutable limits, such as ``minEscrow``."""
+        return self._integer(function)
+
+    def _integer(self, function: str) -> int:
+        return _int(self.read(function)[0])
+
+
+def _tuple(value: object) -> tuple[object, ...]:
+    if not isinstance(value, tuple):
+        raise ChainUnavailable("the contract answered no struct where the Hub does")
+    return value
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int):
+        raise ChainUnavailable("the contract answered no number where the Hub does")
+    return value

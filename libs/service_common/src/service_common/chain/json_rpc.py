@@ -1,0 +1,143 @@
+"""A small JSON-RPC client over several endpoints.
+
+Promises: a call is tried on each endpoint in turn, starting with the last one that answered; an endpoint's address,
+which may hold a secret, never appears in an error or a log. Refuses answers over ``MAX_ANSWER_BYTES`` and answers
+that are not JSON-RPC. Raises ``ChainUnavailable`` when no endpoint answers and ``RpcRefused`` when one answers with
+an error of its own (a revert, a method it does not have).
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+import urllib3
+
+from service_common.types import Address, BlockNumber, Bytes32, parse_address, parse_bytes32
+
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
+
+Call = tuple[str, list[object]]
+
+
+class ChainUnavailable(Exception):
+    """No endpoint gave a usable answer."""
+
+
+class RpcRefused(Exception):
+    """An endpoint answered with an error. ``data`` is revert data where there is any."""
+
+    def __init__(self, code: int, message: str, data: bytes = b"") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class JsonRpc:
+    """JSON-RPC over HTTP. Thread-safe."""
+
+    def __init__(self, urls: Sequence[str], *, timeout: urllib3.Timeout = TIMEOUT) -> None:
+        if not urls:
+            raise ValueError("no RPC endpoint given")
+        self._urls = tuple(urls)
+        self._preferred = 0
+        self._http = urllib3.PoolManager(maxsize=16, retries=False, timeout=timeout)
+
+    def call(self, method: str, *params: object) -> object:
+        """One call; its ``result``."""
+        answer = self.batch([(method, list(params))])[0]
+        if isinstance(answer, RpcRefused):
+            raise answer
+        return answer
+
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
+        first, failures = self._preferred, 0
+        for step in range(len(self._urls)):
+            index = (first + step) % len(self._urls)
+            try:
+                answers = self._send(self._urls[index], calls)
+            except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError):
+                failures += 1
+                continue
+            self._preferred = index
+            return answers
+        raise ChainUnavailable(f"none of {failures} RPC endpoints gave a usable answer")
+
+    def _send(self, url: str, calls: Sequence[Call]) -> list[object]:
+        requests = [
+            {"jsonrpc": "2.0", "id": i, "method": method, "params": params} for i, (method, params) in enumerate(calls)
+        ]
+        body = json.dumps(requests if len(requests) > 1 else requests[0]).encode()
+        response = self._http.request(
+            "POST", url, body=body, headers={"Content-Type": "application/json"}, preload_content=False, redirect=False
+        )
+        try:
+            data = response.read(MAX_ANSWER_BYTES + 1)
+        finally:
+            response.release_conn()
+        if len(data) > MAX_ANSWER_BYTES:
+            raise ValueError("answer too large")
+        parsed = json.loads(data)
+        answers = parsed if isinstance(parsed, list) else [parsed]
+        by_id = {answer["id"]: answer for answer in answers}
+        return [_result(by_id[i]) for i in range(len(calls))]
+
+
+def _result(answer: dict[str, object]) -> object:
+    error = answer.get("error")
+    if error is None:
+        return answer["result"]
+    if not isinstance(error, dict):
+        raise ValueError("malformed error")
+    data = error.get("data")
+    try:
+        revert = hex_bytes(data) if isinstance(data, str) else b""
+    except ValueError:
+        revert = b""
+    return RpcRefused(int(error.get("code", 0)), str(error.get("message", "")), revert)
+
+
+def quantity(value: object) -> int:
+    """A JSON-RPC quantity, such as ``0x1b4``."""
+    if not isinstance(value, str) or not value.startswith("0x"):
+        raise ChainUnavailable("an RPC endpoint answered a malformed quantity")
+    try:
+        return int(value, 16)
+    except ValueError as error:
+        raise ChainUnavailable("an RPC endpoint answered a malformed quantity") from error
+
+
+def block_number(value: object) -> BlockNumber:
+    return BlockNumber(quantity(value))
+
+
+def hex_bytes(value: object) -> bytes:
+    """A JSON-RPC byte string, such as ``0xdeadbeef``."""
+    if not isinstance(value, str) or not value.startswith("0x"):
+        raise ValueError("not a byte string")
+    return bytes.fromhex(value[2:])
+
+
+def hash_of(value: object) -> Bytes32:
+    """A 32-byte value in an answer."""
+    try:
+        return parse_bytes32(value if isinstance(value, str) else "")
+    except ValueError as error:
+        raise ChainUnavailable("an RPC endpoint answered a malformed hash") from error
+
+
+def account_of(value: object) -> Address:
+    """An account in an answer."""
+    try:
+        return parse_address(value.lower() if isinstance(value, str) else "")
+    except ValueError as error:
+        raise ChainUnavailable("an RPC endpoint answered a malformed account") from error
+
+
+def mapping(value: object) -> dict[str, object]:
+    """An object in an answer; ``null`` and everything else is a broken answer."""
+    if not isinstance(value, dict):
+        raise ChainUnavailable("an RPC endpoint answered null or no object where there should be one")
+    return value

@@ -1,0 +1,76 @@
+"""Schema ``app``: the bytes and results the api stores. Sole writer: the api and its worker.
+
+Never consulted for authorization: whoever may do what comes from ``hub_index`` alone.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Column, DateTime, Index, LargeBinary, MetaData, Table, Text, func
+
+SCHEMA = "app"
+metadata = MetaData(schema=SCHEMA)
+
+
+def _created_at(name: str = "created_at") -> Column[datetime]:
+    return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
+
+
+challenge_pages = Table(
+    "challenge_pages",
+    metadata,
+    Column("spec_commitment", Text, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    _created_at(),
+)
+processed_approvals = Table(
+    "processed_approvals",
+    metadata,
+    Column("approval_digest", Text, primary_key=True),
+    Column("poster", Text, nullable=False),
+    _created_at(),
+)
+review_charges = Table(
+    "review_charges",
+    metadata,
+    Column("review_id", Text, primary_key=True),
+    Column("poster", Text, nullable=False),
+    _created_at("charged_at"),
+    Index("review_charges_poster", "poster", "charged_at"),
+)
+submission_envelopes = Table(
+    "submission_envelopes",
+    metadata,
+    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("solver", Text, primary_key=True),
+    Column("submission_commitment", Text, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    Column("storage_locator", Text, nullable=False),
+    _created_at(),
+    Index("submission_envelopes_commitment", "bounty_id", "submission_commitment"),
+)
+verified_objects = Table(
+    "verified_objects",
+    metadata,
+    Column("storage_locator", Text, primary_key=True),
+    Column("generation", BigInteger, primary_key=True, autoincrement=False),
+    Column("sha256", Text, nullable=False),
+    Column("byte_length", BigInteger, nullable=False),
+    _created_at("verified_at"),
+)
+written_verdicts = Table(
+    "written_verdicts",
+    metadata,
+    Column("report_commitment", Text, primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+    Column("bounty_id", BigInteger, nullable=False),
+    Column("guardian", Text, nullable=False),
+    _created_at(),
+)
+verification_records = Table(
+    "verification_records",
+    metadata,
+    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("block_hash", Text, nullable=False),
+    _created_at(),
+)

@@ -1,0 +1,61 @@
+"""Connections.
+
+Promises: short timeouts everywhere, so that a stuck database makes errors and not a stuck service; library errors
+leave this room as ``DatabaseUnavailable`` without their text.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+STATEMENT_TIMEOUT_MS: Final = 10_000
+
+
+class DatabaseUnavailable(Exception):
+    """The database cannot be reached, refuses new connections, or did not answer in time."""
+
+
+def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
+    """An engine for ``postgresql://`` URLs; connections are checked before use."""
+    return create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://", 1),
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_timeout=5,
+        pool_pre_ping=True,
+        connect_args={
+            "application_name": application,
+            "connect_timeout": 3,
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c timezone=UTC",
+        },
+    )
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection in one repeatable-read, read-only transaction: every query sees the same moment."""
+    with _translated(), engine.connect() as connection:
+        yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A connection in one transaction, committed at the end, rolled back on any error."""
+    with _translated(), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        raise DatabaseUnavailable("the database did not answer") from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise DatabaseUnavailable("the database connection was lost") from error
+        raise

@@ -1,0 +1,183 @@
+"""Schema ``hub_index``: the indexed copy of the Hub event log. Sole writer: the indexer.
+
+One table per kind of fact, append-only; each row carries the block and log it came from. Nothing is updated: the
+current state is the latest row, and a reorg is the deletion of every row above the common ancestor. Rows of ``head``
+are the exception: one per chain, how far the copy is.
+"""
+
+from decimal import Decimal
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Numeric,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    func,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.schema import SchemaItem
+
+SCHEMA = "hub_index"
+metadata = MetaData(schema=SCHEMA)
+
+
+def _amount(name: str) -> Column[Decimal]:
+    return Column(name, Numeric(78, 0, asdecimal=True), nullable=False)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False)
+
+
+def _number(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False, autoincrement=False)
+
+
+def _fact(name: str, *items: SchemaItem) -> Table:
+    """A table of facts read off logs: its own columns and where in the chain they stand."""
+    own = [item for item in items if isinstance(item, Column)]
+    rest = [item for item in items if not isinstance(item, Column)]
+    origin = (_number("block_number"), _text("block_hash"), _number("log_index"), _text("tx_hash"), _number("time"))
+    if not any(isinstance(item, PrimaryKeyConstraint) for item in rest):
+        rest.append(_origin_key())
+    return Table(name, metadata, *own, *origin, *rest, Index(f"{name}_block", "block_number"))
+
+
+def _origin_key() -> PrimaryKeyConstraint:
+    return PrimaryKeyConstraint("block_number", "log_index")
+
+
+head = Table(
+    "head",
+    metadata,
+    Column("chain_id", BigInteger, primary_key=True, autoincrement=False),
+    _text("hub_address"),
+    _number("block_number"),
+    _text("block_hash"),
+    _number("block_time"),
+    _number("finalized_number"),
+    _number("finalized_time"),
+    Column("halted", Text),
+    _number("fence"),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+)
+blocks = Table(
+    "blocks",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    _text("hash"),
+    _text("parent_hash"),
+    _number("time"),
+)
+logs = _fact(
+    "logs",
+    Column("bounty_id", BigInteger),
+    Column("topics", ARRAY(Text), nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Index("logs_bounty", "bounty_id", "block_number", "log_index"),
+)
+bounties = _fact(
+    "bounties",
+    _number("bounty_id"),
+    _text("poster"),
+    _text("spec_commitment"),
+    _text("guardian_roster_hash"),
+    _number("roster_version"),
+    _amount("escrow_amount"),
+    _number("submission_deadline"),
+    _number("reveal_at"),
+    _number("judging_deadline"),
+    _amount("protocol_fee"),
+    _amount("guardian_fee"),
+    _text("protocol_fee_recipient"),
+    _text("authorization_nonce"),
+    PrimaryKeyConstraint("bounty_id"),
+    Index("bounties_poster", "poster", "bounty_id"),
+)
+submissions = _fact(
+    "submissions",
+    _number("bounty_id"),
+    _text("solver"),
+    _text("submission_commitment"),
+    Index("submissions_latest", "bounty_id", "solver", "block_number", "log_index"),
+    Index("submissions_solver", "solver", "bounty_id"),
+)
+verdicts = _fact(
+    "verdicts",
+    _number("bounty_id"),
+    _text("guardian"),
+    Column("kind", SmallInteger, nullable=False),
+    _text("solver"),
+    _text("submission_commitment"),
+    _text("report_commitment"),
+    Index("verdicts_latest", "bounty_id", "guardian", "block_number", "log_index"),
+)
+finalizations = _fact(
+    "finalizations",
+    _number("bounty_id"),
+    Column("outcome", SmallInteger, nullable=False),
+    Column("reason", SmallInteger, nullable=False),
+    _text("winner"),
+    _text("submission_commitment"),
+    _amount("award"),
+    _amount("refund"),
+    _amount("protocol_fee"),
+    _amount("guardian_fee_each"),
+    Column("guardian_fee_count", Integer, nullable=False),
+    PrimaryKeyConstraint("bounty_id"),
+)
+claims = _fact(
+    "claims",
+    _number("bounty_id"),
+    _text("kind"),
+    _text("recipient"),
+    _amount("amount"),
+    Index("claims_bounty", "bounty_id"),
+)
+rosters = _fact(
+    "rosters",
+    _number("version"),
+    _text("guardian_roster_hash"),
+    Column("quorum", Integer, nullable=False),
+    PrimaryKeyConstraint("version"),
+)
+roster_members = _fact(
+    "roster_members",
+    _number("version"),
+    Column("position", Integer, nullable=False),
+    _text("guardian"),
+    _text("encryption_public_key"),
+    PrimaryKeyConstraint("version", "position"),
+    Index("roster_members_guardian", "guardian"),
+)
+heartbeats = _fact("heartbeats", _text("guardian"), Index("heartbeats_guardian", "guardian"))
+delivery_keys = _fact("delivery_keys", _text("key"))
+fee_policies = _fact(
+    "fee_policies",
+    Column("protocol_fee_bps", Integer, nullable=False),
+    Column("guardian_fee_bps", Integer, nullable=False),
+    _text("recipient"),
+)
+
+FACTS = (
+    logs,
+    bounties,
+    submissions,
+    verdicts,
+    finalizations,
+    claims,
+    rosters,
+    roster_members,
+    heartbeats,
+    delivery_keys,
+    fee_policies,
+)
+"""Every table whose rows a reorg retracts."""

@@ -1,0 +1,340 @@
+"""Reads of the indexed Hub log: what authorization and the public routes see.
+
+Promises: one connection from ``engine.reading`` sees one moment of the copy; every fact comes with the block that set
+it, so that the caller can ask whether it is finalized. Nothing here decides; ``Head.is_finalized`` only compares.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, union_all
+
+from service_common.db import hub_index as t
+from service_common.domain.lifecycle import Outcome, SettlementReason
+from service_common.domain.roster import Roster, RosterMember
+from service_common.types import (
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    ChainId,
+    TokenAmount,
+    UnixSeconds,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How far the copy is, and how far the chain is final."""
+
+    chain_id: ChainId
+    hub_address: Address
+    block_number: BlockNumber
+    block_hash: Bytes32
+    block_time: UnixSeconds
+    finalized_number: BlockNumber
+    finalized_time: UnixSeconds
+    halted: str | None
+
+    def is_finalized(self, block: BlockNumber) -> bool:
+        """Whether a fact set in this block can no longer change by a reorg."""
+        return block <= self.finalized_number
+
+    @property
+    def finality_lag_seconds(self) -> int:
+        """How long a fact takes from its block to finality, measured at this moment."""
+        return max(1, self.block_time - self.finalized_time)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where in the chain a fact was set."""
+
+    block_number: BlockNumber
+    block_hash: Bytes32
+    tx_hash: Bytes32
+    time: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class Finalization:
+    """How a bounty ended."""
+
+    outcome: Outcome
+    reason: SettlementReason
+    winner: Address
+    submission_commitment: Bytes32
+    award: TokenAmount
+    refund: TokenAmount
+    protocol_fee: TokenAmount
+    guardian_fee_each: TokenAmount
+    guardian_fee_count: int
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedBounty:
+    """A bounty as created, and how it ended where it has."""
+
+    bounty_id: BountyId
+    poster: Address
+    spec_commitment: Bytes32
+    guardian_roster_hash: Bytes32
+    roster_version: int
+    escrow_amount: TokenAmount
+    submission_deadline: UnixSeconds
+    reveal_at: UnixSeconds
+    judging_deadline: UnixSeconds
+    protocol_fee: TokenAmount
+    guardian_fee: TokenAmount
+    protocol_fee_recipient: Address
+    authorization_nonce: Bytes32
+    origin: Origin
+    finalization: Finalization | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedSubmission:
+    """A Solver's Submission."""
+
+    solver: Address
+    submission_commitment: Bytes32
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedVerdict:
+    """A Guardian's latest Verdict."""
+
+    guardian: Address
+    kind: int
+    solver: Address
+    submission_commitment: Bytes32
+    report_commitment: Bytes32
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class FeePolicy:
+    """The Hub's current fees for future bounties."""
+
+    protocol_fee_bps: int
+    guardian_fee_bps: int
+    recipient: Address
+
+
+def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
+    """How far the copy of this chain is; None before the first block is indexed."""
+    row = connection.execute(select(t.head).where(t.head.c.chain_id == chain_id)).mappings().first()
+    if row is None:
+        return None
+    return Head(
+        ChainId(row["chain_id"]),
+        Address(row["hub_address"]),
+        BlockNumber(row["block_number"]),
+        Bytes32(row["block_hash"]),
+        UnixSeconds(row["block_time"]),
+        BlockNumber(row["finalized_number"]),
+        UnixSeconds(row["finalized_time"]),
+        row["halted"],
+    )
+
+
+def read_bounty(connection: Connection, bounty_id: BountyId) -> IndexedBounty | None:
+    """One bounty."""
+    row = connection.execute(select(t.bounties).where(t.bounties.c.bounty_id == bounty_id)).mappings().first()
+    return None if row is None else bounty_of_row(row, read_finalization(connection, bounty_id))
+
+
+def read_finalization(connection: Connection, bounty_id: BountyId) -> Finalization | None:
+    """How a bounty ended; None while it is open."""
+    row = connection.execute(select(t.finalizations).where(t.finalizations.c.bounty_id == bounty_id)).mappings().first()
+    return None if row is None else finalization_of_row(row)
+
+
+def read_roster(connection: Connection, version: int) -> Roster | None:
+    """A published roster with each Guardian's last sign of life: a Verdict or a heartbeat."""
+    row = connection.execute(select(t.rosters).where(t.rosters.c.version == version)).mappings().first()
+    if row is None:
+        return None
+    members = (
+        connection.execute(
+            select(t.roster_members).where(t.roster_members.c.version == version).order_by(t.roster_members.c.position)
+        )
+        .mappings()
+        .all()
+    )
+    active = _last_active(connection, [m["guardian"] for m in members])
+    return Roster(
+        version,
+        Bytes32(row["guardian_roster_hash"]),
+        row["quorum"],
+        tuple(
+            RosterMember(Address(m["guardian"]), Bytes32(m["encryption_public_key"]), active.get(m["guardian"]))
+            for m in members
+        ),
+    )
+
+
+def read_current_roster(connection: Connection) -> Roster | None:
+    """The roster that a bounty created now would pin."""
+    version = connection.execute(select(func.max(t.rosters.c.version))).scalar()
+    return None if version is None else read_roster(connection, version)
+
+
+def read_active_submissions(connection: Connection, bounty_id: BountyId, limit: int) -> list[IndexedSubmission]:
+    """Each Solver's current Submission, oldest first."""
+    latest = _latest(t.submissions, bounty_id, t.submissions.c.solver)
+    rows = connection.execute(select(latest).order_by(latest.c.block_number, latest.c.log_index).limit(limit))
+    return [_submission(row) for row in rows.mappings()]
+
+
+def count_active_submissions(connection: Connection, bounty_id: BountyId) -> int:
+    """How many Solvers have a current Submission."""
+    counted = select(func.count(t.submissions.c.solver.distinct())).where(t.submissions.c.bounty_id == bounty_id)
+    return connection.execute(counted).scalar_one()
+
+
+def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> IndexedSubmission | None:
+    """One Solver's current Submission."""
+    history = read_submission_history(connection, bounty_id, solver)
+    return history[-1] if history else None
+
+
+def read_submission_history(connection: Connection, bounty_id: BountyId, solver: Address) -> list[IndexedSubmission]:
+    """Everything one Solver submitted, oldest first; the last is the active one."""
+    c = t.submissions.c
+    rows = connection.execute(
+        select(t.submissions).where(c.bounty_id == bounty_id, c.solver == solver).order_by(c.block_number, c.log_index)
+    )
+    return [_submission(row) for row in rows.mappings()]
+
+
+def read_solvers_of(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> list[Address]:
+    """The Solvers who ever recorded this commitment in this bounty, earliest first."""
+    c = t.submissions.c
+    rows = connection.execute(
+        select(c.solver, func.min(c.block_number).label("first"))
+        .where(c.bounty_id == bounty_id, c.submission_commitment == commitment)
+        .group_by(c.solver)
+        .order_by("first")
+    )
+    return [Address(row.solver) for row in rows]
+
+
+def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[IndexedVerdict]:
+    """Each Guardian's current Verdict."""
+    latest = _latest(t.verdicts, bounty_id, t.verdicts.c.guardian)
+    return [
+        IndexedVerdict(
+            Address(row["guardian"]),
+            row["kind"],
+            Address(row["solver"]),
+            Bytes32(row["submission_commitment"]),
+            Bytes32(row["report_commitment"]),
+            _origin(row),
+        )
+        for row in connection.execute(select(latest).order_by(latest.c.guardian)).mappings()
+    ]
+
+
+def read_bounty_logs(connection: Connection, bounty_id: BountyId) -> list[tuple[tuple[Bytes32, ...], bytes]]:
+    """Topics and data of every log of one bounty, in chain order."""
+    c = t.logs.c
+    rows = connection.execute(
+        select(c.topics, c.data).where(c.bounty_id == bounty_id).order_by(c.block_number, c.log_index)
+    )
+    return [(tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)) for row in rows]
+
+
+def read_fee_policy(connection: Connection) -> FeePolicy | None:
+    """The fees of bounties created from now on; None when never set."""
+    c = t.fee_policies.c
+    row = (
+        connection.execute(select(t.fee_policies).order_by(c.block_number.desc(), c.log_index.desc()).limit(1))
+        .mappings()
+        .first()
+    )
+    return (
+        None if row is None else FeePolicy(row["protocol_fee_bps"], row["guardian_fee_bps"], Address(row["recipient"]))
+    )
+
+
+def read_delivery_key(connection: Connection) -> Bytes32 | None:
+    """The delivery public key published on chain."""
+    c = t.delivery_keys.c
+    key = connection.execute(select(c.key).order_by(c.block_number.desc(), c.log_index.desc()).limit(1)).scalar()
+    return None if key is None else Bytes32(key)
+
+
+def bounty_of_row(row: RowMapping, finalization: Finalization | None) -> IndexedBounty:
+    """A typed bounty from a row of ``bounties``."""
+    return IndexedBounty(
+        bounty_id=BountyId(row["bounty_id"]),
+        poster=Address(row["poster"]),
+        spec_commitment=Bytes32(row["spec_commitment"]),
+        guardian_roster_hash=Bytes32(row["guardian_roster_hash"]),
+        roster_version=row["roster_version"],
+        escrow_amount=amount(row["escrow_amount"]),
+        submission_deadline=UnixSeconds(row["submission_deadline"]),
+        reveal_at=UnixSeconds(row["reveal_at"]),
+        judging_deadline=UnixSeconds(row["judging_deadline"]),
+        protocol_fee=amount(row["protocol_fee"]),
+        guardian_fee=amount(row["guardian_fee"]),
+        protocol_fee_recipient=Address(row["protocol_fee_recipient"]),
+        authorization_nonce=Bytes32(row["authorization_nonce"]),
+        origin=_origin(row),
+        finalization=finalization,
+    )
+
+
+def finalization_of_row(row: RowMapping) -> Finalization:
+    """A typed ending from a row of ``finalizations``."""
+    return Finalization(
+        outcome=Outcome(row["outcome"]),
+        reason=SettlementReason(row["reason"]),
+        winner=Address(row["winner"]),
+        submission_commitment=Bytes32(row["submission_commitment"]),
+        award=amount(row["award"]),
+        refund=amount(row["refund"]),
+        protocol_fee=amount(row["protocol_fee"]),
+        guardian_fee_each=amount(row["guardian_fee_each"]),
+        guardian_fee_count=row["guardian_fee_count"],
+        origin=_origin(row),
+    )
+
+
+def amount(value: Decimal) -> TokenAmount:
+    """A token amount from a NUMERIC column."""
+    return TokenAmount(int(value))
+
+
+def _latest(table: Table, bounty_id: BountyId, key: ColumnElement[str]) -> Subquery:
+    """One bounty's newest row per ``key``."""
+    c = table.c
+    return (
+        select(table)
+        .distinct(key)
+        .where(c.bounty_id == bounty_id)
+        .order_by(key, c.block_number.desc(), c.log_index.desc())
+        .subquery()
+    )
+
+
+def _last_active(connection: Connection, guardians: Sequence[str]) -> dict[str, UnixSeconds]:
+    signs = union_all(
+        *(select(x.c.guardian, x.c.time).where(x.c.guardian.in_(guardians)) for x in (t.verdicts, t.heartbeats))
+    ).subquery()
+    rows = connection.execute(select(signs.c.guardian, func.max(signs.c.time)).group_by(signs.c.guardian))
+    return {guardian: UnixSeconds(time) for guardian, time in rows}
+
+
+def _submission(row: RowMapping) -> IndexedSubmission:
+    return IndexedSubmission(Address(row["solver"]), Bytes32(row["submission_commitment"]), _origin(row))
+
+
+def _origin(row: RowMapping) -> Origin:
+    return Origin(
+        BlockNumber(row["block_number"]), Bytes32(row["block_hash"]), Bytes32(row["tx_hash"]), UnixSeconds(row["time"])
+    )
