@@ -1,0 +1,42 @@
+"""Commitments over raw bytes: one function for each, so that every part derives the same value.
+
+Promises: the result depends on the exact bytes and on nothing else; importing this module is cheap (the client's
+``spec-commitment`` lives on it). Refuses nothing: whether bytes are a valid page, Verdict or envelope is decided by
+``challenge``, ``verdict`` and ``envelope``. The "canonical commitment function" of the interface is keccak256.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import sha3
+
+from service_common.types import Bytes32, bytes32
+
+
+def keccak256(data: bytes) -> bytes:
+    """Keccak-256 as Ethereum uses it (not SHA3-256)."""
+    digest: bytes = sha3.keccak_256(data).digest()
+    return digest
+
+
+def spec_commitment(page: bytes) -> Bytes32:
+    """keccak256 of the exact bytes of a challenge page."""
+    return bytes32(keccak256(page))
+
+
+def report_commitment(document: bytes) -> Bytes32:
+    """keccak256 of the exact bytes of a written Verdict."""
+    return bytes32(keccak256(document))
+
+
+def submission_commitment(canonical_envelope: bytes) -> Bytes32:
+    """keccak256 of an envelope's canonical JSON (``Envelope.canonical_bytes``)."""
+    return bytes32(keccak256(canonical_envelope))
+
+
+def log_digest(logs: Iterable[tuple[Sequence[bytes], bytes]]) -> Bytes32:
+    """Digest of a bounty's Hub logs, each ``(topics, data)``, in the order (block, log index).
+
+    keccak256 of the concatenation, for each log, of keccak256(its topics concatenated) and keccak256(its data).
+    """
+    hashed = (keccak256(b"".join(topics)) + keccak256(data) for topics, data in logs)
+    return bytes32(keccak256(b"".join(hashed)))
