@@ -1,0 +1,52 @@
+"""Whether an envelope belongs to the bounty and Solver it is offered for.
+
+Promises: every field that the chain or the deployment fixes is compared, and all differences are listed together; an
+envelope that passes cannot be another Solver's, another bounty's, or sealed for another roster or reveal point as far
+as its public part can say. What it cannot say (that the capsule's inner stanzas are right) is found on opening.
+"""
+
+from dataclasses import dataclass
+
+from service_common.domain.envelope import Envelope
+from service_common.domain.reveal import RevealPolicy, check_reveal_policy
+from service_common.domain.roster import Roster
+from service_common.errors import Issue
+from service_common.types import Address, BountyId, Bytes32, ChainId
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedEnvelope:
+    """What the chain and the deployment say an envelope must state."""
+
+    chain_id: ChainId
+    hub_address: Address
+    bounty_id: BountyId
+    solver_address: Address
+    spec_commitment: Bytes32
+    roster: Roster
+    reveal_policy: RevealPolicy
+
+
+def envelope_differences(envelope: Envelope, expected: ExpectedEnvelope) -> list[Issue]:
+    """Every difference, in the order of the envelope's fields; empty means it belongs here."""
+    pairs: tuple[tuple[str, object, object, str], ...] = (
+        ("chain_id", envelope.chain_id, expected.chain_id, "is not this deployment's chain"),
+        ("hub_address", envelope.hub_address, expected.hub_address, "is not this deployment's Hub"),
+        ("bounty_id", envelope.bounty_id, expected.bounty_id, "is another bounty"),
+        ("solver_address", envelope.solver_address, expected.solver_address, "is another Solver"),
+        ("spec_commitment", envelope.spec_commitment, expected.spec_commitment, "is not the bounty's challenge"),
+        (
+            "guardian_roster_hash",
+            envelope.guardian_roster_hash,
+            expected.roster.guardian_roster_hash,
+            "is not the roster that the bounty pinned",
+        ),
+        (
+            "recipients_commitment",
+            envelope.recipients_commitment,
+            expected.roster.recipients_commitment,
+            "is not over the encryption keys of the pinned roster",
+        ),
+    )
+    issues = [Issue(path, message) for path, ours, theirs, message in pairs if ours != theirs]
+    return issues + check_reveal_policy(envelope.reveal_policy, expected.reveal_policy)
