@@ -1,0 +1,102 @@
+"""A bounty's states and the moments at which they change (DESIGN section 4, "Words" and "Times").
+
+Promises: wire names and the contract's numbers meet here and nowhere else; every boundary is exact: a deadline's own
+second belongs to what comes after it. Refuses, with ``ValueError``, numbers the Hub never emits.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from service_common.types import UnixSeconds
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class BountyStatus(StrEnum):
+    """``open`` until the outcome is settled on chain, then ``final``."""
+
+    OPEN = "open"
+    FINAL = "final"
+
+
+class Outcome(StrEnum):
+    """How a bounty ended; an open bounty has none."""
+
+    AWARDED = "awarded"
+    NO_VALID_SUBMISSION = "no_valid_submission"
+
+    @property
+    def number(self) -> int:
+        """The Hub's ``uint8``; 0 on the Hub means open."""
+        return 1 if self is Outcome.AWARDED else 2
+
+    @staticmethod
+    def of_number(number: int) -> "Outcome | None":
+        """The outcome behind the Hub's number, None while open."""
+        return _of_number(Outcome, number, "outcome")
+
+
+class VerdictKind(StrEnum):
+    """What a Guardian's Verdict says; same numbers as the outcome it supports."""
+
+    AWARDED = "awarded"
+    NO_VALID_SUBMISSION = "no_valid_submission"
+
+    @property
+    def number(self) -> int:
+        """The Hub's ``uint8``."""
+        return 1 if self is VerdictKind.AWARDED else 2
+
+    @staticmethod
+    def of_number(number: int) -> "VerdictKind | None":
+        """The kind behind the Hub's number, None where no Verdict is recorded."""
+        return _of_number(VerdictKind, number, "verdict kind")
+
+
+class SettlementReason(StrEnum):
+    """Why the outcome is what it is; silence never looks like a judgement."""
+
+    JUDGED = "judged"
+    NO_SUBMISSIONS = "no_submissions"
+    GUARDIANS_SILENT = "guardians_silent"
+    QUORUM_NOT_REACHED = "quorum_not_reached"
+
+    @property
+    def number(self) -> int:
+        """The Hub's ``uint8``; 0 on the Hub means open."""
+        return list(SettlementReason).index(self) + 1
+
+    @staticmethod
+    def of_number(number: int) -> "SettlementReason | None":
+        """The reason behind the Hub's number, None while open."""
+        return _of_number(SettlementReason, number, "settlement reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A bounty's chain times. All predicates take the time of a block, never a machine's clock."""
+
+    submission_deadline: UnixSeconds
+    reveal_at: UnixSeconds
+    judging_deadline: UnixSeconds
+
+    def accepting(self, status: BountyStatus, at: int) -> bool:
+        """Open and before the submission deadline: Submissions are recorded."""
+        return status is BountyStatus.OPEN and at < self.submission_deadline
+
+    def judgeable(self, status: BountyStatus, at: int) -> bool:
+        """Open, at or past the reveal point, before the judging deadline: Verdicts on Submissions are recorded."""
+        return status is BountyStatus.OPEN and self.reveal_at <= at < self.judging_deadline
+
+    def settleable(self, status: BountyStatus, at: int, has_submissions: bool) -> bool:
+        """Anyone may settle: from the judging deadline, or from the submission deadline without a Submission."""
+        due = self.judging_deadline if has_submissions else self.submission_deadline
+        return status is BountyStatus.OPEN and at >= due
+
+
+def _of_number(kind: type[E], number: int, what: str) -> E | None:
+    members = list(kind)
+    if not 0 <= number <= len(members):
+        raise ValueError(f"not a {what} of the Hub: {number}")
+    return members[number - 1] if number else None

@@ -1,0 +1,185 @@
+"""The VerificationRecord: what a final bounty's chain state says, derived the same way by everyone.
+
+Promises: a pure function of typed final state; its canonical JSON is byte-stable, so two derivations can be compared
+as bytes. It is evidence only and grants nothing. Refuses (``derivation_failed``) state that contradicts itself: a
+roster that is not the pinned one, a Verdict from outside it or two from one Guardian, an award without a winner.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.domain.canonical_json import canonical_bytes
+from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from service_common.domain.money import AmountDue, amounts_due, settlement
+from service_common.domain.roster import Roster
+from service_common.errors import ServiceError
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The awarded Submission."""
+
+    solver_address: Address
+    submission_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class FinalBounty:
+    """The chain facts of a final bounty that the record needs."""
+
+    chain_id: ChainId
+    hub_address: Address
+    bounty_id: BountyId
+    poster_address: Address
+    escrow_amount: TokenAmount
+    spec_commitment: Bytes32
+    protocol_fee: TokenAmount
+    guardian_fee: TokenAmount
+    protocol_fee_recipient: Address
+    outcome: Outcome
+    settlement_reason: SettlementReason
+    winner: Winner | None
+    roster: Roster
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedVerdict:
+    """A Guardian's latest Verdict as the Hub recorded it; solver and Submission only for an award."""
+
+    guardian_address: Address
+    kind: VerdictKind
+    solver_address: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class SettlementTransaction:
+    """The transaction that made the bounty final."""
+
+    tx_hash: Bytes32
+    block_number: BlockNumber
+    block_hash: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationRecord:
+    """The record; ``to_json`` has the key names of DESIGN section 10."""
+
+    bounty: FinalBounty
+    verdicts: tuple[RecordedVerdict | None, ...]
+    amounts: tuple[AmountDue, ...]
+    settlement: SettlementTransaction
+    log_digest: Bytes32
+
+    def to_json(self) -> dict[str, object]:
+        """The JSON object; ids and amounts are strings, block numbers integers, verdicts in roster order."""
+        bounty = self.bounty
+        return {
+            "version": VERSION,
+            "chain_id": bounty.chain_id,
+            "hub_address": bounty.hub_address,
+            "bounty_id": str(bounty.bounty_id),
+            "status": BountyStatus.FINAL.value,
+            "outcome": bounty.outcome.value,
+            "settlement_reason": bounty.settlement_reason.value,
+            "winner": _winner_json(bounty.winner),
+            "spec_commitment": bounty.spec_commitment,
+            "guardian_roster_hash": bounty.roster.guardian_roster_hash,
+            "verdicts": [
+                _verdict_json(account, verdict, bounty)
+                for account, verdict in zip(bounty.roster.accounts, self.verdicts, strict=True)
+            ],
+            "amounts": [
+                {"recipient": due.recipient, "amount": str(due.amount), "kind": due.kind.value} for due in self.amounts
+            ],
+            "settlement": {
+                "tx_hash": self.settlement.tx_hash,
+                "block_number": self.settlement.block_number,
+                "block_hash": self.settlement.block_hash,
+            },
+            "log_digest": self.log_digest,
+        }
+
+    def canonical_bytes(self) -> bytes:
+        """The bytes two derivations agree on."""
+        return canonical_bytes(self.to_json())
+
+
+def derive_record(
+    bounty: FinalBounty,
+    latest_verdicts: Sequence[RecordedVerdict],
+    settled_by: SettlementTransaction,
+    log_digest: Bytes32,
+) -> VerificationRecord:
+    """Derive the record, or raise ``derivation_failed`` where the state contradicts itself."""
+    bounty.roster.verify(bounty.chain_id, bounty.hub_address)
+    by_guardian = {verdict.guardian_address: verdict for verdict in latest_verdicts}
+    if len(by_guardian) != len(latest_verdicts):
+        raise _contradiction("two latest Verdicts of one Guardian")
+    if not set(by_guardian) <= set(bounty.roster.accounts):
+        raise _contradiction("a Verdict from an account that is not on the pinned roster")
+    if (bounty.winner is not None) != (bounty.outcome is Outcome.AWARDED):
+        raise _contradiction("an award names a winner, and nothing else does")
+    if bounty.outcome is Outcome.AWARDED and bounty.settlement_reason is not SettlementReason.JUDGED:
+        raise _contradiction("only the Guardians' judgement awards a bounty")
+    verdicts = tuple(by_guardian.get(account) for account in bounty.roster.accounts)
+    return VerificationRecord(bounty, verdicts, _amounts(bounty, verdicts), settled_by, log_digest)
+
+
+def supports(verdict: RecordedVerdict | None, bounty: FinalBounty) -> bool:
+    """True exactly when the Verdict names the final outcome: kind, Solver and Submission."""
+    if verdict is None or verdict.kind.value != bounty.outcome.value:
+        return False
+    if bounty.winner is None:
+        return True
+    named = (verdict.solver_address, verdict.submission_commitment)
+    return named == (bounty.winner.solver_address, bounty.winner.submission_commitment)
+
+
+def _amounts(bounty: FinalBounty, verdicts: tuple[RecordedVerdict | None, ...]) -> tuple[AmountDue, ...]:
+    guardians = [verdict.guardian_address for verdict in verdicts if verdict is not None]
+    try:
+        figures = settlement(
+            bounty.outcome,
+            escrow_amount=bounty.escrow_amount,
+            protocol_fee=bounty.protocol_fee,
+            guardian_fee=bounty.guardian_fee,
+            roster_size=len(bounty.roster.members),
+            verdict_count=len(guardians),
+        )
+        return amounts_due(
+            figures,
+            winner=bounty.winner.solver_address if bounty.winner else None,
+            poster=bounty.poster_address,
+            guardians_with_verdict=guardians,
+            protocol_fee_recipient=bounty.protocol_fee_recipient,
+        )
+    except ValueError as error:
+        raise _contradiction(str(error)) from None
+
+
+def _winner_json(winner: Winner | None) -> dict[str, object] | None:
+    if winner is None:
+        return None
+    return {"solver_address": winner.solver_address, "submission_commitment": winner.submission_commitment}
+
+
+def _verdict_json(account: Address, verdict: RecordedVerdict | None, bounty: FinalBounty) -> dict[str, object]:
+    return {
+        "guardian_address": account,
+        "kind": verdict.kind.value if verdict else None,
+        "solver_address": verdict.solver_address if verdict else None,
+        "submission_commitment": verdict.submission_commitment if verdict else None,
+        "report_commitment": verdict.report_commitment if verdict else None,
+        "supported_result": supports(verdict, bounty),
+    }
+
+
+def _contradiction(what: str) -> ServiceError:
+    message = f"the final state contradicts itself: {what}"
+    return ServiceError("derivation_failed", message, next_action="Re-read the bounty from the chain.")
