@@ -7,6 +7,7 @@ it, so that the caller can ask whether it is finalized. Nothing here decides; ``
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, union_all
 
@@ -22,6 +23,8 @@ from service_common.types import (
     TokenAmount,
     UnixSeconds,
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +295,8 @@ def bounty_of_row(row: RowMapping, finalization: Finalization | None) -> Indexed
 def finalization_of_row(row: RowMapping) -> Finalization:
     """A typed ending from a row of ``finalizations``."""
     return Finalization(
-        outcome=Outcome(row["outcome"]),
-        reason=SettlementReason(row["reason"]),
+        outcome=_known(Outcome.of_number(row["outcome"])),
+        reason=_known(SettlementReason.of_number(row["reason"])),
         winner=Address(row["winner"]),
         submission_commitment=Bytes32(row["submission_commitment"]),
         award=amount(row["award"]),
@@ -332,6 +335,13 @@ def _last_active(connection: Connection, guardians: Sequence[str]) -> dict[str, 
 
 def _submission(row: RowMapping) -> IndexedSubmission:
     return IndexedSubmission(Address(row["solver"]), Bytes32(row["submission_commitment"]), _origin(row))
+
+
+def _known(value: T | None) -> T:
+    """A finalization never carries the contract's 0 (open)."""
+    if value is None:
+        raise ValueError("a finalization without an outcome")
+    return value
 
 
 def _origin(row: RowMapping) -> Origin:

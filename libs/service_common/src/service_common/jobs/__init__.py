@@ -1,0 +1,1 @@
+"""Work queues: their names, JSON messages, and the one way to run a worker."""

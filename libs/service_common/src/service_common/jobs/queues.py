@@ -1,0 +1,55 @@
+"""Queue names and access to them.
+
+Promises: every queue and worker speaks JSON, never pickle; a job's one argument is a versioned object. Redis holds no
+fact: whatever is lost with it is found again from PostgreSQL or the chain.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+MESSAGE_VERSION: Final = 1
+
+
+class QueueName(StrEnum):
+    """Every queue of the service; each has a worker (an architecture test)."""
+
+    REVIEWS = "reviews"
+    INDEX = "index"
+    SETTLE = "settle"
+    ARTIFACTS = "artifacts"
+    DELIVERY = "delivery"
+
+
+def connect(url: str) -> Redis:
+    """A connection that retries briefly over a restart of the server."""
+    return Redis.from_url(
+        url,
+        socket_connect_timeout=3,
+        health_check_interval=15,
+        retry=Retry(ExponentialBackoff(cap=1, base=0.05), 4),
+        retry_on_error=[RedisConnectionError, RedisTimeoutError],
+    )
+
+
+def open_queue(name: QueueName, connection: Redis) -> Queue:
+    """One queue."""
+    return Queue(name.value, connection=connection, serializer=JSONSerializer)
+
+
+def message(**fields: str | int | None) -> dict[str, str | int | None]:
+    """A job's argument."""
+    return {"version": MESSAGE_VERSION, **fields}
+
+
+def check_message(received: dict[str, object]) -> None:
+    """Refuse a message of a version this release does not know; the job is parked as failed and stays visible."""
+    if received.get("version") != MESSAGE_VERSION:
+        raise ValueError(f"a job message of version {received.get('version')!r}; this worker reads {MESSAGE_VERSION}")

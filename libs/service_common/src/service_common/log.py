@@ -1,0 +1,63 @@
+"""Structured logs: one JSON object per line on stderr.
+
+Promises: every line carries time, level, service, event, and the correlation id of the request or job it belongs to.
+Never logged, by rule of the callers: bodies, signatures, keys, RPC addresses, the WSGI environ.
+"""
+
+import logging
+import sys
+from contextvars import ContextVar
+from typing import Final
+
+import structlog
+
+correlation_id: Final[ContextVar[str]] = ContextVar("correlation_id", default="")
+
+_LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+
+
+def parse_level(text: str) -> int:
+    """A log level by name; ``ValueError`` names the accepted ones."""
+    if text.lower() not in _LEVELS:
+        raise ValueError(f"a log level is one of {', '.join(_LEVELS)}")
+    return _LEVELS[text.lower()]
+
+
+def configure(service: str, level: int = logging.INFO) -> None:
+    """Set up this process's log; libraries' own warnings and errors come out in the same form."""
+
+    def add_context(_logger: object, _name: str, line: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        line["service"] = service
+        if identifier := correlation_id.get():
+            line["correlation_id"] = identifier
+        return line
+
+    shared: list[structlog.typing.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        add_context,
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.processors.JSONRenderer(sort_keys=True)],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.JSONRenderer(sort_keys=True),
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)
+
+
+def get_logger(name: str) -> structlog.typing.FilteringBoundLogger:
+    """A logger for one module."""
+    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(logger=name)
+    return logger

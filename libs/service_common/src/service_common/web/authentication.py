@@ -1,0 +1,133 @@
+"""The edge of every route: who may call it, how much it reads, and proof of the signer before anything else.
+
+Promises: each view is marked ``@public`` or ``@signed`` (an architecture test fails on an unmarked one); a signed
+view receives a ``VerifiedRequest`` and nothing of the request was parsed before the signature was proven. Order of
+answers: route and method; size and media type; 401; then the view.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar, cast
+
+from flask import Request, current_app, request
+
+from service_common.auth.query import parse_query
+from service_common.auth.verify import Authority, ChainView, ReceivedRequest, VerifiedRequest, verify_request
+from service_common.errors import Issue, ServiceError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+EXTENSION: Final = "service-authentication"
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """What an app verifies requests with."""
+
+    authority: Authority
+    chain: ChainView
+
+
+def public(view: Callable[P, R]) -> Callable[P, R]:
+    """A route without a signature. It takes no body."""
+
+    @wraps(view)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        refuse_body(request)
+        return view(*args, **kwargs)
+
+    wrapped.access = "public"  # type: ignore[attr-defined]
+    return wrapped
+
+
+def public_json(max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
+    """A route without a signature that reads a JSON body."""
+
+    def decorate(view: Callable[Concatenate[bytes, P], R]) -> Callable[P, R]:
+        @wraps(view)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            return view(read_body(request, "application/json", max_bytes), *args, **kwargs)
+
+        wrapped.access = "public"  # type: ignore[attr-defined]
+        return wrapped
+
+    return decorate
+
+
+def signed(
+    media_type: str | None, max_bytes: int = 0
+) -> Callable[[Callable[Concatenate[VerifiedRequest, P], R]], Callable[P, R]]:
+    """A route that needs one valid signature over this exact request. ``media_type`` None: no body."""
+
+    def decorate(view: Callable[Concatenate[VerifiedRequest, P], R]) -> Callable[P, R]:
+        @wraps(view)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            body = read_body(request, media_type, max_bytes)
+            return view(authenticate(request, body), *args, **kwargs)
+
+        wrapped.access = "signed"  # type: ignore[attr-defined]
+        return wrapped
+
+    return decorate
+
+
+def authenticate(received: Request, body: bytes) -> VerifiedRequest:
+    """Prove who signed this request; raises 401, or 503 when the chain cannot be asked."""
+    setup = cast("Authentication", current_app.extensions[EXTENSION])
+    return verify_request(received_request(received, body), setup.authority, setup.chain)
+
+
+def received_request(received: Request, body: bytes) -> ReceivedRequest:
+    """The request as the verifier reads it."""
+    return ReceivedRequest(
+        method=received.method,
+        path=received.path,
+        raw_query=received.query_string.decode("latin-1"),
+        body=body,
+        authorization=tuple(received.headers.getlist("Authorization")),
+    )
+
+
+def read_body(received: Request, media_type: str | None, max_bytes: int) -> bytes:
+    """The whole body, once, bounded before it is read; 415 for another media type, 413 when it is too long."""
+    if media_type is None:
+        return refuse_body(received)
+    if not _is_media_type(received.headers.get("Content-Type", ""), media_type):
+        raise ServiceError("unsupported_media_type", f"This route takes {media_type}.")
+    if (received.content_length or 0) > max_bytes:
+        raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
+    body = received.stream.read(max_bytes + 1)
+    if len(body) > max_bytes:
+        raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
+    return body
+
+
+def refuse_body(received: Request) -> bytes:
+    """No bytes, or 400 where a body came that does not belong."""
+    if received.stream.read(1):
+        raise ServiceError("invalid_request", "This route takes no body.")
+    return b""
+
+
+def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dict[str, str]:
+    """The query's names and values; an unknown or repeated name is refused."""
+    try:
+        pairs = parse_query(request.query_string.decode("latin-1"))
+    except ValueError as error:
+        raise ServiceError(code, "The query is malformed.") from error
+    names = [name for name, _ in pairs]
+    issues = [
+        Issue("query", f"{name[:60]!r} is not a parameter of this route") for name in names if name not in allowed
+    ]
+    issues += [Issue("query", f"{name!r} is given more than once") for name in sorted(allowed) if names.count(name) > 1]
+    if issues:
+        raise ServiceError(code, "The query holds what this route does not take.", issues=issues)
+    return dict(pairs)
+
+
+def _is_media_type(header: str, wanted: str) -> bool:
+    """Whether the header names ``wanted``, with ``charset=utf-8`` as the only parameter accepted."""
+    kind, _, parameter = header.partition(";")
+    plain = parameter.strip().lower().replace('"', "")
+    return kind.strip().lower() == wanted and plain in {"", "charset=utf-8"}

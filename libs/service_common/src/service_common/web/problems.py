@@ -1,0 +1,78 @@
+"""One place that turns every error into the error envelope.
+
+Promises: whatever happens, the body is ``{"error": {code, message, issues, next_action}}`` with the status of its
+code; every 503 and 429 carries Retry-After; an unknown error is an opaque 500 outside and whole in the log, under the
+correlation id that the answer's ``X-Correlation-Id`` names.
+"""
+
+from flask import Flask, Response, jsonify
+from werkzeug.exceptions import HTTPException
+
+from service_common.chain.json_rpc import ChainUnavailable
+from service_common.db.engine import DatabaseUnavailable
+from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
+from service_common.log import get_logger
+
+log = get_logger(__name__)
+
+_BY_STATUS = {
+    400: ("invalid_request", "The request is malformed."),
+    404: ("route_not_found", "There is no such route."),
+    405: ("method_not_allowed", "This route does not take that method."),
+    413: ("payload_too_large", "The body is larger than this route accepts."),
+    415: ("unsupported_media_type", "This route takes another media type."),
+    422: ("invalid_request", "The request does not have the shape this route takes."),
+}
+
+
+def render_problem(error: ServiceError) -> Response:
+    """The envelope of one error, with its status and headers."""
+    body: dict[str, object] = {
+        "code": error.code,
+        "message": error.message,
+        "issues": [{"path": issue.path, "message": issue.message} for issue in error.issues],
+        "next_action": error.next_action,
+    }
+    if error.retry_not_before:
+        body["retry_not_before"] = error.retry_not_before
+    response = jsonify({"error": body})
+    response.status_code = error.status
+    if error.status in {429, 503} or error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after or DEFAULT_RETRY_AFTER_SECONDS)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def install_problems(app: Flask) -> None:
+    """Make the envelope the answer to every error of ``app``."""
+
+    @app.errorhandler(ServiceError)
+    def known(error: ServiceError) -> Response:
+        return render_problem(error)
+
+    @app.errorhandler(ChainUnavailable)
+    def chain(error: ChainUnavailable) -> Response:
+        log.warning("chain unavailable", reason=str(error))
+        return render_problem(
+            ServiceError("bounty_chain_state_unavailable", "The chain cannot be reached at the moment.")
+        )
+
+    @app.errorhandler(DatabaseUnavailable)
+    def database(error: DatabaseUnavailable) -> Response:
+        log.warning("database unavailable", exc_info=error)
+        return render_problem(
+            ServiceError("bounty_projection_unavailable", "The indexed Hub state cannot be read at the moment.")
+        )
+
+    @app.errorhandler(HTTPException)
+    def http(error: HTTPException) -> Response:
+        code, message = _BY_STATUS.get(error.code or 500, ("internal_error", "Something went wrong here."))
+        response = render_problem(ServiceError(code, message))
+        if allowed := getattr(error, "valid_methods", None):
+            response.headers["Allow"] = ", ".join(sorted(allowed))
+        return response
+
+    @app.errorhandler(Exception)
+    def unknown(error: Exception) -> Response:
+        log.error("unexpected error", exc_info=error)
+        return render_problem(ServiceError("internal_error", "Something went wrong here."))

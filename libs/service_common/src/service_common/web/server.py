@@ -1,0 +1,37 @@
+"""Running a WSGI app in production form: granian in front, the internal port beside it.
+
+Promises: SIGTERM drains: accepted requests are answered before the process ends. The app is named, not passed:
+each worker process makes its own.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Final
+
+from granian import Granian
+from granian.constants import Interfaces
+
+from service_common.internal_port import Check, serve_internal_port
+
+BLOCKING_THREADS: Final = 128
+"""Enough that a hundred requests waiting on a review leave room for the others."""
+
+
+def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
+    """Serve ``package.module:application`` until SIGTERM or SIGINT."""
+    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="metrics-"))
+    serve_internal_port(internal_port, checks)
+    Granian(
+        target,
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        workers=int(os.environ.get("SERVICE_WORKERS", "1")),
+        blocking_threads=BLOCKING_THREADS,
+        backpressure=BLOCKING_THREADS,
+        workers_kill_timeout=30,
+        respawn_failed_workers=True,
+        log_access=False,
+        log_enabled=False,
+    ).serve()

@@ -1,0 +1,88 @@
+"""From a log to rows: pure, one case per event.
+
+Promises: the same logs give the same rows on every replay. Raises ``ValueError`` for a log that is none of the Hub's:
+the indexer halts on it rather than guess.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Final
+
+from service_common.chain.events import (
+    AwardClaimed,
+    BountyCreated,
+    BountyFinalized,
+    DeliveryKeyPublished,
+    FeePolicyChanged,
+    GuardianFeeClaimed,
+    GuardianHeartbeat,
+    HubEvent,
+    Log,
+    ProtocolFeeClaimed,
+    RefundClaimed,
+    RosterPublished,
+    SubmissionRecorded,
+    VerdictRecorded,
+    bounty_of,
+    decode_log,
+)
+from service_common.db import hub_index as t
+from service_common.types import UnixSeconds
+from sqlalchemy import Table
+
+Row = tuple[Table, dict[str, object]]
+
+_TABLES: Final[dict[type[HubEvent], Table]] = {
+    BountyCreated: t.bounties,
+    SubmissionRecorded: t.submissions,
+    VerdictRecorded: t.verdicts,
+    BountyFinalized: t.finalizations,
+    GuardianHeartbeat: t.heartbeats,
+    DeliveryKeyPublished: t.delivery_keys,
+    FeePolicyChanged: t.fee_policies,
+}
+"""Events whose fields are the columns of one table."""
+_CLAIMS: Final[dict[type[HubEvent], str]] = {
+    AwardClaimed: "winner_award",
+    RefundClaimed: "poster_refund",
+    GuardianFeeClaimed: "guardian_fee",
+    ProtocolFeeClaimed: "protocol_fee",
+}
+
+
+def project(log: Log, time: UnixSeconds) -> Iterator[Row]:
+    """The raw log, and the facts it states, each with where it came from."""
+    event = decode_log(log)
+    origin: dict[str, object] = {
+        "block_number": log.block_number,
+        "block_hash": log.block_hash,
+        "log_index": log.log_index,
+        "tx_hash": log.tx_hash,
+        "time": time,
+    }
+    raw = {"bounty_id": bounty_of(event), "topics": list(log.topics), "data": log.data}
+    yield t.logs, raw | origin
+    for table, fields in _facts(event):
+        yield table, fields | origin
+
+
+def _facts(event: HubEvent) -> Iterator[Row]:
+    kind = type(event)
+    if kind in _TABLES:
+        yield _TABLES[kind], asdict(event)
+    elif kind in _CLAIMS:
+        bounty_id, recipient, amount = asdict(event).values()
+        yield t.claims, {"bounty_id": bounty_id, "kind": _CLAIMS[kind], "recipient": recipient, "amount": amount}
+    elif isinstance(event, RosterPublished):
+        yield from _roster(event)
+    # Ownership changes stand in ``logs`` only: nothing reads them.
+
+
+def _roster(event: RosterPublished) -> Iterator[Row]:
+    head = {"version": event.version, "guardian_roster_hash": event.guardian_roster_hash, "quorum": event.quorum}
+    yield t.rosters, head
+    for position, (account, key) in enumerate(zip(event.accounts, event.encryption_keys, strict=True)):
+        yield (
+            t.roster_members,
+            {"version": event.version, "position": position, "guardian": account, "encryption_public_key": key},
+        )

@@ -1,0 +1,97 @@
+"""What the indexer asks the chain, and how it distrusts the answers.
+
+Promises: near the tip, logs are asked for by block hash and only where the header's bloom filter admits one, and an
+answer without logs where the filter says there must be some is checked again; behind finality, logs come by range.
+Every answer of the wrong block, address or order raises ``ChainUnavailable``: it is never written.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import sha3
+from service_common.chain.blocks import Header, headers_between, parse_header
+from service_common.chain.events import Log, parse_log
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from service_common.types import Address, BlockNumber, to_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The newest block and the newest finalized one, asked for at once."""
+
+    latest: Header
+    finalized: Header
+
+
+class Source(Protocol):
+    """The chain as the follower needs it."""
+
+    def tip(self) -> Tip:
+        """Where the chain is."""
+
+    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        """Headers of a range, both ends included."""
+
+    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> list[Log]:
+        """The Hub's logs of a finalized range."""
+
+    def logs_of_block(self, header: Header) -> list[Log]:
+        """The Hub's logs of exactly this block."""
+
+
+class RpcSource:
+    """A Hub on a chain reached over JSON-RPC."""
+
+    def __init__(self, rpc: JsonRpc, hub: Address) -> None:
+        self._rpc, self._hub = rpc, hub
+
+    def tip(self) -> Tip:
+        latest, finalized = self._rpc.batch(
+            [("eth_getBlockByNumber", ["latest", False]), ("eth_getBlockByNumber", ["finalized", False])]
+        )
+        for answer in (latest, finalized):
+            if isinstance(answer, RpcRefused):
+                raise ChainUnavailable("an RPC endpoint refused to show its tip") from answer
+        return Tip(parse_header(latest), parse_header(finalized))
+
+    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        headers = headers_between(self._rpc, first, last)
+        if [header.number for header in headers] != list(range(first, last + 1)):
+            raise ChainUnavailable("an RPC endpoint answered other blocks than it was asked for")
+        return headers
+
+    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> list[Log]:
+        logs = self._logs({"fromBlock": hex(first), "toBlock": hex(last)})
+        if any(not first <= log.block_number <= last for log in logs):
+            raise ChainUnavailable("an RPC endpoint answered logs of other blocks than it was asked for")
+        return logs
+
+    def logs_of_block(self, header: Header) -> list[Log]:
+        if not bloom_admits(header.logs_bloom, to_bytes(self._hub)):
+            return []
+        logs = self._logs({"blockHash": header.hash})
+        if any(log.block_hash != header.hash for log in logs):
+            raise ChainUnavailable("an RPC endpoint answered logs of another block than it was asked for")
+        return logs
+
+    def _logs(self, block: dict[str, str]) -> list[Log]:
+        try:
+            answer = self._rpc.call("eth_getLogs", {"address": self._hub, **block})
+        except RpcRefused as refusal:
+            raise ChainUnavailable("an RPC endpoint refused to list logs") from refusal
+        if not isinstance(answer, list):
+            raise ChainUnavailable("an RPC endpoint answered no list of logs")
+        logs = [parse_log(item) for item in answer]
+        places = [(log.block_number, log.log_index) for log in logs]
+        if places != sorted(set(places)) or any(log.address != self._hub for log in logs):
+            raise ChainUnavailable("an RPC endpoint answered logs out of order or of another contract")
+        return logs
+
+
+def bloom_admits(bloom: bytes, value: bytes) -> bool:
+    """Whether a block's bloom filter admits ``value``; a missing filter admits everything."""
+    if len(bloom) != 256:
+        return True
+    digest = sha3.keccak_256(value).digest()
+    bits = (int.from_bytes(digest[i : i + 2], "big") & 2047 for i in (0, 2, 4))
+    return all(bloom[255 - bit // 8] >> (bit % 8) & 1 for bit in bits)
