@@ -17,6 +17,15 @@ import {Views} from "./parts/Views.sol";
 contract Hub is Views {
     using Ballots for uint80;
 
+    /// @dev What a new bounty pins.
+    struct Quote {
+        uint16 rosterVersion;
+        uint16 feePolicyVersion;
+        FeePolicy policy;
+        uint256 protocolFee;
+        uint256 guardianFee;
+    }
+
     bytes32 private constant TERMS_TYPEHASH = keccak256(
         "ServiceBounty(uint256 chainId,address hub,address poster,bytes32 specCommitment,bytes32 expectedRosterHash,"
         "uint256 escrowAmount,uint256 submissionDeadline,uint256 judgingWindow,uint256 maxProtocolFee,"
@@ -42,7 +51,7 @@ contract Hub is Views {
         _checkRange("maxSubmissionWindow", 1, config.maxSubmissionWindow, LONGEST_TIME);
         _checkRange("minJudgingWindow", 1, config.minJudgingWindow, config.maxJudgingWindow);
         _checkRange("maxJudgingWindow", 1, config.maxJudgingWindow, LONGEST_TIME);
-        _checkRange("minEscrow", 1, config.minEscrow, type(uint96).max);
+        _checkRange("minEscrow", 1, config.minEscrow, type(uint88).max);
         revealDelay = config.revealDelay;
         minSubmissionWindow = config.minSubmissionWindow;
         maxSubmissionWindow = config.maxSubmissionWindow;
@@ -55,9 +64,9 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function createBounty(Terms calldata terms) external nonReentrant returns (uint256 bountyId) {
-        _checkTerms(terms, msg.sender);
+        Quote memory quote = _quote(terms, msg.sender);
         _collect(msg.sender, terms.escrowAmount);
-        return _open(terms, msg.sender, authorizationNonce(terms, msg.sender));
+        return _open(terms, msg.sender, quote, authorizationNonce(terms, msg.sender));
     }
 
     /// @inheritdoc IHub
@@ -68,10 +77,10 @@ contract Hub is Views {
         uint256 validBefore,
         bytes calldata signature
     ) external nonReentrant returns (uint256 bountyId) {
-        _checkTerms(terms, poster);
+        Quote memory quote = _quote(terms, poster);
         bytes32 nonce = authorizationNonce(terms, poster);
         _collectAuthorized(poster, terms.escrowAmount, validAfter, validBefore, nonce, signature);
-        return _open(terms, poster, nonce);
+        return _open(terms, poster, quote, nonce);
     }
 
     /// @inheritdoc IHub
@@ -79,12 +88,34 @@ contract Hub is Views {
         return keccak256(abi.encode(TERMS_TYPEHASH, block.chainid, address(this), poster, terms));
     }
 
-    /// @dev Refuses terms that are out of bounds or differ from what the Poster expected of roster and fees.
-    function _checkTerms(Terms calldata terms, address poster) private view {
+    /// @dev Refuses terms out of bounds or against the Poster's expectations; what it read is what gets pinned, so
+    /// that nothing the token does in between can change it.
+    function _quote(Terms calldata terms, address poster) private view returns (Quote memory quote) {
         if (poster == address(0)) revert PosterZero();
+        _checkBounds(terms);
+
+        quote.rosterVersion = _rosterVersion;
+        if (quote.rosterVersion == 0) revert NoRosterPublished();
+        bytes32 rosterHash = _rosters[quote.rosterVersion].hash;
+        if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
+        if (_seats[quote.rosterVersion][poster].number != 0) revert PosterOnRoster(poster, quote.rosterVersion);
+
+        quote.feePolicyVersion = _feePolicyVersion;
+        quote.policy = _feePolicies[quote.feePolicyVersion];
+        quote.protocolFee = Money.fee(terms.escrowAmount, quote.policy.protocolFeeBps);
+        quote.guardianFee = Money.fee(terms.escrowAmount, quote.policy.guardianFeeBps);
+        if (quote.protocolFee > terms.maxProtocolFee) {
+            revert ProtocolFeeAboveMaximum(quote.protocolFee, terms.maxProtocolFee);
+        }
+        if (quote.guardianFee > terms.maxGuardianFee) {
+            revert GuardianFeeAboveMaximum(quote.guardianFee, terms.maxGuardianFee);
+        }
+    }
+
+    function _checkBounds(Terms calldata terms) private view {
         if (terms.specCommitment == 0) revert SpecCommitmentZero();
         if (terms.escrowAmount < minEscrow) revert EscrowTooSmall(terms.escrowAmount, minEscrow);
-        if (terms.escrowAmount > type(uint96).max) revert EscrowTooLarge(terms.escrowAmount, type(uint96).max);
+        if (terms.escrowAmount > type(uint88).max) revert EscrowTooLarge(terms.escrowAmount, type(uint88).max);
         uint256 earliest = block.timestamp + minSubmissionWindow;
         uint256 latest = block.timestamp + maxSubmissionWindow;
         if (terms.submissionDeadline < earliest || terms.submissionDeadline > latest) {
@@ -93,49 +124,37 @@ contract Hub is Views {
         if (terms.judgingWindow < minJudgingWindow || terms.judgingWindow > maxJudgingWindow) {
             revert JudgingWindowOutOfRange(terms.judgingWindow, minJudgingWindow, maxJudgingWindow);
         }
-        uint256 version = _rosterVersion;
-        if (version == 0) revert NoRosterPublished();
-        bytes32 rosterHash = _rosters[version].hash;
-        if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
-        if (_seatNumbers[version][poster] != 0) revert PosterOnRoster(poster, version);
-        FeePolicy memory policy = _feePolicies[_feePolicyVersion];
-        uint256 protocolFee = Money.fee(terms.escrowAmount, policy.protocolFeeBps);
-        uint256 guardianFee = Money.fee(terms.escrowAmount, policy.guardianFeeBps);
-        if (protocolFee > terms.maxProtocolFee) revert ProtocolFeeAboveMaximum(protocolFee, terms.maxProtocolFee);
-        if (guardianFee > terms.maxGuardianFee) revert GuardianFeeAboveMaximum(guardianFee, terms.maxGuardianFee);
     }
 
-    /// @dev Writes a bounty that is already paid for, pinning the current roster and fee policy.
-    function _open(Terms calldata terms, address poster, bytes32 nonce) private returns (uint256 bountyId) {
+    /// @dev Writes a bounty that is already paid for.
+    function _open(Terms calldata terms, address poster, Quote memory quote, bytes32 nonce)
+        private
+        returns (uint256 bountyId)
+    {
         bountyId = ++_bountyCount;
         Bounty storage bounty = _bounties[bountyId];
-        Pinned memory pinned = Pinned({
-            poster: poster,
-            submissionDeadline: Narrow.toUint40(terms.submissionDeadline),
-            judgingWindow: Narrow.toUint32(terms.judgingWindow),
-            rosterVersion: _rosterVersion
-        });
-        uint16 policyVersion = _feePolicyVersion;
-        Progress memory progress;
-        progress.escrow = Narrow.toUint96(terms.escrowAmount);
-        progress.feePolicyVersion = policyVersion;
-        bounty.pinned = pinned;
-        bounty.progress = progress;
+        bounty.poster = poster;
+        bounty.submissionDeadline = Narrow.toUint40(terms.submissionDeadline);
+        bounty.judgingWindow = Narrow.toUint32(terms.judgingWindow);
+        bounty.rosterVersion = quote.rosterVersion;
+        bounty.escrow = Narrow.toUint88(terms.escrowAmount);
+        bounty.protocolFeeBps = quote.policy.protocolFeeBps;
+        bounty.guardianFeeBps = quote.policy.guardianFeeBps;
+        bounty.feePolicyVersion = quote.feePolicyVersion;
         bounty.specCommitment = terms.specCommitment;
-        FeePolicy memory policy = _feePolicies[policyVersion];
         emit BountyCreated(
             bountyId,
             poster,
             terms.specCommitment,
             terms.expectedRosterHash,
-            pinned.rosterVersion,
+            quote.rosterVersion,
             terms.escrowAmount,
             terms.submissionDeadline,
-            _revealAt(pinned),
-            _judgingDeadline(pinned),
-            Money.fee(terms.escrowAmount, policy.protocolFeeBps),
-            Money.fee(terms.escrowAmount, policy.guardianFeeBps),
-            policy.recipient,
+            _revealAt(bounty),
+            _judgingDeadline(bounty),
+            quote.protocolFee,
+            quote.guardianFee,
+            quote.policy.recipient,
             nonce
         );
     }
@@ -145,17 +164,16 @@ contract Hub is Views {
     /// @inheritdoc IHub
     function submit(uint256 bountyId, bytes32 submissionCommitment, bytes32 guardianRosterHash) external {
         Bounty storage bounty = _bounty(bountyId);
-        Pinned memory pinned = bounty.pinned;
-        if (block.timestamp >= pinned.submissionDeadline) {
-            revert SubmissionsClosed(bountyId, pinned.submissionDeadline, block.timestamp);
+        if (block.timestamp >= bounty.submissionDeadline) {
+            revert SubmissionsClosed(bountyId, bounty.submissionDeadline, block.timestamp);
         }
         if (submissionCommitment == 0) revert SubmissionCommitmentZero(bountyId);
-        bytes32 rosterHash = _rosters[pinned.rosterVersion].hash;
+        bytes32 rosterHash = _rosters[bounty.rosterVersion].hash;
         if (guardianRosterHash != rosterHash) revert RosterHashMismatch(guardianRosterHash, rosterHash);
-        if (msg.sender == pinned.poster) revert SolverIsPoster(bountyId, msg.sender);
-        if (_seatNumbers[pinned.rosterVersion][msg.sender] != 0) revert SolverOnRoster(bountyId, msg.sender);
+        if (msg.sender == bounty.poster) revert SolverIsPoster(bountyId, msg.sender);
+        if (_seatOf(bounty, msg.sender).number != 0) revert SolverOnRoster(bountyId, msg.sender);
         _submissions[bountyId][msg.sender] = submissionCommitment;
-        if (!bounty.progress.hasSubmissions) bounty.progress.hasSubmissions = true;
+        if (!bounty.hasSubmissions) bounty.hasSubmissions = true;
         emit SubmissionRecorded(bountyId, msg.sender, submissionCommitment);
     }
 
@@ -169,35 +187,29 @@ contract Hub is Views {
         bytes32 submissionCommitment,
         bytes32 reportCommitment
     ) external {
-        Bounty storage bounty = _bounty(bountyId);
-        Pinned memory pinned = bounty.pinned;
-        Progress memory progress = bounty.progress;
-        uint256 seatNumber = _seatNumbers[pinned.rosterVersion][msg.sender];
-        if (seatNumber == 0) revert NotGuardian(bountyId, msg.sender);
-        _requireJudgeable(bountyId, pinned, progress);
+        Bounty storage bounty = _openBounty(bountyId);
+        Seat memory seat = _seatOf(bounty, msg.sender);
+        if (seat.number == 0) revert NotGuardian(bountyId, msg.sender);
+        _requireJudgeable(bountyId, bounty);
         if (reportCommitment == 0) revert ReportCommitmentZero(bountyId);
 
-        uint80 others = progress.ballots.withChoice(seatNumber - 1, Ballots.NONE);
+        uint80 others = bounty.ballots.withChoice(seat.number - 1, Ballots.NONE);
         uint256 choice = _choose(bountyId, others, kind, solver, submissionCommitment);
-        progress.ballots = others.withChoice(seatNumber - 1, choice);
+        uint80 ballots = others.withChoice(seat.number - 1, choice);
+        bounty.ballots = ballots;
         _markActive(msg.sender);
         emit VerdictRecorded(bountyId, msg.sender, kind, solver, submissionCommitment, reportCommitment);
-
-        if (progress.ballots.count(choice) < _rosters[pinned.rosterVersion].quorum) {
-            bounty.progress = progress;
-        } else {
-            _finalize(bountyId, pinned, progress, Reason.JUDGED, choice);
-        }
+        if (ballots.count(choice) >= seat.quorum) _finalize(bountyId, bounty, Reason.JUDGED, choice);
     }
 
-    function _requireJudgeable(uint256 bountyId, Pinned memory pinned, Progress memory progress) private view {
-        _requireOpen(bountyId, progress);
-        uint256 revealAt = _revealAt(pinned);
+    function _requireJudgeable(uint256 bountyId, Bounty storage bounty) private view {
+        uint256 submissionDeadline = bounty.submissionDeadline;
+        uint256 revealAt = submissionDeadline + revealDelay;
+        uint256 judgingDeadline = revealAt + bounty.judgingWindow;
         if (block.timestamp < revealAt) revert JudgingNotStarted(bountyId, revealAt, block.timestamp);
-        uint256 judgingDeadline = _judgingDeadline(pinned);
         if (block.timestamp >= judgingDeadline) revert JudgingEnded(bountyId, judgingDeadline, block.timestamp);
-        if (!progress.hasSubmissions) revert NothingToJudge(bountyId);
-        assert(block.timestamp >= pinned.submissionDeadline); // the active set is frozen
+        if (!bounty.hasSubmissions) revert NothingToJudge(bountyId);
+        assert(block.timestamp >= submissionDeadline); // the active set is frozen
     }
 
     /// @dev The choice that a Verdict means, given the other Guardians' ballots.
@@ -243,34 +255,24 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function settle(uint256 bountyId) external {
-        Bounty storage bounty = _bounty(bountyId);
-        Pinned memory pinned = bounty.pinned;
-        Progress memory progress = bounty.progress;
-        _requireOpen(bountyId, progress);
-        uint256 possibleFrom = progress.hasSubmissions ? _judgingDeadline(pinned) : pinned.submissionDeadline;
+        Bounty storage bounty = _openBounty(bountyId);
+        uint256 possibleFrom = bounty.hasSubmissions ? _judgingDeadline(bounty) : bounty.submissionDeadline;
         if (block.timestamp < possibleFrom) revert SettlementTooEarly(bountyId, possibleFrom, block.timestamp);
         uint8 reason = Reason.QUORUM_NOT_REACHED;
-        if (!progress.hasSubmissions) reason = Reason.NO_SUBMISSIONS;
-        else if (progress.ballots == 0) reason = Reason.GUARDIANS_SILENT;
-        _finalize(bountyId, pinned, progress, reason, Ballots.NONE);
+        if (!bounty.hasSubmissions) reason = Reason.NO_SUBMISSIONS;
+        else if (bounty.ballots == 0) reason = Reason.GUARDIANS_SILENT;
+        _finalize(bountyId, bounty, reason, Ballots.NONE);
     }
 
     /// @dev The only place where a bounty becomes final, once.
-    function _finalize(
-        uint256 bountyId,
-        Pinned memory pinned,
-        Progress memory progress,
-        uint8 reason,
-        uint256 winningChoice
-    ) private {
-        progress.reason = reason;
-        progress.winningChoice = uint8(winningChoice);
-        _bounties[bountyId].progress = progress;
-        address winner = _winner(bountyId, progress);
-        Money.Split memory split = _split(pinned, progress);
+    function _finalize(uint256 bountyId, Bounty storage bounty, uint8 reason, uint256 winningChoice) private {
+        bounty.reason = reason;
+        bounty.winningChoice = uint8(winningChoice);
+        address winner = _winner(bountyId, bounty);
+        Money.Split memory split = _split(bounty);
         emit BountyFinalized(
             bountyId,
-            _outcome(progress),
+            _outcome(bounty),
             reason,
             winner,
             winner == address(0) ? bytes32(0) : _submissions[bountyId][winner],
@@ -286,64 +288,56 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function claim(uint256 bountyId, bytes calldata payoutData, bytes calldata proof) external nonReentrant {
-        Bounty storage bounty = _bounty(bountyId);
-        Progress memory progress = bounty.progress;
-        _requireFinal(bountyId, progress);
+        Bounty storage bounty = _finalBounty(bountyId);
         if (payoutData.length != 0 || proof.length != 0) revert PayoutDataNotEmpty(payoutData.length, proof.length);
-        if (_outcome(progress) != Outcome.AWARDED) revert NoAward(bountyId, _outcome(progress));
-        address winner = _winner(bountyId, progress);
+        address winner = _winner(bountyId, bounty);
+        if (winner == address(0)) revert NoAward(bountyId, _outcome(bounty));
         if (msg.sender != winner) revert NotWinner(bountyId, msg.sender, winner);
-        if (progress.awardClaimed) revert AlreadyClaimed(bountyId, msg.sender);
-        uint256 amount = _split(bounty.pinned, progress).award;
-        bounty.progress.awardClaimed = true;
+        uint256 escrow = bounty.escrow;
+        uint256 protocolFee = Money.fee(escrow, bounty.protocolFeeBps);
+        uint256 amount = Money.award(escrow, protocolFee, Money.fee(escrow, bounty.guardianFeeBps));
+        _markPaid(bountyId, bounty, AWARD, amount);
         emit AwardClaimed(bountyId, msg.sender, amount);
         _pay(msg.sender, amount);
     }
 
     /// @inheritdoc IHub
     function claimRefund(uint256 bountyId) external nonReentrant {
-        Bounty storage bounty = _bounty(bountyId);
-        Pinned memory pinned = bounty.pinned;
-        Progress memory progress = bounty.progress;
-        _requireFinal(bountyId, progress);
-        if (msg.sender != pinned.poster) revert NotPoster(bountyId, msg.sender, pinned.poster);
-        if (progress.refundClaimed) revert AlreadyClaimed(bountyId, msg.sender);
-        uint256 amount = _split(pinned, progress).refund;
-        if (amount == 0) revert NothingDue(bountyId, msg.sender);
-        bounty.progress.refundClaimed = true;
+        Bounty storage bounty = _finalBounty(bountyId);
+        if (msg.sender != bounty.poster) revert NotPoster(bountyId, msg.sender, bounty.poster);
+        uint256 amount = _split(bounty).refund;
+        _markPaid(bountyId, bounty, REFUND, amount);
         emit RefundClaimed(bountyId, msg.sender, amount);
         _pay(msg.sender, amount);
     }
 
     /// @inheritdoc IHub
     function claimGuardianFee(uint256 bountyId) external nonReentrant {
-        Bounty storage bounty = _bounty(bountyId);
-        Pinned memory pinned = bounty.pinned;
-        Progress memory progress = bounty.progress;
-        _requireFinal(bountyId, progress);
-        uint256 seatNumber = _seatNumbers[pinned.rosterVersion][msg.sender];
+        Bounty storage bounty = _finalBounty(bountyId);
+        uint256 seatNumber = _seatOf(bounty, msg.sender).number;
         if (seatNumber == 0) revert NotGuardian(bountyId, msg.sender);
-        if (progress.guardianFeesPaid & _seatBit(seatNumber) != 0) revert AlreadyClaimed(bountyId, msg.sender);
-        uint256 amount = _guardianDue(_split(pinned, progress), progress, seatNumber);
-        if (amount == 0) revert NothingDue(bountyId, msg.sender);
-        bounty.progress.guardianFeesPaid = progress.guardianFeesPaid | _seatBit(seatNumber);
+        uint256 amount = _guardianDue(bounty, _split(bounty).guardianFeeEach, seatNumber);
+        _markPaid(bountyId, bounty, _guardianMark(seatNumber), amount);
         emit GuardianFeeClaimed(bountyId, msg.sender, amount);
         _pay(msg.sender, amount);
     }
 
     /// @inheritdoc IHub
     function claimProtocolFee(uint256 bountyId) external nonReentrant {
-        Bounty storage bounty = _bounty(bountyId);
-        Progress memory progress = bounty.progress;
-        _requireFinal(bountyId, progress);
-        address recipient = _feePolicies[progress.feePolicyVersion].recipient;
+        Bounty storage bounty = _finalBounty(bountyId);
+        address recipient = _feePolicies[bounty.feePolicyVersion].recipient;
         if (msg.sender != recipient) revert NotFeeRecipient(bountyId, msg.sender, recipient);
-        if (progress.protocolFeeClaimed) revert AlreadyClaimed(bountyId, msg.sender);
-        uint256 amount = _split(bounty.pinned, progress).protocolFee;
-        if (amount == 0) revert NothingDue(bountyId, msg.sender);
-        bounty.progress.protocolFeeClaimed = true;
+        uint256 amount = _split(bounty).protocolFee;
+        _markPaid(bountyId, bounty, PROTOCOL_FEE, amount);
         emit ProtocolFeeClaimed(bountyId, msg.sender, amount);
         _pay(msg.sender, amount);
+    }
+
+    /// @dev Each part of a bounty is paid once; written before the token is called.
+    function _markPaid(uint256 bountyId, Bounty storage bounty, uint24 mark, uint256 amount) private {
+        if (_isPaid(bounty, mark)) revert AlreadyClaimed(bountyId, msg.sender);
+        if (amount == 0) revert NothingDue(bountyId, msg.sender);
+        bounty.paid |= mark;
     }
 
     function _checkRange(string memory field, uint256 minimum, uint256 value, uint256 maximum) private pure {

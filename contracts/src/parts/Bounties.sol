@@ -13,31 +13,25 @@ import {Treasury} from "./Treasury.sol";
 abstract contract Bounties is Treasury {
     using Ballots for uint80;
 
-    /// @dev First word: who and until when. Never written again after creation.
-    struct Pinned {
+    struct Bounty {
+        // First word: who and until when. Only `hasSubmissions` is written after creation; it stands here so that a
+        // Submission touches no other word of the bounty.
         address poster;
         uint40 submissionDeadline;
         uint32 judgingWindow;
-        uint24 rosterVersion;
-    }
-
-    /// @dev Second word: money and progress. `reason` moves once, away from open; after that only the paid marks move.
-    struct Progress {
-        uint96 escrow;
-        uint80 ballots;
-        uint16 guardianFeesPaid; // one bit a seat
+        uint16 rosterVersion;
+        bool hasSubmissions;
+        // Second word: money and progress. `reason` moves once, away from open; after that only `paid` moves. The fees
+        // are repeated from the pinned policy, so that a claim reads no other word of terms.
+        uint88 escrow;
+        uint16 protocolFeeBps;
+        uint16 guardianFeeBps;
         uint16 feePolicyVersion;
+        uint80 ballots;
         uint8 reason;
         uint8 winningChoice;
-        bool hasSubmissions;
-        bool awardClaimed;
-        bool refundClaimed;
-        bool protocolFeeClaimed;
-    }
-
-    struct Bounty {
-        Pinned pinned;
-        Progress progress;
+        uint24 paid; // one bit a seat, then AWARD, REFUND, PROTOCOL_FEE
+        // Third word.
         bytes32 specCommitment;
     }
 
@@ -51,62 +45,74 @@ abstract contract Bounties is Treasury {
     /// is frozen before the first Verdict.
     mapping(uint256 bountyId => mapping(uint256 choice => address solver)) internal _candidates;
 
+    uint24 internal constant AWARD = 1 << 15;
+    uint24 internal constant REFUND = 1 << 16;
+    uint24 internal constant PROTOCOL_FEE = 1 << 17;
+
     function _bounty(uint256 bountyId) internal view returns (Bounty storage bounty) {
         bounty = _bounties[bountyId];
-        if (bounty.pinned.poster == address(0)) revert BountyNotFound(bountyId);
+        if (bounty.poster == address(0)) revert BountyNotFound(bountyId);
     }
 
-    function _requireOpen(uint256 bountyId, Progress memory progress) internal pure {
-        if (progress.reason != Reason.OPEN) revert BountyFinal(bountyId, _outcome(progress));
+    function _openBounty(uint256 bountyId) internal view returns (Bounty storage bounty) {
+        bounty = _bounty(bountyId);
+        if (bounty.reason != Reason.OPEN) revert BountyFinal(bountyId, _outcome(bounty));
     }
 
-    function _requireFinal(uint256 bountyId, Progress memory progress) internal pure {
-        if (progress.reason == Reason.OPEN) revert BountyOpen(bountyId);
+    function _finalBounty(uint256 bountyId) internal view returns (Bounty storage bounty) {
+        bounty = _bounties[bountyId];
+        if (bounty.reason != Reason.OPEN) return bounty;
+        _bounty(bountyId); // an unknown bounty is not an open one
+        revert BountyOpen(bountyId);
     }
 
-    function _revealAt(Pinned memory pinned) internal view returns (uint256) {
-        return uint256(pinned.submissionDeadline) + revealDelay;
+    function _revealAt(Bounty storage bounty) internal view returns (uint256) {
+        return uint256(bounty.submissionDeadline) + revealDelay;
     }
 
-    function _judgingDeadline(Pinned memory pinned) internal view returns (uint256) {
-        return _revealAt(pinned) + pinned.judgingWindow;
+    function _judgingDeadline(Bounty storage bounty) internal view returns (uint256) {
+        return _revealAt(bounty) + bounty.judgingWindow;
     }
 
-    function _outcome(Progress memory progress) internal pure returns (uint8) {
-        if (progress.reason == Reason.OPEN) return Outcome.OPEN;
-        return progress.winningChoice >= Ballots.FIRST_CANDIDATE ? Outcome.AWARDED : Outcome.NO_VALID_SUBMISSION;
+    function _outcome(Bounty storage bounty) internal view returns (uint8) {
+        if (bounty.reason == Reason.OPEN) return Outcome.OPEN;
+        return bounty.winningChoice >= Ballots.FIRST_CANDIDATE ? Outcome.AWARDED : Outcome.NO_VALID_SUBMISSION;
     }
 
     /// @notice The winner of an awarded bounty, otherwise zero.
-    function _winner(uint256 bountyId, Progress memory progress) internal view returns (address) {
-        if (_outcome(progress) != Outcome.AWARDED) return address(0);
-        return _candidates[bountyId][progress.winningChoice];
+    function _winner(uint256 bountyId, Bounty storage bounty) internal view returns (address) {
+        if (_outcome(bounty) != Outcome.AWARDED) return address(0);
+        return _candidates[bountyId][bounty.winningChoice];
     }
 
     /// @notice The money table of a final bounty.
-    function _split(Pinned memory pinned, Progress memory progress) internal view returns (Money.Split memory) {
-        FeePolicy memory policy = _feePolicies[progress.feePolicyVersion];
+    function _split(Bounty storage bounty) internal view returns (Money.Split memory) {
         return Money.split(
-            _outcome(progress),
-            progress.escrow,
-            Money.fee(progress.escrow, policy.protocolFeeBps),
-            Money.fee(progress.escrow, policy.guardianFeeBps),
-            _rosters[pinned.rosterVersion].size,
-            progress.ballots.cast()
+            _outcome(bounty),
+            bounty.escrow,
+            Money.fee(bounty.escrow, bounty.protocolFeeBps),
+            Money.fee(bounty.escrow, bounty.guardianFeeBps),
+            _rosters[bounty.rosterVersion].accounts.length,
+            bounty.ballots.cast()
         );
     }
 
-    /// @notice A Guardian's unclaimed share of a final bounty.
-    function _guardianDue(Money.Split memory split, Progress memory progress, uint256 seatNumber)
-        internal
-        pure
-        returns (uint256)
-    {
-        if (seatNumber == 0 || progress.ballots.choiceOf(seatNumber - 1) == Ballots.NONE) return 0;
-        return progress.guardianFeesPaid & _seatBit(seatNumber) == 0 ? split.guardianFeeEach : 0;
+    function _seatOf(Bounty storage bounty, address account) internal view returns (Seat memory) {
+        return _seats[bounty.rosterVersion][account];
     }
 
-    function _seatBit(uint256 seatNumber) internal pure returns (uint16) {
-        return uint16(1 << (seatNumber - 1));
+    /// @notice A Guardian's unclaimed share of a final bounty.
+    function _guardianDue(Bounty storage bounty, uint256 share, uint256 seatNumber) internal view returns (uint256) {
+        if (seatNumber == 0 || bounty.ballots.choiceOf(seatNumber - 1) == Ballots.NONE) return 0;
+        return _isPaid(bounty, _guardianMark(seatNumber)) ? 0 : share;
+    }
+
+    function _isPaid(Bounty storage bounty, uint24 mark) internal view returns (bool) {
+        return bounty.paid & mark != 0;
+    }
+
+    function _guardianMark(uint256 seatNumber) internal pure returns (uint24) {
+        assert(seatNumber >= 1 && seatNumber <= Ballots.SEATS);
+        return uint24(1 << (seatNumber - 1));
     }
 }

@@ -24,6 +24,11 @@ library Money {
         return escrow * bps / BPS;
     }
 
+    /// @notice What a winner gets, whatever the Guardians are paid of their fee.
+    function award(uint256 escrow, uint256 protocolFee, uint256 guardianFee) internal pure returns (uint256) {
+        return escrow - protocolFee - guardianFee;
+    }
+
     /// @notice The table itself.
     /// @param protocolFee As snapshotted; due only on an award.
     /// @param guardianFee As snapshotted; one equal share per seat, rounded down, due per recorded Verdict.
@@ -40,7 +45,7 @@ library Money {
         s.guardianFeeEach = guardianFee / seats;
         s.guardianFeeCount = verdicts;
         if (outcome == Outcome.AWARDED) {
-            s.award = escrow - protocolFee - guardianFee;
+            s.award = award(escrow, protocolFee, guardianFee);
             s.protocolFee = protocolFee;
         }
         s.refund = escrow - s.award - s.protocolFee - s.guardianFeeEach * verdicts;

@@ -11,11 +11,6 @@ library Narrow {
         return uint16(value);
     }
 
-    function toUint24(uint256 value) internal pure returns (uint24) {
-        _check(value, type(uint24).max);
-        return uint24(value);
-    }
-
     function toUint32(uint256 value) internal pure returns (uint32) {
         _check(value, type(uint32).max);
         return uint32(value);
@@ -26,9 +21,9 @@ library Narrow {
         return uint40(value);
     }
 
-    function toUint96(uint256 value) internal pure returns (uint96) {
-        _check(value, type(uint96).max);
-        return uint96(value);
+    function toUint88(uint256 value) internal pure returns (uint88) {
+        _check(value, type(uint88).max);
+        return uint88(value);
     }
 
     function _check(uint256 value, uint256 maximum) private pure {

@@ -15,9 +15,14 @@ abstract contract Registry is IHub {
     struct Roster {
         bytes32 hash;
         uint8 quorum;
-        uint8 size;
         address[] accounts;
         bytes32[] encryptionKeys;
+    }
+
+    /// @dev A member's place in one roster version. It repeats the roster's quorum, so that a Verdict reads one word.
+    struct Seat {
+        uint8 number; // from 1; 0 for an account that is not on the roster
+        uint8 quorum;
     }
 
     struct FeePolicy {
@@ -36,7 +41,7 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     address public owner;
-    uint24 internal _rosterVersion;
+    uint16 internal _rosterVersion;
     uint16 internal _feePolicyVersion;
 
     /// @inheritdoc IHub
@@ -45,8 +50,7 @@ abstract contract Registry is IHub {
     bytes32 public deliveryKey;
 
     mapping(uint256 version => Roster) internal _rosters;
-    /// @dev 1 for the first account of the version, 0 for an account that is not on it.
-    mapping(uint256 version => mapping(address account => uint256)) internal _seatNumbers;
+    mapping(uint256 version => mapping(address account => Seat)) internal _seats;
     mapping(uint256 version => FeePolicy) internal _feePolicies;
     mapping(address account => Liveness) internal _liveness;
 
@@ -72,17 +76,17 @@ abstract contract Registry is IHub {
         onlyOwner
     {
         _checkRosterShape(accounts.length, encryptionKeys.length, quorum);
-        uint24 version = Narrow.toUint24(uint256(_rosterVersion) + 1);
+        uint16 version = Narrow.toUint16(uint256(_rosterVersion) + 1);
         address previous;
         for (uint256 i = 0; i < accounts.length; ++i) {
             if (accounts[i] <= previous) revert RosterAccountsNotAscending(i, previous, accounts[i]);
             previous = accounts[i];
             _checkRosterKey(encryptionKeys, i);
-            _seatNumbers[version][previous] = i + 1;
+            _seats[version][previous] = Seat(uint8(i + 1), uint8(quorum));
             _liveness[previous].everOnRoster = true;
         }
         bytes32 hash = keccak256(abi.encode(block.chainid, address(this), version, accounts, encryptionKeys, quorum));
-        _rosters[version] = Roster(hash, uint8(quorum), uint8(accounts.length), accounts, encryptionKeys);
+        _rosters[version] = Roster(hash, uint8(quorum), accounts, encryptionKeys);
         _rosterVersion = version;
         emit RosterPublished(version, hash, accounts, encryptionKeys, quorum);
     }
@@ -102,12 +106,12 @@ abstract contract Registry is IHub {
     /// @inheritdoc IHub
     function getRoster(uint256 version) external view returns (RosterView memory rosterView) {
         Roster storage roster = _rosters[version];
-        if (roster.size == 0) revert RosterNotFound(version);
+        if (roster.hash == 0) revert RosterNotFound(version);
         rosterView.guardianRosterHash = roster.hash;
         rosterView.quorum = roster.quorum;
         rosterView.accounts = roster.accounts;
         rosterView.encryptionKeys = roster.encryptionKeys;
-        rosterView.lastActiveAt = new uint256[](roster.size);
+        rosterView.lastActiveAt = new uint256[](rosterView.accounts.length);
         for (uint256 i = 0; i < rosterView.lastActiveAt.length; ++i) {
             rosterView.lastActiveAt[i] = _liveness[rosterView.accounts[i]].lastActiveAt;
         }

@@ -25,13 +25,13 @@ interface IEscrowToken {
 /// Every function that reaches this file is `nonReentrant`: a token that calls back could otherwise nest two
 /// creations, pay once, and let both measure the same receipt.
 abstract contract Treasury is Registry {
-    bool private transient _entered;
+    uint256 private transient _entered;
 
     modifier nonReentrant() {
-        if (_entered) revert Reentered();
-        _entered = true;
+        if (_entered != 0) revert Reentered();
+        _entered = 1;
         _;
-        _entered = false;
+        _entered = 0;
     }
 
     /// @notice Takes exactly `amount` from the Poster's allowance.

@@ -13,30 +13,28 @@ abstract contract Views is Bounties {
 
     /// @inheritdoc IHub
     function getBounty(uint256 bountyId) external view returns (BountyView memory b) {
-        Bounty memory bounty = _bounty(bountyId);
-        Progress memory progress = bounty.progress;
-        FeePolicy memory policy = _feePolicies[progress.feePolicyVersion];
-        b.poster = bounty.pinned.poster;
-        b.escrowAmount = progress.escrow;
+        Bounty storage bounty = _bounty(bountyId);
+        b.poster = bounty.poster;
+        b.escrowAmount = bounty.escrow;
         b.specCommitment = bounty.specCommitment;
-        b.submissionDeadline = bounty.pinned.submissionDeadline;
-        b.revealAt = _revealAt(bounty.pinned);
-        b.judgingDeadline = _judgingDeadline(bounty.pinned);
-        b.rosterVersion = bounty.pinned.rosterVersion;
+        b.submissionDeadline = bounty.submissionDeadline;
+        b.revealAt = _revealAt(bounty);
+        b.judgingDeadline = _judgingDeadline(bounty);
+        b.rosterVersion = bounty.rosterVersion;
         b.guardianRosterHash = _rosters[b.rosterVersion].hash;
-        b.protocolFee = Money.fee(b.escrowAmount, policy.protocolFeeBps);
-        b.guardianFee = Money.fee(b.escrowAmount, policy.guardianFeeBps);
-        b.protocolFeeRecipient = policy.recipient;
-        b.hasSubmissions = progress.hasSubmissions;
-        b.verdictCount = progress.ballots.cast();
-        b.outcome = _outcome(progress);
-        b.reason = progress.reason;
-        b.winner = _winner(bountyId, progress);
+        b.protocolFee = Money.fee(b.escrowAmount, bounty.protocolFeeBps);
+        b.guardianFee = Money.fee(b.escrowAmount, bounty.guardianFeeBps);
+        b.protocolFeeRecipient = _feePolicies[bounty.feePolicyVersion].recipient;
+        b.hasSubmissions = bounty.hasSubmissions;
+        b.verdictCount = bounty.ballots.cast();
+        b.outcome = _outcome(bounty);
+        b.reason = bounty.reason;
+        b.winner = _winner(bountyId, bounty);
         b.winningSubmission = _submissions[bountyId][b.winner];
-        b.awardClaimed = progress.awardClaimed;
-        b.refundClaimed = progress.refundClaimed;
-        b.protocolFeeClaimed = progress.protocolFeeClaimed;
-        if (progress.reason != Reason.OPEN) _fillDue(b, bounty.pinned, progress);
+        b.awardClaimed = _isPaid(bounty, AWARD);
+        b.refundClaimed = _isPaid(bounty, REFUND);
+        b.protocolFeeClaimed = _isPaid(bounty, PROTOCOL_FEE);
+        if (b.outcome != Outcome.OPEN) _fillDue(b, bounty);
     }
 
     /// @inheritdoc IHub
@@ -52,8 +50,8 @@ abstract contract Views is Bounties {
         returns (uint8 kind, address solver, bytes32 submissionCommitment)
     {
         Bounty storage bounty = _bounty(bountyId);
-        uint256 seatNumber = _seatNumbers[bounty.pinned.rosterVersion][guardian];
-        uint256 choice = seatNumber == 0 ? Ballots.NONE : bounty.progress.ballots.choiceOf(seatNumber - 1);
+        uint256 seatNumber = _seatOf(bounty, guardian).number;
+        uint256 choice = seatNumber == 0 ? Ballots.NONE : bounty.ballots.choiceOf(seatNumber - 1);
         if (choice == Ballots.NONE) return (VerdictKind.NONE, address(0), 0);
         if (choice == Ballots.NO_VALID_SUBMISSION) return (VerdictKind.NO_VALID_SUBMISSION, address(0), 0);
         solver = _candidates[bountyId][choice];
@@ -62,25 +60,24 @@ abstract contract Views is Bounties {
 
     /// @inheritdoc IHub
     function claimable(uint256 bountyId, address account) external view returns (uint256 amount) {
-        Bounty memory bounty = _bounty(bountyId);
-        Progress memory progress = bounty.progress;
-        if (progress.reason == Reason.OPEN) return 0;
-        Money.Split memory split = _split(bounty.pinned, progress);
-        if (!progress.awardClaimed && account == _winner(bountyId, progress)) amount += split.award;
-        if (!progress.refundClaimed && account == bounty.pinned.poster) amount += split.refund;
-        if (!progress.protocolFeeClaimed && account == _feePolicies[progress.feePolicyVersion].recipient) {
+        Bounty storage bounty = _bounty(bountyId);
+        if (bounty.reason == Reason.OPEN) return 0;
+        Money.Split memory split = _split(bounty);
+        if (!_isPaid(bounty, AWARD) && account == _winner(bountyId, bounty)) amount += split.award;
+        if (!_isPaid(bounty, REFUND) && account == bounty.poster) amount += split.refund;
+        if (!_isPaid(bounty, PROTOCOL_FEE) && account == _feePolicies[bounty.feePolicyVersion].recipient) {
             amount += split.protocolFee;
         }
-        amount += _guardianDue(split, progress, _seatNumbers[bounty.pinned.rosterVersion][account]);
+        amount += _guardianDue(bounty, split.guardianFeeEach, _seatOf(bounty, account).number);
     }
 
-    function _fillDue(BountyView memory b, Pinned memory pinned, Progress memory progress) private view {
-        Money.Split memory split = _split(pinned, progress);
-        b.awardDue = progress.awardClaimed ? 0 : split.award;
-        b.refundDue = progress.refundClaimed ? 0 : split.refund;
-        b.protocolFeeDue = progress.protocolFeeClaimed ? 0 : split.protocolFee;
-        for (uint256 seat = 1; seat <= _rosters[pinned.rosterVersion].size; ++seat) {
-            b.guardianFeesDue += _guardianDue(split, progress, seat);
+    function _fillDue(BountyView memory b, Bounty storage bounty) private view {
+        Money.Split memory split = _split(bounty);
+        b.awardDue = b.awardClaimed ? 0 : split.award;
+        b.refundDue = b.refundClaimed ? 0 : split.refund;
+        b.protocolFeeDue = b.protocolFeeClaimed ? 0 : split.protocolFee;
+        for (uint256 seatNumber = 1; seatNumber <= _rosters[b.rosterVersion].accounts.length; ++seatNumber) {
+            b.guardianFeesDue += _guardianDue(bounty, split.guardianFeeEach, seatNumber);
         }
     }
 }
