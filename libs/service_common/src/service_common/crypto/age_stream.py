@@ -1,0 +1,121 @@
+"""The payload of an age v1 file: 64 KiB chunks of ChaCha20-Poly1305 (STREAM), in constant memory.
+
+Promises: a chunk is given out only after it was authenticated, and the iteration ends normally only at the chunk that
+says it is the last, so no prefix, extension or rearrangement passes for the whole. Refuses, with a failure class each:
+altered or moved chunks (``age_tampered``), missing ones (``age_truncated``), bytes after the last
+(``age_trailing_data``), an empty payload (``age_malformed``; never written either).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Protocol
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+from service_common.crypto.age_header import derive
+from service_common.crypto.failures import Failure, SealedDataError
+
+CHUNK: Final = 64 * 1024
+TAG: Final = 16
+NONCE: Final = 16
+Block = bytes | bytearray | memoryview
+
+
+class Source(Protocol):
+    """Where ciphertext comes from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+
+
+class Sink(Protocol):
+    """Where ciphertext goes."""
+
+    def write(self, data: Block, /) -> object:
+        """Take all of it. The memory may be reused once this returns."""
+
+
+def payload_key(file_key: bytes, nonce: bytes) -> bytes:
+    """The key of the chunks, from the file key and the 16 bytes that follow the header."""
+    return derive(file_key, nonce, b"payload")
+
+
+def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
+    """Encrypt a sequence of blocks of any size. The blocks together must not be empty."""
+    cipher = ChaCha20Poly1305(key)
+    output = bytearray(CHUNK + TAG)
+    for counter, (chunk, last) in enumerate(_rechunked(blocks)):
+        view = memoryview(output)[: len(chunk) + TAG]
+        cipher.encrypt_into(_nonce(counter, last), chunk, None, view)
+        sink.write(view)
+
+
+def decrypt_chunks(source: Source, key: bytes) -> Iterator[bytes]:
+    """Give each authenticated chunk; raises at the first that is not, or at the end if there is no proper one."""
+    cipher, counter = ChaCha20Poly1305(key), 0
+    sealed = read_fully(source, CHUNK + TAG)
+    while True:
+        following = read_fully(source, CHUNK + TAG) if len(sealed) == CHUNK + TAG else b""
+        last = not following
+        if len(sealed) < TAG + 1:
+            raise _short(counter, len(sealed))
+        try:
+            yield cipher.decrypt(_nonce(counter, last), sealed, None)
+        except InvalidTag:
+            raise _diagnose(cipher, counter, sealed, last=last) from None
+        if last:
+            return
+        sealed, counter = following, counter + 1
+
+
+def read_fully(source: Source, size: int) -> bytes:
+    """Exactly ``size`` bytes, fewer only at the end."""
+    data = source.read(size)
+    if len(data) == size or not data:
+        return data
+    parts = [data]
+    missing = size - len(data)
+    while missing and (more := source.read(missing)):
+        parts.append(more)
+        missing -= len(more)
+    return b"".join(parts)
+
+
+def _rechunked(blocks: Iterable[Block]) -> Iterator[tuple[memoryview, bool]]:
+    """Regroup into full chunks; a chunk is handed out only once it is known whether it is the last."""
+    buffer = memoryview(bytearray(CHUNK))
+    filled = 0
+    for block in blocks:
+        view = memoryview(block)
+        while view:
+            if filled == CHUNK:
+                yield buffer, False
+                filled = 0
+            taken = min(CHUNK - filled, len(view))
+            buffer[filled : filled + taken] = view[:taken]
+            filled += taken
+            view = view[taken:]
+    if not filled:
+        raise SealedDataError(Failure.AGE_MALFORMED, "nothing to seal: an empty payload is never written")
+    yield buffer[:filled], True
+
+
+def _nonce(counter: int, last: bool) -> bytes:  # the format's own last byte
+    return counter.to_bytes(11, "big") + (b"\x01" if last else b"\x00")
+
+
+def _short(counter: int, size: int) -> SealedDataError:
+    if counter == 0 and size == TAG:
+        return SealedDataError(Failure.AGE_MALFORMED, "the age file holds an empty payload")
+    return SealedDataError(Failure.AGE_TRUNCATED, "the age file ends inside a chunk")
+
+
+def _diagnose(cipher: ChaCha20Poly1305, counter: int, sealed: bytes, *, last: bool) -> SealedDataError:
+    """Tell a cut or extended file from an altered one: the chunk authenticates with the other last-chunk mark."""
+    try:
+        cipher.decrypt(_nonce(counter, not last), sealed, None)
+    except InvalidTag:
+        return SealedDataError(Failure.AGE_TAMPERED, f"chunk {counter} of the age file was altered, moved or cut")
+    if last:
+        return SealedDataError(Failure.AGE_TRUNCATED, f"the age file ends after chunk {counter}, which is not the last")
+    return SealedDataError(Failure.AGE_TRAILING_DATA, f"bytes follow the age file's last chunk ({counter})")
