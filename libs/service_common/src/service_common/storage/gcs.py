@@ -1,0 +1,205 @@
+"""Google Cloud Storage as ``ObjectStore``, through google-cloud-storage.
+
+Promises: the port's. Uploads are V4 signed URLs whose signed headers fix create-only
+(``x-goog-if-generation-match: 0``), the exact length (``x-goog-content-length-range``) and the type; every call has a
+time limit and is retried only where repeating it is harmless; ``ServiceError`` hides the library's words, the log has
+them. Without a key the workload's identity signs through IAM (it needs ``iam.serviceAccounts.signBlob`` on itself).
+The same adapter runs against the local stack's twin, chosen by ``SERVICE_STORAGE_ENDPOINT``.
+"""
+
+import functools
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, cast
+from urllib.parse import parse_qs, urlsplit
+
+import google.auth
+import requests
+import requests.adapters
+import urllib3.exceptions
+from google.api_core import exceptions as api_errors
+from google.auth import exceptions as auth_errors
+from google.auth import iam
+from google.auth.transport.requests import AuthorizedSession, Request
+from google.cloud import storage
+from google.cloud.storage.retry import DEFAULT_RETRY
+from google.oauth2 import service_account
+
+from service_common.errors import ServiceError
+from service_common.log import get_logger
+from service_common.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, UploadTarget
+from service_common.storage.settings import StorageSettings
+from service_common.types import Bytes32, UnixSeconds
+
+CALL_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 8.0
+_SCOPES: Final = ["https://www.googleapis.com/auth/devstorage.read_write", "https://www.googleapis.com/auth/iam"]
+_CONTENT_TYPE: Final = "application/octet-stream"
+_POOL: Final = 32
+_GONE: Final = (api_errors.NotFound, api_errors.PreconditionFailed, api_errors.RequestRangeNotSatisfiable)
+_FAILURES: Final = (
+    api_errors.GoogleAPIError,
+    auth_errors.GoogleAuthError,
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    ConnectionError,
+    TimeoutError,
+)
+
+log = get_logger(__name__)
+
+
+class GcsStore:
+    """One bucket of Google Cloud Storage, or of something that speaks its protocol."""
+
+    def __init__(self, settings: StorageSettings, *, retry_seconds: float = RETRY_SECONDS) -> None:
+        """No network until the first call, except that workload identity asks its metadata server who it is."""
+        with _mapped("identify"):
+            credentials = _credentials(settings)
+            self._signer = functools.cache(functools.partial(_signing, credentials))
+        session = AuthorizedSession(credentials, refresh_timeout=CALL_SECONDS)
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, requests.adapters.HTTPAdapter(pool_connections=4, pool_maxsize=_POOL))
+        options = {"api_endpoint": settings.endpoint} if settings.endpoint else None
+        self._client = storage.Client("-", credentials, _http=session, client_options=options)
+        # The library would ask for the bucket's metadata in a background thread, for traces, without having the right.
+        self._client._bucket_metadata_cache = None  # noqa: SLF001
+        self._endpoint = settings.endpoint
+        self._bucket = self._client.bucket(settings.bucket)
+        self._limits: dict[str, Any] = {
+            "timeout": CALL_SECONDS,
+            "retry": DEFAULT_RETRY.with_delay(initial=0.2, maximum=2.0).with_timeout(retry_seconds),
+        }
+
+    def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> UploadTarget:
+        """See the port."""
+        headers = {
+            "content-type": _CONTENT_TYPE,
+            "x-goog-content-length-range": f"{byte_length},{byte_length}",
+            "x-goog-if-generation-match": "0",
+            "x-goog-meta-sha256": sha256[2:],
+        }
+        url = self._signed("PUT", locator, lifetime, headers=dict(headers))
+        return UploadTarget(url, "PUT", headers, _expiry(url))
+
+    def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
+        """See the port."""
+        url = self._signed("GET", locator, lifetime, generation=generation)
+        return DownloadTarget(url, _expiry(url))
+
+    def stat(self, locator: str) -> ObjectInfo | None:
+        """See the port."""
+        with _mapped("stat"):
+            blob = self._bucket.get_blob(locator, **self._limits)
+            return None if blob is None else _info(blob)
+
+    def read(self, info: ObjectInfo) -> Iterator[bytes]:
+        """See the port. Each chunk is its own request, so that a lost connection repeats one chunk only."""
+        blob = self._bucket.blob(info.locator, generation=info.generation)
+        for start in range(0, info.byte_length, CHUNK_BYTES):
+            end = min(start + CHUNK_BYTES, info.byte_length) - 1
+            with _mapped("read"):
+                try:
+                    chunk = blob.download_as_bytes(
+                        start=start, end=end, raw_download=True, checksum=None, **self._limits
+                    )
+                except _GONE as error:
+                    raise ObjectGone from error
+            if len(chunk) != end - start + 1:
+                raise ObjectGone
+            yield chunk
+
+    def delete(self, locator: str, *, generation: int) -> bool:
+        """See the port. A repeated attempt that finds the object gone is not told from an object never there."""
+        with _mapped("delete"):
+            try:
+                self._bucket.delete_blob(locator, generation=generation, **self._limits)
+            except _GONE:
+                return False
+            return True
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        """See the port."""
+        blobs = iter(self._bucket.list_blobs(prefix=prefix, **self._limits))
+        while True:
+            with _mapped("list"):
+                blob = next(blobs, None)
+            if blob is None:
+                return
+            yield _info(blob)
+
+    def check(self) -> None:
+        """See the port. Lists at most one object: it needs no right beyond those that the service has anyway."""
+        with _mapped("check"):
+            next(iter(self._bucket.list_blobs(max_results=1, timeout=CALL_SECONDS, retry=None)), None)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _signed(self, method: str, locator: str, lifetime: int, **more: object) -> str:
+        with _mapped("sign"):
+            blob = self._bucket.blob(locator)
+            url = blob.generate_signed_url(
+                version="v4",
+                method=method,
+                expiration=timedelta(seconds=lifetime),
+                api_access_endpoint=self._endpoint,
+                credentials=self._signer(),
+                **more,
+            )
+            return cast(str, url)
+
+
+def _credentials(settings: StorageSettings) -> Any:  # google-auth has no types
+    if settings.credentials is not None:
+        key = json.loads(settings.credentials)
+        try:
+            return service_account.Credentials.from_service_account_info(key, scopes=_SCOPES)
+        except ValueError:
+            raise auth_errors.MalformedError("the service account's key cannot be read") from None
+    return google.auth.default(scopes=_SCOPES, request=_transport())[0]
+
+
+def _signing(credentials: Any) -> Any:
+    """Credentials that can sign: the key's own, else the workload's account through IAM."""
+    if isinstance(credentials, service_account.Credentials):
+        return credentials
+    request = _transport()
+    if not credentials.valid:
+        credentials.refresh(request)
+    email = credentials.service_account_email
+    return service_account.Credentials(iam.Signer(request, credentials, email), email, token_uri="")
+
+
+def _transport() -> Any:
+    return functools.partial(Request(), timeout=CALL_SECONDS)
+
+
+def _info(blob: Any) -> ObjectInfo:
+    return ObjectInfo(
+        locator=str(blob.name),
+        generation=int(blob.generation),
+        byte_length=int(blob.size),
+        created_at=UnixSeconds(int(blob.time_created.timestamp())),
+        encoded=blob.content_encoding not in {None, ""},
+    )
+
+
+def _expiry(url: str) -> UnixSeconds:
+    """When a signed URL ends, as the URL itself says."""
+    query = parse_qs(urlsplit(url).query)
+    signed = datetime.strptime(query["X-Goog-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    return UnixSeconds(int(signed.timestamp()) + int(query["X-Goog-Expires"][0]))
+
+
+@contextmanager
+def _mapped(action: str) -> Iterator[None]:
+    """Turn whatever the library raises into one refusal that its reader can act on."""
+    try:
+        yield
+    except _FAILURES as error:
+        log.warning("storage_failed", action=action, error=type(error).__name__, detail=str(error)[:500])
+        raise ServiceError("storage_unavailable", "The artifact storage does not answer.") from error
