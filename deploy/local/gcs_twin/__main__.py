@@ -1,0 +1,39 @@
+"""The command line of the twin."""
+
+import argparse
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from gcs_twin.keys import read_account
+from gcs_twin.objects import Objects
+from gcs_twin.server import Twin, make_server
+from gcs_twin.tokens import Tokens
+
+
+def main() -> int:
+    """Serve until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(prog="python -m gcs_twin", description="A local twin of Google Cloud Storage.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--root", type=Path, required=True, help="where objects are kept")
+    parser.add_argument("--credentials-file", type=Path, required=True, help="the service account, or its public half")
+    parser.add_argument("--bucket", required=True)
+    options = parser.parse_args()
+    try:
+        account = read_account(options.credentials_file)
+        twin = Twin(options.bucket, account, Objects(options.root), Tokens(account))
+        server = make_server(options.host, options.port, twin)
+    except (OSError, ValueError) as error:
+        sys.stderr.write(f"gcs_twin: {error}\n")
+        return 1
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+    server.serve_forever(poll_interval=0.1)
+    server.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""The twin of Google Cloud Storage as a child process, for a stack or a test session.
+
+Promises: one bucket, one throw-away service account made for this run, whose private half only ``credentials_file``
+holds; objects survive ``kill`` and ``restart``.
+"""
+
+import http.client
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from gcs_twin.keys import make_service_account
+
+from local_stack.ports import HOST
+from local_stack.process import Child, StopRule, minimal_environment
+from local_stack.runtime import Runtime, shared_or_own
+from local_stack.toolbox import LOCAL
+
+BUCKET: Final = "local-stack"
+_RULE: Final = StopRule(grace=5.0)
+
+
+class GcsServer:
+    """A running twin."""
+
+    def __init__(self, runtime: Runtime, directory: Path) -> None:
+        self._runtime, self._directory = runtime, directory
+        self.bucket = BUCKET
+        self.credentials_file = directory / "service-account.json"
+        self.child: Child | None = None
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:port``, the value of SERVICE_STORAGE_ENDPOINT."""
+        return f"http://{HOST}:{self.port}"
+
+    def kill(self) -> None:
+        """SIGKILL, as an outage."""
+        if self.child is not None:
+            self._runtime.family.end([self.child], kill=True)
+
+    def restart(self) -> None:
+        """Start again on the same objects and port."""
+        self.child = self._spawn(self.port)
+        self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
+
+    def launch(self, timeout: float) -> None:
+        """First start, on a free port."""
+        self.child, self.port = self._runtime.start_listening(self._spawn, self._answers, timeout)
+
+    def _spawn(self, port: int) -> Child:
+        # The token's audience names the port, so the account is made when the port is known.
+        if port != self.port:
+            make_service_account(self._directory, f"http://{HOST}:{port}/token")
+        account = self._directory / "service-account.public.json"
+        return self._runtime.family.spawn(
+            self._directory.name,
+            [
+                *(sys.executable, "-m", "gcs_twin", "--port", str(port), "--bucket", self.bucket),
+                *("--root", self._directory / "objects", "--credentials-file", account),
+            ],
+            environment=minimal_environment(self._directory) | {"PYTHONPATH": str(LOCAL)},
+            cwd=self._directory,
+            rule=_RULE,
+        )
+
+    def _answers(self, port: int) -> bool:
+        connection = http.client.HTTPConnection(HOST, port, timeout=2)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+@contextmanager
+def start(runtime: Runtime | None = None, *, name: str = "gcs-twin", timeout: float = 30.0) -> Iterator[GcsServer]:
+    """A new, empty bucket; in ``runtime`` (whose owner stops it) or, without one, for this with statement alone."""
+    with shared_or_own(runtime) as inside:
+        server = GcsServer(inside, inside.directory(name))
+        (server.credentials_file.parent / "objects").mkdir(mode=0o700)
+        server.launch(timeout)
+        yield server
