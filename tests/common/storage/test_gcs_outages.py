@@ -1,0 +1,82 @@
+"""Failures of the storage become one refusal without the library's words, and pass when the storage is back."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+from gcs_twin.keys import make_service_account
+from local_stack import gcs
+from service_common.errors import ServiceError
+from service_common.storage.gcs import GcsStore
+from service_common.storage.port import ObjectInfo
+from service_common.storage.settings import StorageSettings
+from service_common.types import UnixSeconds
+
+INFO = ObjectInfo("submissions/x.age", 1, 10, UnixSeconds(0))
+CALLS: dict[str, Callable[[GcsStore], object]] = {
+    "stat": lambda store: store.stat("submissions/x.age"),
+    "read": lambda store: list(store.read(INFO)),
+    "delete": lambda store: store.delete("submissions/x.age", generation=1),
+    "list": lambda store: list(store.list("submissions/")),
+    "check": lambda store: store.check(),
+}
+
+
+@pytest.fixture(scope="module")
+def fragile() -> Iterator[gcs.GcsServer]:
+    """A twin of this module's own, since its tests kill it."""
+    with gcs.start(name="fragile-twin") as server:
+        yield server
+
+
+def make_store(server: gcs.GcsServer, *, bucket: str = "", credentials: str = "") -> GcsStore:
+    key = credentials or server.credentials_file.read_text()
+    return GcsStore(StorageSettings(bucket or server.bucket, server.url, key), retry_seconds=0.5)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_gcs_store__storage_down__is_unavailable_and_recovers(fragile: gcs.GcsServer, call: str) -> None:
+    store = make_store(fragile)
+    store.check()
+    fragile.kill()
+
+    with pytest.raises(ServiceError) as refusal:
+        CALLS[call](store)
+    fragile.restart()
+
+    assert refusal.value.code == "storage_unavailable"
+    assert refusal.value.message == "The artifact storage does not answer."
+    assert store.stat("submissions/x.age") is None  # a token of the former process is renewed on the way
+    store.close()
+
+
+def test_gcs_store__another_account__is_unavailable(fragile: gcs.GcsServer) -> None:
+    directory = fragile.credentials_file.parent / "intruder"
+    directory.mkdir()
+    key, _ = make_service_account(directory, f"{fragile.url}/token")
+    store = make_store(fragile, credentials=key.read_text())
+
+    with pytest.raises(ServiceError) as refusal:
+        store.check()
+    store.close()
+
+    assert refusal.value.code == "storage_unavailable"
+
+
+def test_gcs_store__bucket_missing__check_fails(fragile: gcs.GcsServer) -> None:
+    store = make_store(fragile, bucket="another-bucket")
+
+    with pytest.raises(ServiceError) as refusal:
+        store.check()
+    store.close()
+
+    assert refusal.value.code == "storage_unavailable"
+
+
+def test_gcs_store__unreadable_key__is_refused_at_start(fragile: gcs.GcsServer) -> None:
+    key = json.loads(fragile.credentials_file.read_text()) | {"private_key": "-----BEGIN PRIVATE KEY-----\nno"}
+
+    with pytest.raises(ServiceError) as refusal:
+        make_store(fragile, credentials=json.dumps(key))
+
+    assert "BEGIN" not in str(refusal.value)
