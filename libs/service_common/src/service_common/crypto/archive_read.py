@@ -1,0 +1,220 @@
+"""Unpacking a tar stream into a fresh directory, whatever tool wrote it, trusting nothing in it.
+
+Promises: writes only regular files (0600) and directories (0700) below the given directory; memory does not grow with
+the content; what is left after the archive's end is zeros. Accepts ustar, pax and GNU long names, as tar programs
+write by default. Refuses links, devices, sparse and other special entries, names ``archive`` refuses, archives above
+the limits (``archive_refused``), and broken or cut archives (``archive_malformed``).
+"""
+
+import errno
+import os
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown
+from service_common.crypto.failures import Failure, SealedDataError
+
+_MAX_EXTENSION: Final = 64 * 1024
+_FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
+_SPARSE: Final = "GNU.sparse."
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """What an archive held."""
+
+    file_count: int
+    byte_length: int
+
+
+def unpack(chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits) -> Unpacked:
+    """Unpack into an empty directory. On any refusal the caller removes the directory with what is in it."""
+    stream, names = _Stream(chunks), Names(limits)
+    count = total = 0
+    for entry in _entries(stream):
+        if _is_root(entry):
+            continue
+        path = _relative(entry)
+        names.add(path, directory=entry.isdir())
+        if entry.isdir():
+            _make_directory(directory / path)
+            continue
+        count, total = count + 1, total + entry.size
+        if total > limits.max_bytes:
+            raise refused(f"more than {limits.max_bytes} bytes of files")
+        _write_file(stream, directory / path, entry.size)
+    stream.expect_only_zeros()
+    if not count:
+        raise refused("there is no file in it")
+    return Unpacked(count, total)
+
+
+def writing_failed(error: OSError) -> SealedDataError:
+    """An output that cannot be written, in plain words."""
+    reasons = {
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EACCES: "permission denied",
+        errno.EROFS: "the file system is read-only",
+        errno.ENAMETOOLONG: "a name is too long for this file system",
+        errno.EEXIST: "two names are the same on this file system",
+    }
+    reason = reasons.get(error.errno or 0, "the file system refused")
+    return SealedDataError(Failure.OUTPUT_REFUSED, f"cannot write the output: {reason}")
+
+
+class _Stream:
+    """Chunks of any size, taken in exact amounts."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+
+    def take(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        self.copy(size, lambda part: parts.append(bytes(part)))
+        return b"".join(parts)
+
+    def copy(self, size: int, write: Callable[[memoryview], object]) -> None:
+        while size:
+            if not self._rest:
+                self._rest = memoryview(next(self._chunks, b""))
+                if not self._rest:
+                    raise _malformed("it ends early")
+            part = self._rest[:size]
+            write(part)
+            size -= len(part)
+            self._rest = self._rest[len(part) :]
+
+    def skip_padding(self, size: int) -> None:
+        self.copy(-size % BLOCK, len)
+
+    def expect_only_zeros(self) -> None:
+        rest: memoryview | bytes = self._rest
+        while rest:
+            if bytes(rest).strip(b"\0"):
+                raise _malformed("something follows its end")
+            rest = next(self._chunks, b"")
+
+
+def _entries(stream: _Stream) -> Iterator[tarfile.TarInfo]:
+    """Files and directories, with names and sizes of extension headers applied."""
+    longname: str | None = None
+    records: dict[str, str] = {}
+    while True:
+        block = stream.take(BLOCK)
+        if not any(block):
+            if any(stream.take(BLOCK)) or longname is not None or records:
+                raise _malformed("its end mark is incomplete")
+            return
+        entry = _header(block)
+        if entry.type == tarfile.GNUTYPE_LONGNAME:
+            longname = _text(_extension(stream, entry).rstrip(b"\0"))
+        elif entry.type == tarfile.XHDTYPE:
+            records = _pax(_extension(stream, entry))
+        elif entry.type == tarfile.XGLTYPE:
+            _refuse_global(_pax(_extension(stream, entry)))
+        elif entry.type in _FILES or entry.isdir():
+            yield _applied(entry, longname, records)
+            stream.skip_padding(0 if entry.isdir() else entry.size)
+            longname, records = None, {}
+        else:
+            raise refused(f"{shown(entry.name)} is a link, a device or another special entry")
+
+
+def _header(block: bytes) -> tarfile.TarInfo:
+    try:
+        entry = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (tarfile.HeaderError, ValueError):
+        raise _malformed("an entry's header cannot be read") from None
+    if entry.size < 0:
+        raise _malformed("an entry has a negative size")
+    return entry
+
+
+def _extension(stream: _Stream, entry: tarfile.TarInfo) -> bytes:
+    if entry.size > _MAX_EXTENSION:
+        raise refused("an extension header that is too large")
+    data = stream.take(entry.size)
+    stream.skip_padding(entry.size)
+    return data
+
+
+def _pax(data: bytes) -> dict[str, str]:
+    """Records ``<length> <key>=<value>\\n``, each exactly as long as it says."""
+    records: dict[str, str] = {}
+    while data:
+        digits, _, _ = data[:20].partition(b" ")
+        size = int(digits) if digits.isdigit() else 0
+        key, found, value = data[len(digits) + 1 : size - 1].partition(b"=")
+        if not found or size > len(data) or data[size - 1 : size] != b"\n":
+            raise _malformed("a pax record cannot be read")
+        records[_text(key)] = _text(value)
+        data = data[size:]
+    if any(key.startswith(_SPARSE) for key in records):
+        raise refused("a sparse file")
+    return records
+
+
+def _refuse_global(records: dict[str, str]) -> None:
+    if {"path", "size", "linkpath"} & set(records):
+        raise refused("a global header that names files")
+
+
+def _applied(entry: tarfile.TarInfo, longname: str | None, records: dict[str, str]) -> tarfile.TarInfo:
+    entry.name = records.get("path", longname if longname is not None else entry.name)
+    size = records.get("size")
+    if size is not None:
+        if not (size.isascii() and size.isdigit() and len(size) <= 18):
+            raise _malformed("a pax size cannot be read")
+        entry.size = int(size)
+    if entry.isdir():
+        entry.size = 0
+    return entry
+
+
+def _is_root(entry: tarfile.TarInfo) -> bool:
+    """Whether this is the archived directory itself, which tar programs write as ``.`` or ``./``."""
+    return entry.isdir() and entry.name in {".", "./"}
+
+
+def _relative(entry: tarfile.TarInfo) -> str:
+    """The entry's path without the ``./`` and the trailing slash that tar programs write."""
+    name = entry.name.removeprefix("./")
+    return name.removesuffix("/") if entry.isdir() else name
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        _make_directory(path.parent)
+        path.mkdir(mode=0o700)
+    except OSError as error:
+        raise writing_failed(error) from None
+
+
+def _write_file(stream: _Stream, path: Path, size: int) -> None:
+    _make_directory(path.parent)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb", buffering=0) as file:
+            stream.copy(size, lambda part: _write_all(file.fileno(), part))
+    except OSError as error:
+        raise writing_failed(error) from None
+
+
+def _write_all(descriptor: int, part: memoryview) -> None:
+    while part:
+        part = part[os.write(descriptor, part) :]
+
+
+def _malformed(what: str) -> SealedDataError:
+    return SealedDataError(Failure.ARCHIVE_MALFORMED, f"the archive cannot be read: {what}")

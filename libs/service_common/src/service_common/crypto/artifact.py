@@ -1,0 +1,151 @@
+"""Sealing a directory into one age file and opening it again, in constant memory.
+
+Promises: sealing gives the digest and length the envelope needs in the same pass that writes; opening puts files in
+place only after the whole ciphertext matched the envelope's digest and every chunk was authentic. Refuses: see
+``archive`` (contents), ``age`` (file), ``output`` (targets). A ciphertext that is not the committed one is always
+told as that (``ciphertext_mismatch``), so that a bad download is never taken for a bad Submission.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service_common.crypto import age
+from service_common.crypto.age_header import Readable
+from service_common.crypto.age_stream import Block, Sink
+from service_common.crypto.archive import ArchiveLimits, Progress
+from service_common.crypto.archive_read import Unpacked, unpack
+from service_common.crypto.archive_write import list_directory, tar_blocks, tar_length
+from service_common.crypto.failures import Failure, SealedDataError
+from service_common.crypto.output import new_directory, new_file
+from service_common.crypto.x25519 import Identity, Randomness
+from service_common.types import Bytes32, bytes32
+
+_READ: Final = 1024 * 1024
+_DEFAULT_LIMITS: Final = ArchiveLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class SealedArtifact:
+    """The ciphertext an envelope refers to."""
+
+    sha256: Bytes32
+    byte_length: int
+    file_count: int
+
+
+def seal_directory(
+    directory: Path,
+    content_public_key: Bytes32,
+    out_file: Path,
+    *,
+    progress: Progress | None = None,
+    limits: ArchiveLimits = _DEFAULT_LIMITS,
+    randomness: Randomness = os.urandom,
+) -> SealedArtifact:
+    """Seal a directory for one content identity into a new file (0600)."""
+    entries = list_directory(directory, limits)
+    blocks: Iterator[Block] = tar_blocks(directory, entries)
+    if progress is not None:
+        blocks = _reporting(blocks, tar_length(entries), progress)
+    with new_file(out_file) as file:
+        sink = DigestingSink(file)
+        age.encrypt(blocks, sink, [content_public_key], randomness)
+    file_count = sum(not entry.directory for entry in entries)
+    return SealedArtifact(sink.sha256, sink.byte_length, file_count)
+
+
+def open_artifact(
+    ciphertext: Path,
+    identity: Identity,
+    output_dir: Path,
+    *,
+    sha256: Bytes32,
+    byte_length: int,
+    progress: Progress | None = None,
+    limits: ArchiveLimits = _DEFAULT_LIMITS,
+) -> Unpacked:
+    """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700)."""
+    with ciphertext.open("rb", buffering=_READ) as file, new_directory(output_dir) as directory:
+        source = DigestingSource(file, byte_length, progress)
+        if os.fstat(file.fileno()).st_size != byte_length:
+            raise _mismatch()
+        try:
+            unpacked = unpack(age.decrypt(source, [identity], recipients=1), directory, limits)
+        except SealedDataError:
+            source.check(sha256, byte_length)
+            raise
+        source.check(sha256, byte_length)
+    return unpacked
+
+
+class DigestingSink:
+    """Passes writes on and keeps their SHA-256 and length."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._digest = hashlib.sha256()
+        self.byte_length = 0
+
+    @property
+    def sha256(self) -> Bytes32:
+        """The digest of everything written so far."""
+        return bytes32(self._digest.digest())
+
+    def write(self, data: Block, /) -> None:
+        """Write all of it; a raw file may take less at a time."""
+        self._digest.update(data)
+        self.byte_length += len(data)
+        view = memoryview(data)
+        while view:
+            taken = self._sink.write(view)
+            view = view[taken if isinstance(taken, int) else len(view) :]
+
+
+class DigestingSource:
+    """Passes reads on, keeps their SHA-256 and length, and reports progress."""
+
+    def __init__(self, source: Readable, total: int, progress: Progress | None) -> None:
+        self._source = source
+        self._digest = hashlib.sha256()
+        self._total = total
+        self._progress = progress
+        self.byte_length = 0
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes."""
+        return self._taken(self._source.read(size))
+
+    def readline(self, size: int, /) -> bytes:
+        """The next line, at most ``size`` bytes."""
+        return self._taken(self._source.readline(size))
+
+    def check(self, sha256: Bytes32, byte_length: int) -> None:
+        """Read to the end and raise ``ciphertext_mismatch`` unless this was the committed ciphertext."""
+        while self.read(_READ):
+            pass
+        if (bytes32(self._digest.digest()), self.byte_length) != (sha256, byte_length):
+            raise _mismatch()
+
+    def _taken(self, data: bytes) -> bytes:
+        self._digest.update(data)
+        self.byte_length += len(data)
+        if self._progress is not None and data:
+            self._progress(self.byte_length, self._total)
+        return data
+
+
+def _reporting(blocks: Iterator[Block], total: int, progress: Progress) -> Iterator[Block]:
+    done = 0
+    for block in blocks:
+        yield block
+        done += len(block)
+        progress(done, total)
+
+
+def _mismatch() -> SealedDataError:
+    message = "the ciphertext is not the one the envelope commits to: its digest or length differs"
+    return SealedDataError(Failure.CIPHERTEXT_MISMATCH, message)
