@@ -1,0 +1,45 @@
+"""``python -m beacon --port P --seed-file F --period SECONDS --genesis T``: serve until SIGTERM or SIGINT.
+
+Prints one JSON line on stdout once it listens (``--port 0`` takes a free port). Exit code 0 after a signal.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from service_common.clock import SystemClock
+
+from beacon.chain import make_local_beacon
+from beacon.server import BeaconServer
+
+
+def main() -> int:
+    """Serve one chain."""
+    parser = argparse.ArgumentParser(prog="beacon", description="A local drand-compatible beacon.")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--seed-file", type=Path, required=True, help="any bytes; the chain's key is derived from them")
+    parser.add_argument("--period", type=int, default=3, help="seconds between rounds")
+    parser.add_argument("--genesis", type=int, required=True, help="time of round 1, seconds since 1970")
+    arguments = parser.parse_args()
+    try:
+        seed = arguments.seed_file.read_bytes()
+        chain = make_local_beacon(seed, genesis_time=arguments.genesis, period_seconds=arguments.period)
+        server = BeaconServer((arguments.host, arguments.port), chain, SystemClock())
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
+    ready = {"event": "beacon.ready", "url": server.url, **chain.info.to_json()}
+    sys.stdout.write(json.dumps(ready) + "\n")
+    sys.stdout.flush()
+    server.serve_forever(poll_interval=0.1)
+    server.server_close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
