@@ -4,7 +4,6 @@ pragma solidity 0.8.37;
 import {TestToken} from "../src/local/TestToken.sol";
 import {Outcome} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
-import {LocalProxy} from "./support/LocalProxy.sol";
 import {vm} from "./support/Vm.sol";
 
 /// @notice The gas budgets: each call is its own transaction (isolate), behind a USDC-like proxied token, with a
@@ -16,7 +15,8 @@ contract GasTest is HubTest {
     uint256 private total;
 
     function deployToken() internal override returns (TestToken) {
-        return TestToken(address(new LocalProxy(address(new TestToken()), person("token admin"))));
+        bytes memory behind = abi.encode(super.deployToken(), person("token admin"));
+        return TestToken(vm.deployCode("out/LocalProxy.sol/LocalProxy.json", behind));
     }
 
     function setUp() public override {

@@ -23,7 +23,11 @@ import typing
 
 CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
 ARTIFACTS = CONTRACTS / "artifacts"
-SOURCES = {"Hub": "src/Hub.sol", "TestToken": "src/local/TestToken.sol"}
+SOURCES = {
+    "Hub": "src/Hub.sol",
+    "TestToken": "src/local/TestToken.sol",
+    "LocalProxy": "src/local/LocalProxy.sol",
+}
 SETTINGS: dict[str, typing.Any] = {
     "optimizer": {"enabled": True, "runs": 200},
     "viaIR": True,

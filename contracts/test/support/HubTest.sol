@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Hub} from "../../src/Hub.sol";
+import {IHub} from "../../src/IHub.sol";
 import {IHubTypes, Outcome, Reason, VerdictKind} from "../../src/IHubTypes.sol";
 import {TestToken} from "../../src/local/TestToken.sol";
 import {vm} from "./Vm.sol";
@@ -26,7 +26,7 @@ abstract contract HubTest is IHubTypes {
     uint256 internal constant POSTER_KEY = 0xA11CE;
 
     TestToken internal token;
-    Hub internal hub;
+    IHub internal hub;
     address internal owner = person("owner");
     address internal treasury = person("protocol fee recipient");
     address internal poster = vm.addr(POSTER_KEY);
@@ -39,7 +39,7 @@ abstract contract HubTest is IHubTypes {
     function setUp() public virtual {
         vm.warp(START);
         token = deployToken();
-        hub = new Hub(configuration(address(token)));
+        hub = newHub();
         guardians = sorted(person("guardian a"), person("guardian b"), person("guardian c"));
         rosterHash = publish(guardians, 2);
         token.mint(poster, 1_000_000e6);
@@ -48,7 +48,16 @@ abstract contract HubTest is IHubTypes {
     }
 
     function deployToken() internal virtual returns (TestToken) {
-        return new TestToken();
+        return TestToken(vm.deployCode("out/TestToken.sol/TestToken.json"));
+    }
+
+    function newHub() internal returns (IHub) {
+        return deployHub(configuration(address(token)));
+    }
+
+    /// @notice By name and not by `new`, so that a test does not carry a copy of the Hub: it compiles in a moment.
+    function deployHub(HubConfig memory config) internal returns (IHub) {
+        return IHub(vm.deployCode("src/Hub.sol:Hub", abi.encode(config)));
     }
 
     // ---------------------------------------------------------------- who

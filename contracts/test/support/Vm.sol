@@ -22,6 +22,9 @@ interface Vm {
     function recordLogs() external;
     function getRecordedLogs() external returns (Log[] memory);
     function assume(bool condition) external pure;
+    function getCode(string calldata artifact) external view returns (bytes memory);
+    function deployCode(string calldata artifact) external returns (address);
+    function deployCode(string calldata artifact, bytes calldata constructorArgs) external returns (address);
     function etch(address target, bytes calldata code) external;
     function label(address account, string calldata name) external;
     function toString(uint256 value) external pure returns (string memory);

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {TestToken} from "../src/local/TestToken.sol";
+import {Outcome} from "../src/IHubTypes.sol";
+import {HubTest} from "./support/HubTest.sol";
+import {vm} from "./support/Vm.sol";
+
+/// @notice Money out: to the entitled caller only, once, to the unit.
+contract PullTest is HubTest {
+    bytes4[4] private pulls =
+        [hub.claim.selector, hub.claimRefund.selector, hub.claimGuardianFee.selector, hub.claimProtocolFee.selector];
+
+    function pull(address account, uint256 which, uint256 bountyId) private returns (bool ok, bytes memory answer) {
+        bytes memory data = which == 0
+            ? abi.encodeWithSelector(pulls[0], bountyId, "", "")
+            : abi.encodeWithSelector(pulls[which], bountyId);
+        vm.prank(account);
+        return address(hub).call(data);
+    }
+
+    function paid(address account, uint256 which, uint256 bountyId, uint256 amount) private {
+        uint256 before = token.balanceOf(account);
+        (bool ok,) = pull(account, which, bountyId);
+        vm.assertTrue(ok, "pull refused");
+        vm.assertEq(token.balanceOf(account) - before, amount, "pulled amount");
+        refused(account, which, bountyId, abi.encodeWithSelector(AlreadyClaimed.selector, bountyId, account));
+    }
+
+    function refused(address account, uint256 which, uint256 bountyId, bytes memory why) private {
+        (bool ok, bytes memory answer) = pull(account, which, bountyId);
+        vm.assertFalse(ok, "pull not refused");
+        vm.assertEq(keccak256(answer), keccak256(why), "refused for another reason");
+    }
+
+    // ---------------------------------------------------------------- who gets what
+
+    function test_pull__awarded__every_unit_to_its_owner_once() public {
+        uint256 bountyId = awarded();
+        vm.assertEq(hub.claimable(bountyId, solver), 945_000_001);
+        vm.expectEmit(address(hub));
+        emit AwardClaimed(bountyId, solver, 945_000_001);
+        paid(solver, 0, bountyId, 945_000_001);
+        vm.expectEmit(address(hub));
+        emit RefundClaimed(bountyId, poster, 10_000_000);
+        paid(poster, 1, bountyId, 10_000_000);
+        vm.expectEmit(address(hub));
+        emit GuardianFeeClaimed(bountyId, guardians[0], 10_000_000);
+        paid(guardians[0], 2, bountyId, 10_000_000);
+        paid(guardians[1], 2, bountyId, 10_000_000);
+        vm.expectEmit(address(hub));
+        emit ProtocolFeeClaimed(bountyId, treasury, 25_000_000);
+        paid(treasury, 3, bountyId, 25_000_000);
+        vm.assertEq(token.balanceOf(address(hub)), 0);
+        vm.assertEq(owed(bountyId), 0);
+        BountyView memory b = hub.getBounty(bountyId);
+        vm.assertTrue(b.awardClaimed && b.refundClaimed && b.protocolFeeClaimed);
+        refused(guardians[2], 2, bountyId, abi.encodeWithSelector(NothingDue.selector, bountyId, guardians[2]));
+    }
+
+    function test_pull__no_valid_submission__refund_and_guardian_fees() public {
+        uint256 bountyId = judgeable();
+        reject(0, bountyId);
+        reject(2, bountyId);
+        bytes memory none = abi.encodeWithSelector(NoAward.selector, bountyId, Outcome.NO_VALID_SUBMISSION);
+        refused(solver, 0, bountyId, none);
+        refused(treasury, 3, bountyId, abi.encodeWithSelector(NothingDue.selector, bountyId, treasury));
+        paid(poster, 1, bountyId, ESCROW - 20_000_000);
+        paid(guardians[0], 2, bountyId, 10_000_000);
+        paid(guardians[2], 2, bountyId, 10_000_000);
+        vm.assertEq(token.balanceOf(address(hub)), 0);
+    }
+
+    function test_pull__nobody_submitted__the_whole_escrow_back() public {
+        uint256 bountyId = create();
+        toEnd(bountyId);
+        hub.settle(bountyId);
+        refused(guardians[0], 2, bountyId, abi.encodeWithSelector(NothingDue.selector, bountyId, guardians[0]));
+        paid(poster, 1, bountyId, ESCROW);
+    }
+
+    function test_pull__a_dissenting_guardian__earns_the_same() public {
+        uint256 bountyId = judgeable();
+        reject(2, bountyId);
+        award(0, bountyId, solver, WORK);
+        award(1, bountyId, solver, WORK);
+        paid(guardians[2], 2, bountyId, 10_000_000);
+        refused(poster, 1, bountyId, abi.encodeWithSelector(NothingDue.selector, bountyId, poster));
+    }
+
+    function test_pull__fees_round_down__dust_goes_to_the_poster() public {
+        Terms memory t = terms();
+        t.escrowAmount = 1_000_333; // guardian fee 30,009.99 -> 30,009; a third of it 10,003; protocol 25,008.3
+        uint256 bountyId = createWith(t);
+        submitAs(solver, bountyId, WORK);
+        toReveal(bountyId);
+        award(0, bountyId, solver, WORK);
+        award(1, bountyId, solver, WORK);
+        BountyView memory b = hub.getBounty(bountyId);
+        vm.assertEq(b.protocolFee, 25_008);
+        vm.assertEq(b.guardianFee, 30_009);
+        vm.assertEq(b.awardDue, 1_000_333 - 25_008 - 30_009);
+        vm.assertEq(b.guardianFeesDue, 20_006);
+        vm.assertEq(b.refundDue, 30_009 - 20_006);
+        vm.assertEq(owed(bountyId), 1_000_333);
+    }
+
+    function test_pull__a_later_fee_policy__does_not_touch_the_bounty() public {
+        uint256 bountyId = awarded();
+        vm.prank(owner);
+        hub.setFeePolicy(1_000, 2_000, stranger);
+        refused(stranger, 3, bountyId, abi.encodeWithSelector(NotFeeRecipient.selector, bountyId, stranger, treasury));
+        paid(treasury, 3, bountyId, 25_000_000);
+        paid(solver, 0, bountyId, 945_000_001);
+    }
+
+    function test_pull__one_account_in_two_roles__pulls_each_and_claimable_is_the_sum() public {
+        vm.prank(owner);
+        hub.setFeePolicy(PROTOCOL_BPS, GUARDIAN_BPS, solver);
+        uint256 bountyId = awarded();
+        vm.assertEq(hub.claimable(bountyId, solver), 945_000_001 + 25_000_000);
+        paid(solver, 0, bountyId, 945_000_001);
+        vm.assertEq(hub.claimable(bountyId, solver), 25_000_000);
+        paid(solver, 3, bountyId, 25_000_000);
+        vm.assertEq(hub.claimable(bountyId, solver), 0);
+    }
+
+    // ---------------------------------------------------------------- who does not
+
+    function test_pull__another_caller__is_refused() public {
+        uint256 bountyId = awarded();
+        refused(rival, 0, bountyId, abi.encodeWithSelector(NotWinner.selector, bountyId, rival, solver));
+        refused(owner, 1, bountyId, abi.encodeWithSelector(NotPoster.selector, bountyId, owner, poster));
+        refused(solver, 2, bountyId, abi.encodeWithSelector(NotGuardian.selector, bountyId, solver));
+        refused(owner, 3, bountyId, abi.encodeWithSelector(NotFeeRecipient.selector, bountyId, owner, treasury));
+    }
+
+    function test_pull__while_open__is_refused() public {
+        uint256 bountyId = judgeable();
+        bytes memory open = abi.encodeWithSelector(BountyOpen.selector, bountyId);
+        refused(solver, 0, bountyId, open);
+        refused(poster, 1, bountyId, open);
+        refused(guardians[0], 2, bountyId, open);
+        refused(treasury, 3, bountyId, open);
+        vm.assertEq(hub.claimable(bountyId, poster), 0);
+    }
+
+    function test_pull__unknown_bounty__is_refused() public {
+        for (uint256 i = 0; i < 4; ++i) {
+            refused(poster, i, 9, abi.encodeWithSelector(BountyNotFound.selector, 9));
+        }
+        vm.expectRevert(abi.encodeWithSelector(BountyNotFound.selector, 9));
+        hub.claimable(9, poster);
+        vm.expectRevert(abi.encodeWithSelector(BountyNotFound.selector, 9));
+        hub.getBounty(9);
+        vm.expectRevert(abi.encodeWithSelector(BountyNotFound.selector, 9));
+        hub.getSubmission(9, solver);
+        vm.expectRevert(abi.encodeWithSelector(BountyNotFound.selector, 9));
+        hub.getVerdict(9, guardians[0]);
+    }
+
+    function test_pull__payout_data_or_proof__is_refused() public {
+        uint256 bountyId = awarded();
+        vm.expectRevert(abi.encodeWithSelector(PayoutDataNotEmpty.selector, 1, 0));
+        vm.prank(solver);
+        hub.claim(bountyId, hex"00", "");
+        vm.expectRevert(abi.encodeWithSelector(PayoutDataNotEmpty.selector, 0, 2));
+        vm.prank(solver);
+        hub.claim(bountyId, "", hex"0000");
+    }
+
+    // ---------------------------------------------------------------- a blocked party blocks only itself
+
+    function test_pull__a_blacklisted_party__blocks_only_itself_and_can_pull_later() public {
+        uint256 bountyId = awarded();
+        token.setBlacklisted(solver, true);
+        token.setBlacklisted(guardians[0], true);
+        refused(solver, 0, bountyId, abi.encodeWithSelector(TestToken.Blacklisted.selector, solver));
+        refused(guardians[0], 2, bountyId, abi.encodeWithSelector(TestToken.Blacklisted.selector, guardians[0]));
+        paid(poster, 1, bountyId, 10_000_000);
+        paid(guardians[1], 2, bountyId, 10_000_000);
+        paid(treasury, 3, bountyId, 25_000_000);
+        token.setBlacklisted(solver, false);
+        paid(solver, 0, bountyId, 945_000_001);
+    }
+
+    function test_pull__a_paused_token__delays_and_loses_nothing() public {
+        uint256 bountyId = awarded();
+        token.setPaused(true);
+        refused(solver, 0, bountyId, abi.encodeWithSelector(TestToken.Paused.selector));
+        vm.assertEq(hub.claimable(bountyId, solver), 945_000_001);
+        token.setPaused(false);
+        paid(solver, 0, bountyId, 945_000_001);
+    }
+
+    function test_pull__unsolicited_tokens__are_paid_to_nobody() public {
+        uint256 bountyId = awarded();
+        token.mint(address(hub), 5);
+        paid(solver, 0, bountyId, 945_000_001);
+        paid(poster, 1, bountyId, 10_000_000);
+        paid(guardians[0], 2, bountyId, 10_000_000);
+        paid(guardians[1], 2, bountyId, 10_000_000);
+        paid(treasury, 3, bountyId, 25_000_000);
+        vm.assertEq(token.balanceOf(address(hub)), 5);
+    }
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IHub} from "../src/IHub.sol";
+import {HubTest} from "./support/HubTest.sol";
+import {vm} from "./support/Vm.sol";
+
+/// @notice What the owner can do, nobody else can, and nobody can at all.
+contract RegistryTest is HubTest {
+    bytes32 private constant KEY = bytes32(uint256(0x42) << 248);
+
+    function asOwner(bytes memory why) private {
+        vm.expectRevert(why);
+        vm.prank(owner);
+    }
+
+    function refusedRoster(address[] memory accounts, bytes32[] memory keys, uint256 quorum, bytes memory why)
+        private
+    {
+        asOwner(why);
+        hub.publishRoster(accounts, keys, quorum);
+    }
+
+    // ---------------------------------------------------------------- rosters
+
+    function test_roster__published__is_readable_and_hashed_as_documented() public {
+        address[] memory accounts = ascending(15);
+        bytes32[] memory keys = keysFor(15);
+        bytes32 expected = keccak256(abi.encode(block.chainid, address(hub), uint256(2), accounts, keys, uint256(8)));
+        vm.expectEmit(address(hub));
+        emit RosterPublished(2, expected, accounts, keys, 8);
+        vm.prank(owner);
+        hub.publishRoster(accounts, keys, 8);
+        vm.assertEq(hub.currentRosterVersion(), 2);
+        RosterView memory roster = hub.getRoster(2);
+        vm.assertEq(roster.guardianRosterHash, expected);
+        vm.assertEq(roster.quorum, 8);
+        vm.assertEq(keccak256(abi.encode(roster.accounts)), keccak256(abi.encode(accounts)));
+        vm.assertEq(keccak256(abi.encode(roster.encryptionKeys)), keccak256(abi.encode(keys)));
+        vm.assertEq(roster.lastActiveAt.length, 15);
+        vm.assertEq(hub.getRoster(1).accounts.length, 3);
+    }
+
+    function test_roster__unknown_version__is_refused() public {
+        vm.expectRevert(abi.encodeWithSelector(RosterNotFound.selector, 0));
+        hub.getRoster(0);
+        vm.expectRevert(abi.encodeWithSelector(RosterNotFound.selector, 2));
+        hub.getRoster(2);
+    }
+
+    function test_roster__size_bounds() public {
+        publish(ascending(1), 1);
+        publish(ascending(15), 15);
+        refusedRoster(ascending(0), keysFor(0), 0, abi.encodeWithSelector(RosterSizeInvalid.selector, 0, 15));
+        refusedRoster(ascending(16), keysFor(16), 9, abi.encodeWithSelector(RosterSizeInvalid.selector, 16, 15));
+        refusedRoster(ascending(3), keysFor(2), 2, abi.encodeWithSelector(RosterLengthsDiffer.selector, 3, 2));
+    }
+
+    function test_roster__quorum_is_more_than_half_and_at_most_all() public {
+        publish(ascending(4), 3);
+        publish(ascending(5), 3);
+        publish(ascending(5), 5);
+        refusedRoster(ascending(4), keysFor(4), 2, abi.encodeWithSelector(RosterQuorumInvalid.selector, 2, 4));
+        refusedRoster(ascending(5), keysFor(5), 2, abi.encodeWithSelector(RosterQuorumInvalid.selector, 2, 5));
+        refusedRoster(ascending(5), keysFor(5), 6, abi.encodeWithSelector(RosterQuorumInvalid.selector, 6, 5));
+        uint256 huge = type(uint256).max;
+        refusedRoster(ascending(5), keysFor(5), huge, abi.encodeWithSelector(RosterQuorumInvalid.selector, huge, 5));
+    }
+
+    function test_roster__accounts_ascend_strictly_and_are_not_zero() public {
+        address[] memory accounts = ascending(3);
+        accounts[2] = accounts[1];
+        refusedRoster(
+            accounts,
+            keysFor(3),
+            2,
+            abi.encodeWithSelector(RosterAccountsNotAscending.selector, 2, accounts[1], accounts[1])
+        );
+        accounts = ascending(2);
+        (accounts[0], accounts[1]) = (accounts[1], accounts[0]);
+        refusedRoster(
+            accounts,
+            keysFor(2),
+            2,
+            abi.encodeWithSelector(RosterAccountsNotAscending.selector, 1, accounts[0], accounts[1])
+        );
+        accounts[0] = address(0);
+        refusedRoster(
+            accounts,
+            keysFor(2),
+            2,
+            abi.encodeWithSelector(RosterAccountsNotAscending.selector, 0, address(0), address(0))
+        );
+    }
+
+    function test_roster__repeated_key__is_refused() public {
+        bytes32[] memory keys = keysFor(3);
+        keys[2] = keys[0];
+        refusedRoster(ascending(3), keys, 2, abi.encodeWithSelector(EncryptionKeyRepeated.selector, keys[0]));
+    }
+
+    function test_roster__bad_key_in_any_place__is_refused() public {
+        for (uint256 i = 0; i < 3; ++i) {
+            bytes32[] memory keys = keysFor(3);
+            keys[i] = 0;
+            refusedRoster(ascending(3), keys, 2, abi.encodeWithSelector(EncryptionKeyLowOrder.selector, bytes32(0)));
+        }
+    }
+
+    function test_roster__is_pinned__a_bounty_keeps_its_version() public {
+        uint256 bountyId = create();
+        publish(ascending(5), 4);
+        BountyView memory b = hub.getBounty(bountyId);
+        vm.assertEq(b.rosterVersion, 1);
+        vm.assertEq(b.guardianRosterHash, rosterHash);
+    }
+
+    // ---------------------------------------------------------------- keys
+
+    function refusedKey(bytes32 key, bytes4 why) private {
+        asOwner(abi.encodeWithSelector(why, key));
+        hub.publishDeliveryKey(key);
+    }
+
+    function acceptedKey(bytes32 key) private {
+        vm.expectEmit(address(hub));
+        emit DeliveryKeyPublished(key);
+        vm.prank(owner);
+        hub.publishDeliveryKey(key);
+        vm.assertEq(hub.deliveryKey(), key);
+    }
+
+    function test_delivery_key__canonical_and_not_low_order() public {
+        vm.assertEq(hub.deliveryKey(), bytes32(0));
+        acceptedKey(KEY);
+        // p - 2, the highest accepted key, and the neighbours of the order-8 points
+        acceptedKey(0xebffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f);
+        acceptedKey(0xe1eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800);
+        acceptedKey(0x609c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157);
+        acceptedKey(0x0200000000000000000000000000000000000000000000000000000000000000);
+        // as large as p in its low byte only
+        acceptedKey(0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe7f);
+        acceptedKey(0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7e);
+    }
+
+    function test_delivery_key__low_order__is_refused() public {
+        bytes4 low = EncryptionKeyLowOrder.selector;
+        refusedKey(0, low);
+        refusedKey(0x0100000000000000000000000000000000000000000000000000000000000000, low);
+        refusedKey(0xecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f, low);
+        refusedKey(0xe0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800, low);
+        refusedKey(0x5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157, low);
+    }
+
+    function test_delivery_key__not_canonical__is_refused() public {
+        bytes4 bad = EncryptionKeyNotCanonical.selector;
+        refusedKey(0xedffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f, bad); // p
+        refusedKey(0xeeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f, bad); // p + 1
+        refusedKey(0xffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f, bad);
+        refusedKey(0x4200000000000000000000000000000000000000000000000000000000000080, bad); // top bit
+        refusedKey(0x0000000000000000000000000000000000000000000000000000000000000080, bad);
+    }
+
+    // ---------------------------------------------------------------- liveness
+
+    function test_heartbeat__any_account_that_was_ever_on_a_roster() public {
+        publish(ascending(3), 2);
+        vm.expectEmit(address(hub));
+        emit GuardianHeartbeat(guardians[2]);
+        vm.prank(guardians[2]);
+        hub.heartbeat();
+        vm.assertEq(hub.getRoster(1).lastActiveAt[2], START);
+        vm.expectRevert(abi.encodeWithSelector(NeverOnRoster.selector, stranger));
+        vm.prank(stranger);
+        hub.heartbeat();
+    }
+
+    function test_heartbeat__a_new_version__does_not_reset_liveness() public {
+        vm.prank(guardians[0]);
+        hub.heartbeat();
+        vm.warp(START + 5);
+        publish(guardians, 3);
+        vm.assertEq(hub.getRoster(2).lastActiveAt[0], START);
+    }
+
+    // ---------------------------------------------------------------- fees
+
+    function test_fees__up_to_the_caps_and_not_beyond() public {
+        vm.expectEmit(address(hub));
+        emit FeePolicyChanged(1_000, 2_000, stranger);
+        vm.prank(owner);
+        hub.setFeePolicy(1_000, 2_000, stranger);
+        (uint256 protocolBps, uint256 guardianBps, address to) = hub.feePolicy();
+        vm.assertEq(protocolBps, 1_000);
+        vm.assertEq(guardianBps, 2_000);
+        vm.assertEq(to, stranger);
+        asOwner(abi.encodeWithSelector(FeeAboveCap.selector, 1_001, 1_000));
+        hub.setFeePolicy(1_001, 0, stranger);
+        asOwner(abi.encodeWithSelector(FeeAboveCap.selector, 2_001, 2_000));
+        hub.setFeePolicy(0, 2_001, stranger);
+        vm.prank(owner);
+        hub.setFeePolicy(0, 0, stranger);
+        vm.assertEq(hub.maxProtocolFeeBps(), 1_000);
+        vm.assertEq(hub.maxGuardianFeeBps(), 2_000);
+    }
+
+    function test_fees__recipient_zero_hub_or_token__is_refused() public {
+        address[3] memory bad = [address(0), address(hub), address(token)];
+        for (uint256 i = 0; i < 3; ++i) {
+            asOwner(abi.encodeWithSelector(FeeRecipientInvalid.selector, bad[i]));
+            hub.setFeePolicy(0, 0, bad[i]);
+        }
+    }
+
+    // ---------------------------------------------------------------- ownership
+
+    function test_owner__only_the_owner_publishes() public {
+        bytes memory why = abi.encodeWithSelector(NotOwner.selector, stranger, owner);
+        bytes[4] memory calls = [
+            abi.encodeCall(IHub.publishRoster, (ascending(3), keysFor(3), 2)),
+            abi.encodeCall(IHub.publishDeliveryKey, (KEY)),
+            abi.encodeCall(IHub.setFeePolicy, (0, 0, stranger)),
+            abi.encodeCall(IHub.transferOwnership, (stranger))
+        ];
+        for (uint256 i = 0; i < calls.length; ++i) {
+            vm.prank(stranger);
+            (bool ok, bytes memory answer) = address(hub).call(calls[i]);
+            vm.assertFalse(ok);
+            vm.assertEq(keccak256(answer), keccak256(why));
+            vm.prank(owner);
+            (ok,) = address(hub).call(calls[i]);
+            vm.assertTrue(ok);
+        }
+    }
+
+    function test_owner__handover_takes_two_steps() public {
+        vm.expectEmit(address(hub));
+        emit OwnershipTransferStarted(owner, stranger);
+        vm.prank(owner);
+        hub.transferOwnership(stranger);
+        vm.assertEq(hub.owner(), owner);
+        vm.assertEq(hub.pendingOwner(), stranger);
+        vm.expectRevert(abi.encodeWithSelector(NotPendingOwner.selector, rival, stranger));
+        vm.prank(rival);
+        hub.acceptOwnership();
+        vm.expectEmit(address(hub));
+        emit OwnershipTransferred(owner, stranger);
+        vm.prank(stranger);
+        hub.acceptOwnership();
+        vm.assertEq(hub.owner(), stranger);
+        vm.assertEq(hub.pendingOwner(), address(0));
+        asOwner(abi.encodeWithSelector(NotOwner.selector, owner, stranger));
+        hub.publishDeliveryKey(KEY);
+    }
+
+    function test_owner__an_offer_can_be_withdrawn() public {
+        vm.prank(owner);
+        hub.transferOwnership(stranger);
+        vm.prank(owner);
+        hub.transferOwnership(address(0));
+        vm.expectRevert(abi.encodeWithSelector(NotPendingOwner.selector, stranger, address(0)));
+        vm.prank(stranger);
+        hub.acceptOwnership();
+    }
+
+    /// @dev Every owner function after a bounty exists: what the bounty says and owes is the same to the bit.
+    function test_owner__cannot_touch_an_existing_bounty() public {
+        uint256 bountyId = judgeable();
+        award(0, bountyId, solver, WORK);
+        bytes32 before = keccak256(abi.encode(hub.getBounty(bountyId), hub.getRoster(1)));
+        publish(ascending(7), 4);
+        vm.prank(owner);
+        hub.setFeePolicy(1_000, 2_000, stranger);
+        vm.prank(owner);
+        hub.publishDeliveryKey(KEY);
+        vm.prank(owner);
+        hub.transferOwnership(stranger);
+        vm.prank(stranger);
+        hub.acceptOwnership();
+        vm.assertEq(keccak256(abi.encode(hub.getBounty(bountyId), hub.getRoster(1))), before);
+    }
+}
