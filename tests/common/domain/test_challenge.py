@@ -1,0 +1,131 @@
+"""The challenge page's frontmatter."""
+
+import re
+
+import pytest
+from service_common.domain.challenge import challenge_schema, parse_challenge, term_differences
+from service_common.domain.frontmatter import split_document
+from service_common.errors import ServiceError
+from vectors.samples import PAGE
+
+DELIVERABLES = b"deliverables:\n  - The tool that writes the tiles, with its source.\n"
+
+
+def _issues(page: bytes) -> dict[str, str]:
+    with pytest.raises(ServiceError) as refusal:
+        parse_challenge(page)
+    assert refusal.value.code == "invalid_bounty_challenge"
+    assert refusal.value.status == 400
+    return {issue.path: issue.message for issue in refusal.value.issues}
+
+
+def _with(old: bytes, new: bytes) -> bytes:
+    assert old in PAGE
+    return PAGE.replace(old, new)
+
+
+def test_page__complete__every_field_read() -> None:
+    page = parse_challenge(PAGE)
+    assert page.title == "Halve the size of our tile set"
+    assert (page.escrow_amount, page.submission_deadline, page.judging_window_seconds) == (
+        250_000_000,
+        1_900_000_000,
+        259_200,
+    )
+    assert len(page.acceptance_criteria) == 2
+    assert len(page.deliverables) == 1
+    assert (page.language, page.contact) == ("en", "tiles@example.org")
+    assert page.body.startswith("# The tile set")
+
+
+def test_page__without_the_optional_fields__accepted() -> None:
+    page = parse_challenge(_with(b"language: en\ncontact: tiles@example.org\n", b""))
+    assert (page.language, page.contact) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        (b"version: 1", b"version: 2", "version"),
+        (b"version: 1", b"version: 1.0", "version"),
+        (b"version: 1\n", b"", "version"),
+        (b"title: Halve", b"titel: Halve", "titel"),
+        (b"title: Halve the size of our tile set", b"title: ''", "title"),
+        (b"title: Halve", b"title: " + b"x" * 200, "title"),
+        (b"title: Halve the size of our tile set", b'title: "two\\nlines"', "title"),
+        (b"title: Halve the size of our tile set", b"title: [a]", "title"),
+        (b"summary: The", b"summary: " + b"y" * 2_000, "summary"),
+        (b'"250000000"', b"2.5e8", "escrow_amount"),
+        (b'"250000000"', b"250_000_000", "escrow_amount"),
+        (b'"250000000"', b"-1", "escrow_amount"),
+        (b'"250000000"', b"0", "escrow_amount"),
+        (b'"250000000"', b"0250", "escrow_amount"),
+        (b'"250000000"', b"1" + b"0" * 78, "escrow_amount"),
+        (b"1900000000", b"2030-03-17T17:46:40Z", "submission_deadline"),
+        (b"1900000000", str(2**63).encode(), "submission_deadline"),
+        (b"259200", b"3 days", "judging_window_seconds"),
+        (b"259200", b"0", "judging_window_seconds"),
+        (
+            DELIVERABLES,
+            b"deliverables: []\n",
+            "deliverables",
+        ),
+        (
+            DELIVERABLES,
+            b"deliverables: x\n",
+            "deliverables",
+        ),
+        (b"  - The set is at most half as large.", b"  - ''", "acceptance_criteria[1]"),
+        (b"  - The set is at most half as large.", b"  - {a: b}", "acceptance_criteria[1]"),
+        (b"language: en", b"language: English please", "language"),
+        (b"contact: tiles@example.org", b"contact: ''", "contact"),
+        (b"contact: tiles@example.org", b"extra: x", "extra"),
+    ],
+)
+def test_page__one_field_wrong__that_field_named(old: bytes, new: bytes, path: str) -> None:
+    assert path in _issues(_with(old, new))
+
+
+def test_page__several_mistakes__all_reported_at_once() -> None:
+    page = _with(b'"250000000"', b"lots").replace(b"259200", b"soon").replace(b"language: en", b"colour: red")
+    assert set(_issues(page)) == {"escrow_amount", "judging_window_seconds", "colour"}
+
+
+def test_page__empty_body__refused() -> None:
+    head = PAGE[: PAGE.index(b"---\n", 4) + 4]
+    assert set(_issues(head + b"\n \n")) == {"body"}
+
+
+def test_page__not_a_document__same_error_code() -> None:
+    assert set(_issues(b"# just markdown\n")) == {"document"}
+
+
+def test_page__long_unknown_key__path_cut_to_the_limit() -> None:
+    issues = _issues(_with(b"contact:", b"k" * 120 + b"zz:"))
+    assert max(len(path) for path in issues) == 120
+
+
+def test_schema__and_parser__agree_on_names_and_patterns() -> None:
+    schema = challenge_schema()
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    frontmatter = split_document(PAGE).frontmatter
+    assert set(properties) == set(frontmatter)
+    assert schema["required"] == [name for name in properties if name not in {"language", "contact"}]
+    for name, value in frontmatter.items():
+        pattern = properties[name].get("pattern")
+        if pattern is not None:
+            assert isinstance(value, str)
+            assert re.search(pattern, value), name
+    assert not re.search(properties["escrow_amount"]["pattern"], "0250")
+
+
+def test_terms__page_and_chain_differ__each_difference_with_both_values() -> None:
+    page = parse_challenge(PAGE)
+    assert term_differences(page, 250_000_000, 1_900_000_000, 259_200) == ()
+    (difference,) = term_differences(page, 250_000_000, 1_900_000_001, 259_200)
+    assert (difference.field, difference.page, difference.chain) == (
+        "submission_deadline",
+        "1900000000",
+        "1900000001",
+    )
