@@ -1,6 +1,7 @@
 """Time as a value that is passed in, so that tests own it."""
 
 import time
+from datetime import UTC, datetime
 from typing import Protocol
 
 from service_common.types import UnixSeconds
@@ -30,3 +31,8 @@ class SystemClock:
 
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
+
+
+def iso_utc(at: int) -> str:
+    """A moment as ISO 8601 UTC, whole seconds."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -14,7 +14,7 @@ from typing import Final
 from redis import Redis
 from redis.exceptions import RedisError
 from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
+from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable, make_engine
 from service_common.jobs.queues import check_message, connect
 from service_common.log import get_logger
@@ -36,21 +36,21 @@ log = get_logger(__name__)
 
 def lease_key(config: IndexerConfig) -> str:
     """The Redis key that says a follower is at work."""
-    return f"lease:follow:{config.chain_id}"
+    return f"lease:follow:{config.chain.chain_id}"
 
 
 def follow(received: dict[str, object]) -> str:
     """Follow the chain until the job's time is up; the reason it ended."""
     check_message(received)
     config, engine = _setup()
-    rpc = JsonRpc(config.rpc_urls)
+    rpc = config.chain.rpc()
     stopped = Event()
     renewal = Thread(target=_keep_lease, args=(config, stopped), daemon=True)
     renewal.start()
     try:
-        start = header_at(rpc, BlockNumber(max(0, config.deploy_block - 1)))
-        with only_writer(engine, config.chain_id, config.hub_address, start) as writer:
-            return _follow(RpcSource(rpc, config.hub_address), writer)
+        start = header_at(rpc, BlockNumber(max(0, config.chain.deploy_block - 1)))
+        with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
+            return _follow(RpcSource(rpc, config.chain.hub_address), writer)
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("follower stopped", reason=type(error).__name__, detail=str(error))
         time.sleep(1)  # whatever it was, the successor need not meet it at once

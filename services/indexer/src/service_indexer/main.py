@@ -56,7 +56,7 @@ def _scheduler(config: IndexerConfig) -> None:
 
 def _status(config: IndexerConfig) -> None:
     with reading(make_engine(config.database_url, application="indexer-status", pool_size=1)) as connection:
-        head = read_head(connection, config.chain_id)
+        head = read_head(connection, config.chain.chain_id)
     if head is None:
         print("nothing indexed yet")  # noqa: T201
         return

@@ -42,12 +42,12 @@ def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
     """Enqueue a follower unless one is queued or holds the lease; whether one was enqueued."""
     if redis.exists(lease_key(config)):
         return False
-    job_id = f"follow-{config.chain_id}"
+    job_id = f"follow-{config.chain.chain_id}"
     _forget_ended(job_id, redis)
     try:
         open_queue(QueueName.INDEX, redis).enqueue(
             "service_indexer.jobs.follow",
-            message(chain_id=config.chain_id),
+            message(chain_id=config.chain.chain_id),
             job_id=job_id,
             unique=True,
             job_timeout=LEASE_JOB_SECONDS + 60,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, union_all
+from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, tuple_, union_all
 
 from service_common.db import hub_index as t
 from service_common.domain.lifecycle import Outcome, SettlementReason
@@ -56,6 +56,7 @@ class Origin:
 
     block_number: BlockNumber
     block_hash: Bytes32
+    log_index: int
     tx_hash: Bytes32
     time: UnixSeconds
 
@@ -242,11 +243,15 @@ def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[In
     ]
 
 
-def read_bounty_logs(connection: Connection, bounty_id: BountyId) -> list[tuple[tuple[Bytes32, ...], bytes]]:
-    """Topics and data of every log of one bounty, in chain order."""
+def read_bounty_logs(
+    connection: Connection, bounty_id: BountyId, until: Origin
+) -> list[tuple[tuple[Bytes32, ...], bytes]]:
+    """Topics and data of the logs of one bounty in chain order, up to and including the one at ``until``."""
     c = t.logs.c
     rows = connection.execute(
-        select(c.topics, c.data).where(c.bounty_id == bounty_id).order_by(c.block_number, c.log_index)
+        select(c.topics, c.data)
+        .where(c.bounty_id == bounty_id, tuple_(c.block_number, c.log_index) <= (until.block_number, until.log_index))
+        .order_by(c.block_number, c.log_index)
     )
     return [(tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)) for row in rows]
 
@@ -346,5 +351,9 @@ def _known(value: T | None) -> T:
 
 def _origin(row: RowMapping) -> Origin:
     return Origin(
-        BlockNumber(row["block_number"]), Bytes32(row["block_hash"]), Bytes32(row["tx_hash"]), UnixSeconds(row["time"])
+        block_number=BlockNumber(row["block_number"]),
+        block_hash=Bytes32(row["block_hash"]),
+        log_index=row["log_index"],
+        tx_hash=Bytes32(row["tx_hash"]),
+        time=UnixSeconds(row["time"]),
     )

@@ -1,0 +1,59 @@
+"""EIP-3009 ``ReceiveWithAuthorization``: the token transfer a Poster signs instead of sending.
+
+Promises: the typed data is the token's own (its EIP-712 domain); only the payee can use the authorization, and its
+nonce binds every term of the bounty.
+"""
+
+from typing import Final
+
+from service_common.chain.hub_constants import EscrowToken
+from service_common.types import Address, Bytes32, ChainId, TokenAmount, UnixSeconds
+
+_FIELDS: Final = (
+    ("from", "address"),
+    ("to", "address"),
+    ("value", "uint256"),
+    ("validAfter", "uint256"),
+    ("validBefore", "uint256"),
+    ("nonce", "bytes32"),
+)
+
+
+def authorization_typed_data(
+    token: EscrowToken,
+    chain_id: ChainId,
+    *,
+    owner: Address,
+    payee: Address,
+    value: TokenAmount,
+    valid_after: UnixSeconds,
+    valid_before: UnixSeconds,
+    nonce: Bytes32,
+) -> dict[str, object]:
+    """What the Poster's wallet shows and signs."""
+    return {
+        "types": {
+            "EIP712Domain": [
+                {"name": "name", "type": "string"},
+                {"name": "version", "type": "string"},
+                {"name": "chainId", "type": "uint256"},
+                {"name": "verifyingContract", "type": "address"},
+            ],
+            "ReceiveWithAuthorization": [{"name": name, "type": kind} for name, kind in _FIELDS],
+        },
+        "primaryType": "ReceiveWithAuthorization",
+        "domain": {
+            "name": token.name,
+            "version": token.version,
+            "chainId": chain_id,
+            "verifyingContract": token.address,
+        },
+        "message": {
+            "from": owner,
+            "to": payee,
+            "value": str(value),
+            "validAfter": str(valid_after),
+            "validBefore": str(valid_before),
+            "nonce": nonce,
+        },
+    }

@@ -1,0 +1,72 @@
+"""What never changes about a deployed Hub and its token, read from the chain once.
+
+Promises: values are the contracts' own, checked for the chain id that the deployment names.
+"""
+
+from dataclasses import dataclass
+
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+
+from service_common.chain.hub import Hub
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, hex_bytes, quantity
+from service_common.types import Address, ChainId, TokenAmount
+
+
+@dataclass(frozen=True, slots=True)
+class EscrowToken:
+    """The one token of a Hub. ``name`` and ``version`` are those of its EIP-712 domain."""
+
+    address: Address
+    symbol: str
+    decimals: int
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class HubConstants:
+    """Immutables of a Hub. Windows in seconds, escrow in smallest units."""
+
+    token: EscrowToken
+    reveal_delay: int
+    min_escrow: TokenAmount
+    min_judging_window: int
+    max_judging_window: int
+    min_submission_window: int
+    max_submission_window: int
+
+
+def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
+    """Read them all; raises ``ChainUnavailable`` where there is no such Hub on that chain."""
+    if quantity(rpc.call("eth_chainId")) != chain_id:
+        raise ChainUnavailable("the RPC endpoint serves another chain than this deployment's")
+    hub = Hub(rpc, hub_address)
+    return HubConstants(
+        token=read_token(rpc, hub.token()),
+        reveal_delay=hub.reveal_delay(),
+        min_escrow=TokenAmount(hub.limit("minEscrow")),
+        min_judging_window=hub.limit("minJudgingWindow"),
+        max_judging_window=hub.limit("maxJudgingWindow"),
+        min_submission_window=hub.limit("minSubmissionWindow"),
+        max_submission_window=hub.limit("maxSubmissionWindow"),
+    )
+
+
+def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
+    """The token's descriptive fields."""
+    return EscrowToken(
+        address=address,
+        symbol=_text(rpc, address, "95d89b41"),
+        decimals=quantity(rpc.call("eth_call", {"to": address, "data": "0x313ce567"}, "latest")),
+        name=_text(rpc, address, "06fdde03"),
+        version=_text(rpc, address, "54fd4d50"),
+    )
+
+
+def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
+    answer = hex_bytes(rpc.call("eth_call", {"to": address, "data": f"0x{selector}"}, "latest"))
+    try:
+        return str(decode(["string"], answer)[0])
+    except DecodingError as error:
+        raise ChainUnavailable("the escrow token does not describe itself as a token does") from error

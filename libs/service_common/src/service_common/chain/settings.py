@@ -1,0 +1,89 @@
+"""Which chain and Hub a service works on: ``SERVICE_CHAIN_ID``, ``SERVICE_HUB_ADDRESS``, ``SERVICE_RPC_URLS``.
+
+Promises: what the deployment record of the chain knows need not be set; what it does not know is asked for by name.
+"""
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from service_common.chain.deployment import Deployment, deployment_of, freshness_window
+from service_common.chain.json_rpc import JsonRpc
+from service_common.config import EnvironmentReader
+from service_common.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSettings:
+    """One deployment as a service sees it."""
+
+    chain_id: ChainId
+    hub_address: Address
+    deploy_block: BlockNumber
+    block_time_seconds: float
+    rpc_urls: tuple[str, ...] = field(repr=False)
+
+    @property
+    def freshness_window(self) -> int:
+        """Five minutes in blocks of this chain."""
+        return freshness_window(self.block_time_seconds)
+
+    def rpc(self) -> JsonRpc:
+        """A client of the chain."""
+        return JsonRpc(self.rpc_urls)
+
+
+def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
+    """The settings of this process; mistakes are collected by ``reader``."""
+    chain_id = reader.required("SERVICE_CHAIN_ID", _parse_chain_id)
+    record = deployment_of(chain_id)
+    return ChainSettings(
+        chain_id=chain_id,
+        hub_address=_hub_address(reader, record),
+        deploy_block=BlockNumber(reader.optional("SERVICE_DEPLOY_BLOCK", parse_decimal, _deploy_block(record))),
+        block_time_seconds=_block_time(reader, record),
+        rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls),
+    )
+
+
+def parse_urls(text: str) -> tuple[str, ...]:
+    """Addresses of http or https endpoints, separated by commas."""
+    urls = tuple(url.strip() for url in text.split(",") if url.strip())
+    if not urls or not all(_is_http(url) for url in urls):
+        raise ValueError("http or https addresses, separated by commas")
+    return urls
+
+
+def parse_seconds(text: str) -> float:
+    """A positive duration in seconds, such as ``2`` or ``0.5``."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise ValueError("a number of seconds") from None
+    if not 0 < seconds < 86_400:
+        raise ValueError("a positive number of seconds, at most a day")
+    return seconds
+
+
+def _hub_address(reader: EnvironmentReader, record: Deployment | None) -> Address:
+    if record is not None and record.hub_address is not None:
+        return reader.optional("SERVICE_HUB_ADDRESS", parse_address, record.hub_address)
+    return reader.required("SERVICE_HUB_ADDRESS", parse_address)
+
+
+def _block_time(reader: EnvironmentReader, record: Deployment | None) -> float:
+    if record is not None and record.block_time_seconds is not None:
+        return reader.optional("SERVICE_BLOCK_TIME_SECONDS", parse_seconds, record.block_time_seconds)
+    return reader.required("SERVICE_BLOCK_TIME_SECONDS", parse_seconds)
+
+
+def _deploy_block(record: Deployment | None) -> int:
+    return (record.deploy_block or 0) if record is not None else 0
+
+
+def _parse_chain_id(text: str) -> ChainId:
+    return ChainId(parse_decimal(text))
+
+
+def _is_http(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)

@@ -1,0 +1,42 @@
+"""Forwarding a request to an inner service byte for byte.
+
+Promises: method, path, query, body and the wallet's own Authorization go through unchanged and nothing else does; the
+inner service verifies by itself and trusts nothing the forwarder says. Its answer comes back with its status; no
+answer is 503 ``delivery_unavailable``.
+"""
+
+from typing import Final
+
+import urllib3
+from flask import Request, Response
+
+from service_common.errors import ServiceError
+from service_common.log import correlation_id, get_logger
+
+_PASSED: Final = ("Authorization", "Content-Type")
+_RETURNED: Final = ("Content-Type", "Retry-After", "Cache-Control", "Allow")
+_MAX_ANSWER: Final = 64 * 1024
+
+log = get_logger(__name__)
+
+
+def forward(http: urllib3.PoolManager, origin: str, request: Request, body: bytes) -> Response:
+    """The inner service's answer."""
+    headers = {name: request.headers[name] for name in _PASSED if name in request.headers}
+    headers["X-Correlation-Id"] = correlation_id.get()
+    query = request.query_string.decode("latin-1")
+    url = origin + request.path + (f"?{query}" if query else "")
+    try:
+        answer = http.request(request.method, url, body=body, headers=headers, redirect=False, preload_content=False)
+        data = answer.read(_MAX_ANSWER + 1)
+        answer.release_conn()
+    except urllib3.exceptions.HTTPError as error:
+        log.warning("inner service unavailable", exc_info=error)
+        raise ServiceError("delivery_unavailable", "The delivery service cannot be reached at the moment.") from error
+    if len(data) > _MAX_ANSWER:
+        raise ServiceError("delivery_unavailable", "The delivery service gave no usable answer.")
+    response = Response(data, status=answer.status)
+    for name in _RETURNED:
+        if name in answer.headers:
+            response.headers[name] = answer.headers[name]
+    return response

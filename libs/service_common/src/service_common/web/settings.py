@@ -1,0 +1,49 @@
+"""Where a Flask service listens and under which one public host its deployment is reached.
+
+Promises: the public host is the only source of the signed ``audience``; no request header ever changes it.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from service_common.config import EnvironmentReader
+from service_common.types import parse_decimal
+
+_HOST: Final = re.compile(r"[a-z0-9.\-]+(:[1-9][0-9]{0,4})?|\[[0-9a-f:]+\](:[1-9][0-9]{0,4})?")
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """``public_host`` is the URL host: lowercased, with the port where it is not the scheme's default."""
+
+    public_host: str
+    host: str
+    port: int
+    internal_port: int
+
+
+def read_web_settings(reader: EnvironmentReader) -> WebSettings:
+    """The settings of this process; mistakes are collected by ``reader``."""
+    return WebSettings(
+        public_host=reader.required("SERVICE_PUBLIC_HOST", parse_public_host),
+        host=reader.optional("SERVICE_HOST", str, "127.0.0.1"),
+        port=reader.optional("SERVICE_PORT", parse_decimal, 8080),
+        internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
+    )
+
+
+def parse_public_host(text: str) -> str:
+    """A URL host such as ``bounties.example`` or ``127.0.0.1:8080``."""
+    if _HOST.fullmatch(text) is None:
+        raise ValueError("a host in lower case, with a port where it is not the default; no scheme and no path")
+    return text
+
+
+def parse_origin(text: str) -> str:
+    """An origin such as ``http://delivery:8080``, without a path."""
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
+        raise ValueError("an origin: http or https, a host, maybe a port, and no path")
+    return text.rstrip("/")

@@ -1,0 +1,33 @@
+"""The api's Flask app: the shared factory, this service's dependencies, and its rooms of routes."""
+
+from flask import Flask
+from service_common.chain.block_cache import BlockCache
+from service_common.web.app import create_app
+from service_common.web.authentication import Authentication
+
+from service_api.dependencies import Dependencies, attach
+from service_api.routes import (
+    bounties,
+    challenge_specs,
+    delivery,
+    deployment,
+    documents,
+    subgraph,
+    submissions,
+    verdicts,
+)
+
+ROOMS = (bounties, challenge_specs, submissions, verdicts, delivery, deployment, documents, subgraph)
+
+
+def make_app(dependencies: Dependencies) -> Flask:
+    """An app that answers with these dependencies."""
+    chain = dependencies.config.chain
+    cache = BlockCache(
+        dependencies.rpc, dependencies.clock, window=chain.freshness_window, block_time=chain.block_time_seconds
+    )
+    app, api = create_app("service_api", "Bounty Escrow Service", Authentication(dependencies.authority, cache))
+    attach(app, dependencies)
+    for room in ROOMS:
+        api.register_blueprint(room.routes)
+    return app

@@ -1,0 +1,52 @@
+"""What the api is told: one record, read once, checked whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from service_common.chain.beacon_settings import read_beacon_record
+from service_common.chain.deployment import BeaconRecord
+from service_common.chain.settings import ChainSettings, read_chain_settings
+from service_common.config import EnvironmentReader
+from service_common.log import parse_level
+from service_common.storage.settings import StorageSettings, read_storage_settings
+from service_common.types import parse_decimal
+from service_common.web.settings import WebSettings, parse_origin, read_web_settings
+
+DEFAULT_REVIEW_QUOTA = 20
+DEFAULT_REVIEW_WAIT_SECONDS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class ApiConfig:
+    """One deployment's public API. ``review_quota`` is reviews per Poster in a rolling 24 hours."""
+
+    chain: ChainSettings
+    web: WebSettings
+    storage: StorageSettings
+    beacon: BeaconRecord
+    database_url: str = field(repr=False)
+    redis_url: str = field(repr=False)
+    delivery_url: str
+    review_quota: int
+    review_wait_seconds: int
+    log_level: int
+
+
+def read_config(environment: Mapping[str, str]) -> ApiConfig:
+    """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
+    reader = EnvironmentReader(environment)
+    chain = read_chain_settings(reader)
+    config = ApiConfig(
+        chain=chain,
+        web=read_web_settings(reader),
+        storage=read_storage_settings(reader),
+        beacon=read_beacon_record(reader, chain.chain_id),
+        database_url=reader.required("SERVICE_DATABASE_URL", str),
+        redis_url=reader.required("SERVICE_REDIS_URL", str),
+        delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin),
+        review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
+        review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
+        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+    )
+    reader.check()
+    return config

@@ -1,0 +1,99 @@
+"""Everything a use case may reach, made once per process and handed in.
+
+Promises: making it opens no connection; what never changes on chain (the Hub's immutables, the beacon) is read on
+first use and kept.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from threading import BoundedSemaphore
+from typing import Final, cast
+
+import urllib3
+from flask import Flask, current_app
+from redis import Redis
+from service_common.auth.typed_data import SigningDomain
+from service_common.auth.verify import Authority
+from service_common.chain.beacon_settings import beacon_info
+from service_common.chain.hub_constants import HubConstants, read_hub_constants
+from service_common.chain.json_rpc import JsonRpc
+from service_common.clock import Clock, SystemClock
+from service_common.crypto.beacon_http import Urllib3Get
+from service_common.crypto.beacon_info import BeaconInfo
+from service_common.crypto.failures import SealedDataError
+from service_common.db.engine import make_engine
+from service_common.db.hub_facts import FactSource
+from service_common.errors import ServiceError
+from service_common.jobs.queues import connect
+from service_common.storage.gcs import GcsStore
+from service_common.storage.port import ObjectStore
+from sqlalchemy import Engine
+
+from service_api.config import ApiConfig
+
+EXTENSION: Final = "service-api"
+MAX_WAITING_REVIEWS: Final = 100
+
+
+@dataclass
+class Dependencies:
+    """What the use cases of one process share. Thread-safe."""
+
+    config: ApiConfig
+    engine: Engine
+    redis: Redis
+    store: ObjectStore
+    rpc: JsonRpc
+    http: urllib3.PoolManager
+    clock: Clock
+    review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
+
+    @property
+    def facts(self) -> FactSource:
+        """Indexed Hub state."""
+        return FactSource(self.engine, self.config.chain.chain_id, self.clock)
+
+    @property
+    def authority(self) -> Authority:
+        """What signatures to this deployment must name."""
+        chain = self.config.chain
+        domain = SigningDomain(chain.chain_id, chain.hub_address)
+        return Authority(domain, self.config.web.public_host, chain.freshness_window)
+
+    @cached_property
+    def hub(self) -> HubConstants:
+        """The Hub's immutables."""
+        return read_hub_constants(self.rpc, self.config.chain.hub_address, self.config.chain.chain_id)
+
+    @cached_property
+    def beacon(self) -> BeaconInfo:
+        """The beacon that opens Submissions; 503 while no relay can describe it."""
+        try:
+            return beacon_info(self.config.beacon, Urllib3Get())
+        except SealedDataError as error:
+            raise ServiceError(
+                "bounty_chain_state_unavailable", "The beacon cannot be reached at the moment."
+            ) from error
+
+
+def make_dependencies(config: ApiConfig) -> Dependencies:
+    """The real ones."""
+    return Dependencies(
+        config=config,
+        engine=make_engine(config.database_url, application="api", pool_size=20),
+        redis=connect(config.redis_url),
+        store=GcsStore(config.storage),
+        rpc=config.chain.rpc(),
+        http=urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=2.0, read=20.0)),
+        clock=SystemClock(),
+    )
+
+
+def attach(app: Flask, dependencies: Dependencies) -> None:
+    """Make them reachable from the routes of ``app``."""
+    app.extensions[EXTENSION] = dependencies
+
+
+def dependencies() -> Dependencies:
+    """Those of the app that answers this request."""
+    return cast("Dependencies", current_app.extensions[EXTENSION])

@@ -1,0 +1,247 @@
+"""The entities of the GraphQL endpoint: for each, the rows it shows and the type of every field.
+
+Promises: field names are the public snake_case ones; amounts are decimal strings, times and block numbers integers;
+``submissions`` and ``verdicts`` show the current ones (a Solver's active Submission, a Guardian's latest Verdict).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.db import hub_index as t
+from sqlalchemy import ColumnElement, Select, Subquery, Text, case, cast, literal, select
+
+AMOUNT, NUMBER, TEXT, FLAG = "BigInt", "Integer", "String", "Boolean"
+ORIGIN: Final = {"block_number": NUMBER, "block_hash": TEXT, "tx_hash": TEXT, "time": NUMBER}
+OUTCOMES: Final = {1: "awarded", 2: "no_valid_submission"}
+REASONS: Final = {1: "judged", 2: "no_submissions", 3: "guardians_silent", 4: "quorum_not_reached"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One GraphQL type. ``children`` maps a list field to an entity and the column both share."""
+
+    name: str
+    plural: str
+    rows: Subquery
+    fields: dict[str, str]
+    children: dict[str, tuple[str, str]]
+
+
+def _id(*columns: ColumnElement[int] | ColumnElement[str]) -> ColumnElement[str]:
+    joined: ColumnElement[str] = cast(columns[0], Text)
+    for column in columns[1:]:
+        joined = joined + "-" + cast(column, Text)
+    return joined.label("id")
+
+
+def _named(column: ColumnElement[int], names: dict[int, str]) -> ColumnElement[str | None]:
+    return case({number: literal(name) for number, name in names.items()}, value=column)
+
+
+def _bounties() -> Select[tuple[object, ...]]:
+    b, f = t.bounties.c, t.finalizations.c
+    return select(
+        _id(b.bounty_id),
+        b.bounty_id,
+        case((f.bounty_id.is_(None), literal("open")), else_=literal("final")).label("status"),
+        b.poster.label("poster_address"),
+        b.spec_commitment,
+        b.guardian_roster_hash,
+        b.roster_version,
+        b.escrow_amount,
+        b.submission_deadline,
+        b.reveal_at,
+        b.judging_deadline,
+        b.protocol_fee,
+        b.guardian_fee,
+        b.authorization_nonce,
+        _named(f.outcome, OUTCOMES).label("outcome"),
+        _named(f.reason, REASONS).label("settlement_reason"),
+        case((f.outcome == 1, f.winner)).label("winner_solver_address"),
+        case((f.outcome == 1, f.submission_commitment)).label("winner_submission_commitment"),
+        b.block_number,
+        b.block_hash,
+        b.tx_hash,
+        b.time,
+    ).outerjoin(t.finalizations, f.bounty_id == b.bounty_id)
+
+
+def _submissions() -> Select[tuple[object, ...]]:
+    s = t.submissions.c
+    return (
+        select(
+            _id(s.bounty_id, s.solver),
+            s.bounty_id,
+            s.solver.label("solver_address"),
+            s.submission_commitment,
+            s.block_number,
+            s.block_hash,
+            s.tx_hash,
+            s.time,
+        )
+        .distinct(s.bounty_id, s.solver)
+        .order_by(s.bounty_id, s.solver, s.block_number.desc(), s.log_index.desc())
+    )
+
+
+def _verdicts() -> Select[tuple[object, ...]]:
+    v = t.verdicts.c
+    return (
+        select(
+            _id(v.bounty_id, v.guardian),
+            v.bounty_id,
+            v.guardian.label("guardian_address"),
+            _named(v.kind, OUTCOMES).label("kind"),
+            case((v.kind == 1, v.solver)).label("solver_address"),
+            case((v.kind == 1, v.submission_commitment)).label("submission_commitment"),
+            v.report_commitment,
+            v.block_number,
+            v.block_hash,
+            v.tx_hash,
+            v.time,
+        )
+        .distinct(v.bounty_id, v.guardian)
+        .order_by(v.bounty_id, v.guardian, v.block_number.desc(), v.log_index.desc())
+    )
+
+
+def _rosters() -> Select[tuple[object, ...]]:
+    r = t.rosters.c
+    return select(
+        _id(r.version), r.version, r.guardian_roster_hash, r.quorum, r.block_number, r.block_hash, r.tx_hash, r.time
+    )
+
+
+def _members() -> Select[tuple[object, ...]]:
+    m = t.roster_members.c
+    return select(
+        _id(m.version, m.position),
+        m.version,
+        m.position,
+        m.guardian.label("guardian_address"),
+        m.encryption_public_key,
+        m.block_number,
+        m.block_hash,
+        m.tx_hash,
+        m.time,
+    )
+
+
+def _claims() -> Select[tuple[object, ...]]:
+    c = t.claims.c
+    return select(
+        _id(c.block_number, c.log_index),
+        c.bounty_id,
+        c.kind,
+        c.recipient,
+        c.amount,
+        c.block_number,
+        c.block_hash,
+        c.tx_hash,
+        c.time,
+    )
+
+
+def _delivery_keys() -> Select[tuple[object, ...]]:
+    k = t.delivery_keys.c
+    return select(
+        _id(k.block_number, k.log_index),
+        k.key.label("delivery_public_key"),
+        k.block_number,
+        k.block_hash,
+        k.tx_hash,
+        k.time,
+    )
+
+
+ENTITIES: Final = {
+    entity.name: entity
+    for entity in (
+        Entity(
+            "Bounty",
+            "bounties",
+            _bounties().subquery("bounty"),
+            {
+                "bounty_id": TEXT,
+                "status": TEXT,
+                "poster_address": TEXT,
+                "spec_commitment": TEXT,
+                "guardian_roster_hash": TEXT,
+                "roster_version": NUMBER,
+                "escrow_amount": AMOUNT,
+                "submission_deadline": NUMBER,
+                "reveal_at": NUMBER,
+                "judging_deadline": NUMBER,
+                "protocol_fee": AMOUNT,
+                "guardian_fee": AMOUNT,
+                "authorization_nonce": TEXT,
+                "outcome": TEXT,
+                "settlement_reason": TEXT,
+                "winner_solver_address": TEXT,
+                "winner_submission_commitment": TEXT,
+                **ORIGIN,
+            },
+            {
+                "submissions": ("Submission", "bounty_id"),
+                "verdicts": ("Verdict", "bounty_id"),
+                "claims": ("Claim", "bounty_id"),
+            },
+        ),
+        Entity(
+            "Submission",
+            "submissions",
+            _submissions().subquery("submission"),
+            {"bounty_id": TEXT, "solver_address": TEXT, "submission_commitment": TEXT, **ORIGIN},
+            {},
+        ),
+        Entity(
+            "Verdict",
+            "verdicts",
+            _verdicts().subquery("verdict"),
+            {
+                "bounty_id": TEXT,
+                "guardian_address": TEXT,
+                "kind": TEXT,
+                "solver_address": TEXT,
+                "submission_commitment": TEXT,
+                "report_commitment": TEXT,
+                **ORIGIN,
+            },
+            {},
+        ),
+        Entity(
+            "GuardianRoster",
+            "guardian_rosters",
+            _rosters().subquery("roster"),
+            {"version": NUMBER, "guardian_roster_hash": TEXT, "quorum": NUMBER, **ORIGIN},
+            {"members": ("RosterMember", "version")},
+        ),
+        Entity(
+            "RosterMember",
+            "roster_members",
+            _members().subquery("member"),
+            {
+                "version": NUMBER,
+                "position": NUMBER,
+                "guardian_address": TEXT,
+                "encryption_public_key": TEXT,
+                **ORIGIN,
+            },
+            {},
+        ),
+        Entity(
+            "Claim",
+            "claims",
+            _claims().subquery("claim"),
+            {"bounty_id": TEXT, "kind": TEXT, "recipient": TEXT, "amount": AMOUNT, **ORIGIN},
+            {},
+        ),
+        Entity(
+            "DeliveryKey",
+            "delivery_keys",
+            _delivery_keys().subquery("delivery_key"),
+            {"delivery_public_key": TEXT, **ORIGIN},
+            {},
+        ),
+    )
+}

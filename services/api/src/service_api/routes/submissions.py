@@ -1,0 +1,76 @@
+"""The Submission routes: upload target, prepare, content."""
+
+from typing import cast
+
+from flask import Response, jsonify
+from flask_smorest import Blueprint
+from marshmallow import Schema, fields
+from service_common.auth.verify import VerifiedRequest
+from service_common.domain.envelope import MAX_ENVELOPE_BYTES
+from service_common.errors import Issue, ServiceError
+from service_common.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
+from service_common.web.authentication import read_query, signed
+from service_common.web.parsing import load_json, parse
+
+from service_api.dependencies import dependencies
+from service_api.usecases.prepare_submission import prepare_submission
+from service_api.usecases.read_content import read_content
+from service_api.usecases.upload_targets import UploadRequest, make_upload_target
+
+routes = Blueprint(
+    "submissions", __name__, url_prefix="/api/bounties/<bounty_id>/submissions", description="Sealed Submissions"
+)
+
+_CODE = "invalid_solver_submission"
+
+
+class UploadTargetRequest(Schema):
+    """What the Solver is about to upload."""
+
+    ciphertext_sha256 = fields.String(required=True)
+    ciphertext_byte_length = fields.Integer(required=True, strict=True)
+
+
+@routes.route("/<solver_address>/artifact-upload-url", methods=["POST"])
+@signed("application/json", MAX_ENVELOPE_BYTES)
+def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
+    """Get a one-time upload URL."""
+    bounty, solver = _scope(request, bounty_id, solver_address)
+    wanted = load_json(request.body, UploadTargetRequest(), code=_CODE)
+    length = cast("int", wanted["ciphertext_byte_length"])
+    if length < 1:
+        issue = Issue("ciphertext_byte_length", "must be at least 1")
+        raise ServiceError(_CODE, "The body does not have this route's shape.", issues=[issue])
+    sha256 = parse(cast("str", wanted["ciphertext_sha256"]), parse_bytes32, path="ciphertext_sha256", code=_CODE)
+    return jsonify(make_upload_target(dependencies(), bounty, solver, UploadRequest(sha256, length)))
+
+
+@routes.route("/<solver_address>/prepare", methods=["POST"])
+@signed("application/json", MAX_ENVELOPE_BYTES)
+def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
+    """Verify an envelope end to end and return the exact ``submit`` call."""
+    bounty, solver = _scope(request, bounty_id, solver_address)
+    body, created = prepare_submission(dependencies(), bounty, solver, request.body)
+    response = jsonify(body)
+    response.status_code = 201 if created else 200
+    return response
+
+
+@routes.route("/<submission_commitment>/content", methods=["GET"])
+@signed(None)
+def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str) -> Response:
+    """Read a Submission's envelope and a short-lived URL of its ciphertext."""
+    read_query(allowed=frozenset())
+    bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")
+    commitment = parse(submission_commitment, parse_bytes32, path="submission_commitment")
+    response = jsonify(read_content(dependencies(), request, bounty, commitment))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _scope(request: VerifiedRequest, bounty_id: str, solver_address: str) -> tuple[BountyId, Address]:
+    """The Solver of the path is the signer."""
+    read_query(allowed=frozenset(), code=_CODE)
+    solver = parse(solver_address, parse_address, path="solver_address", code=_CODE)
+    request.require_signer({solver})
+    return parse(bounty_id, parse_bounty_id, path="bounty_id", code=_CODE), solver

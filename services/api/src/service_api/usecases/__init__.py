@@ -1,0 +1,1 @@
+"""What the api does, one module per use case: plain functions of typed values, called by the routes."""

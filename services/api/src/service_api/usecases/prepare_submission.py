@@ -1,0 +1,90 @@
+"""Preparing a Submission: every check of the envelope, then the exact ``submit`` call.
+
+Promises: nothing is stored before all checks pass; a repeat of the same envelope gives the same answer. Checks in
+order: the envelope by itself, the bounty open, the envelope against bounty and roster, the capsule's lock, the
+uploaded bytes. The API cannot see whether the capsule's inner stanzas are right; nobody can before the reveal point.
+"""
+
+from service_common.chain.abi import hub_abi
+from service_common.crypto.capsule import check_capsule
+from service_common.db import app as t
+from service_common.db.engine import writing
+from service_common.domain.envelope import Envelope, parse_envelope
+from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from service_common.errors import ServiceError
+from service_common.types import Address, BountyId, Bytes32, to_bytes
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.dependencies import Dependencies
+from service_api.usecases.accepting import require_accepting
+from service_api.usecases.ciphertexts import require_uploaded
+
+
+def prepare_submission(
+    deps: Dependencies, bounty_id: BountyId, solver: Address, body: bytes
+) -> tuple[dict[str, object], bool]:
+    """The body of ``prepare``, and whether the envelope was stored for the first time."""
+    envelope = parse_envelope(body)
+    with deps.facts.open() as facts:
+        bounty = facts.bounty(bounty_id)
+        require_accepting(facts, bounty)
+        expected = ExpectedEnvelope(
+            chain_id=facts.head.chain_id,
+            hub_address=facts.head.hub_address,
+            bounty_id=bounty_id,
+            solver_address=solver,
+            spec_commitment=bounty.spec_commitment,
+            roster=facts.roster(bounty),
+            reveal_policy=deps.beacon.reveal_policy(bounty.reveal_at),
+        )
+    issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
+    if issues:
+        raise ServiceError("invalid_solver_submission", "The envelope does not fit this bounty.", issues=issues)
+    require_uploaded(deps, envelope.ciphertext)
+    created = _store(deps, envelope, body)
+    return _prepared(deps, envelope), created
+
+
+def submit_call(
+    deps: Dependencies, bounty_id: BountyId, commitment: Bytes32, roster_hash: Bytes32
+) -> dict[str, object]:
+    """The transaction the Solver's wallet sends."""
+    data = hub_abi().functions["submit"].encode(bounty_id, to_bytes(commitment), to_bytes(roster_hash))
+    return {
+        "chain_id": deps.config.chain.chain_id,
+        "to": deps.config.chain.hub_address,
+        "value": "0",
+        "data": "0x" + data.hex(),
+        "function_name": "submit",
+        "args": [str(bounty_id), commitment, roster_hash],
+    }
+
+
+def _prepared(deps: Dependencies, envelope: Envelope) -> dict[str, object]:
+    commitment = envelope.commitment()
+    return {
+        "submission_commitment": commitment,
+        "guardian_roster_hash": envelope.guardian_roster_hash,
+        "transaction": submit_call(deps, envelope.bounty_id, commitment, envelope.guardian_roster_hash),
+    }
+
+
+def _store(deps: Dependencies, envelope: Envelope, body: bytes) -> bool:
+    row = {
+        "bounty_id": envelope.bounty_id,
+        "solver": envelope.solver_address,
+        "submission_commitment": envelope.commitment(),
+        "content": body,
+        "storage_locator": envelope.ciphertext.storage_locator,
+    }
+    key = ["bounty_id", "solver", "submission_commitment"]
+    with writing(deps.engine) as connection:
+        # A repeat heals bytes that were altered since: the key commits to the content.
+        statement = insert(t.submission_envelopes).values(row)
+        kept = connection.execute(
+            statement.on_conflict_do_nothing(index_elements=key).returning(t.submission_envelopes.c.solver)
+        )
+        if kept.first() is not None:
+            return True
+        connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"content": body}))
+        return False

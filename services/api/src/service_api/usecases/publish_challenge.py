@@ -1,0 +1,154 @@
+"""Publishing a challenge: frontmatter, readiness review, exact bytes stored, prepared arguments returned.
+
+Promises: the bytes stored and committed to are the bytes signed; the terms in the answer are derived from them and
+from the Hub's current fees and roster, and the client re-derives all of it before anything is signed for the Hub.
+The identical signed request is answered 409 once; a fresh signature joins the same review without a new charge.
+"""
+
+import secrets
+from dataclasses import dataclass
+
+from service_common.auth.verify import VerifiedRequest
+from service_common.chain.eip3009 import authorization_typed_data
+from service_common.chain.hub_constants import HubConstants
+from service_common.db import app as t
+from service_common.db.engine import writing
+from service_common.db.hub_reads import FeePolicy, read_current_roster, read_fee_policy
+from service_common.domain.abi_hashes import authorization_nonce
+from service_common.domain.challenge import ChallengePage, parse_challenge
+from service_common.domain.commitments import spec_commitment
+from service_common.domain.money import fee_amount
+from service_common.domain.roster import Roster
+from service_common.domain.terms import Terms
+from service_common.errors import Issue, ServiceError
+from service_common.types import Address, Bytes32, UnixSeconds, bytes32
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.dependencies import Dependencies
+from service_api.usecases.reviews import FinishedReview, review
+
+AUTHORIZATION_LIFETIME_SECONDS = 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the Hub offers a bounty created now."""
+
+    fees: FeePolicy
+    roster: Roster
+    now: UnixSeconds
+
+
+def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> dict[str, object]:
+    """The body of ``prepare-publication``."""
+    _process_once(deps, request)
+    page = request.body
+    challenge = parse_challenge(page)
+    offer = _offer(deps)
+    _check_terms(challenge, deps.hub, offer.now)
+    commitment = spec_commitment(page)
+    finished = review(deps, poster, commitment, page)
+    _store(deps, commitment, page)
+    terms = _terms(challenge, commitment, offer)
+    return _prepared(deps, poster, terms, offer, finished) | {"byte_length": len(page)}
+
+
+def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
+    """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
+    values = {"approval_digest": request.approval_digest, "poster": request.signer}
+    with writing(deps.engine) as connection:
+        statement = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
+        first = connection.execute(statement.returning(t.processed_approvals.c.poster)).first()
+    if first is None:
+        raise ServiceError("publication_review_unavailable", "This exact signed request was already processed.")
+
+
+def _offer(deps: Dependencies) -> Offer:
+    with deps.facts.open() as facts:
+        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection)
+        now = facts.head.block_time
+    if fees is None or roster is None:
+        raise ServiceError("bounty_projection_unavailable", "The Hub's roster and fees are not indexed yet.")
+    return Offer(fees, roster, now)
+
+
+def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) -> None:
+    """Refuse terms that this Hub would revert on, all at once."""
+    issues = []
+    if challenge.escrow_amount < hub.min_escrow:
+        issues.append(Issue("escrow_amount", f"must be at least {hub.min_escrow}, the Hub's minimum"))
+    if not hub.min_judging_window <= challenge.judging_window_seconds <= hub.max_judging_window:
+        bounds = f"{hub.min_judging_window} to {hub.max_judging_window}"
+        issues.append(Issue("judging_window_seconds", f"must be {bounds} seconds on this Hub"))
+    earliest, latest = now + hub.min_submission_window, now + hub.max_submission_window
+    if not earliest <= challenge.submission_deadline <= latest:
+        issues.append(Issue("submission_deadline", f"must lie between {earliest} and {latest} (chain time {now})"))
+    if issues:
+        raise ServiceError("invalid_bounty_challenge", "The page's terms do not fit this deployment.", issues=issues)
+
+
+def _store(deps: Dependencies, commitment: Bytes32, page: bytes) -> None:
+    """Content-addressed: a repeat writes the same bytes, and heals bytes that were altered since."""
+    statement = insert(t.challenge_pages).values(spec_commitment=commitment, content=page)
+    healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_={"content": page})
+    with writing(deps.engine) as connection:
+        connection.execute(healed)
+
+
+def _terms(challenge: ChallengePage, commitment: Bytes32, offer: Offer) -> Terms:
+    return Terms(
+        spec_commitment=commitment,
+        expected_roster_hash=offer.roster.guardian_roster_hash,
+        escrow_amount=challenge.escrow_amount,
+        submission_deadline=challenge.submission_deadline,
+        judging_window=challenge.judging_window_seconds,
+        max_protocol_fee=fee_amount(challenge.escrow_amount, offer.fees.protocol_fee_bps),
+        max_guardian_fee=fee_amount(challenge.escrow_amount, offer.fees.guardian_fee_bps),
+        salt=bytes32(secrets.token_bytes(32)),
+    )
+
+
+def _prepared(
+    deps: Dependencies, poster: Address, terms: Terms, offer: Offer, finished: FinishedReview
+) -> dict[str, object]:
+    chain = deps.config.chain
+    valid_before = UnixSeconds(offer.now + AUTHORIZATION_LIFETIME_SECONDS)
+    return {
+        "spec_commitment": terms.spec_commitment,
+        "chain_id": chain.chain_id,
+        "hub_address": chain.hub_address,
+        "escrow_token_address": deps.hub.token.address,
+        "poster_address": poster,
+        "create_bounty": {"function_name": "createBounty", "args": [terms.to_args()]},
+        "create_bounty_with_authorization": {
+            "function_name": "createBountyWithAuthorization",
+            # The last argument is the signature over authorization_typed_data, which only the wallet can make.
+            "args": [terms.to_args(), poster, "0", str(valid_before), None],
+        },
+        "authorization_typed_data": authorization_typed_data(
+            deps.hub.token,
+            chain.chain_id,
+            owner=poster,
+            payee=chain.hub_address,
+            value=terms.escrow_amount,
+            valid_after=UnixSeconds(0),
+            valid_before=valid_before,
+            nonce=authorization_nonce(chain.chain_id, chain.hub_address, poster, terms),
+        ),
+        "fee_policy": fee_policy_json(offer.fees),
+        "guardian_roster": offer.roster.to_json(),
+        "review": {
+            "review_id": finished.review_id,
+            "rubric_version": finished.rubric_version,
+            "rubric_hash": finished.rubric_hash,
+        },
+    }
+
+
+def fee_policy_json(fees: FeePolicy) -> dict[str, object]:
+    """``fee_policy``."""
+    return {
+        "protocol_fee_bps": fees.protocol_fee_bps,
+        "guardian_fee_bps": fees.guardian_fee_bps,
+        "protocol_fee_recipient": fees.recipient,
+    }

@@ -1,0 +1,84 @@
+"""A Submission's envelope and a short-lived URL of its ciphertext, for the Poster or a pinned Guardian.
+
+Promises: who may read comes from the index alone; holding a commitment is not access. What is served is recorded on
+chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``). Stored bytes
+that no longer hash to the commitment are never served.
+"""
+
+from service_common.auth.verify import VerifiedRequest
+from service_common.clock import iso_utc
+from service_common.db import app as t
+from service_common.db.hub_facts import CONTENT_AUTHORITY_UNAVAILABLE, HubFacts
+from service_common.db.hub_reads import IndexedBounty, read_solvers_of, read_submission_history
+from service_common.domain.envelope import Envelope, parse_envelope
+from service_common.errors import ServiceError
+from service_common.types import Address, BountyId, Bytes32
+from sqlalchemy import Connection, select
+
+from service_api.dependencies import Dependencies
+
+DOWNLOAD_LIFETIME_SECONDS = 5 * 60
+
+
+def read_content(
+    deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32
+) -> dict[str, object]:
+    """The body of ``content``."""
+    with deps.facts.open(CONTENT_AUTHORITY_UNAVAILABLE) as facts:
+        bounty = facts.bounty(bounty_id)
+        request.require_signer({bounty.poster, *facts.roster(bounty).accounts})
+        solver, active = _find(facts, bounty, commitment)
+        envelope, text = _envelope(facts.connection, bounty_id, solver, commitment)
+    info = deps.store.stat(envelope.ciphertext.storage_locator)
+    if info is None:
+        raise ServiceError("storage_unavailable", "The ciphertext of this Submission is not in the storage.")
+    target = deps.store.sign_download(
+        envelope.ciphertext.storage_locator, generation=info.generation, lifetime=DOWNLOAD_LIFETIME_SECONDS
+    )
+    return {
+        "envelope": text,
+        "submission_commitment": commitment,
+        "solver_address": solver,
+        "active": active,
+        "download_url": target.url,
+        "expires_at": iso_utc(target.expires_at),
+    }
+
+
+def _find(facts: HubFacts, bounty: IndexedBounty, commitment: Bytes32) -> tuple[Address, bool]:
+    """The Solver whose Submission this is, and whether it is still that Solver's active one."""
+    for solver in read_solvers_of(facts.connection, bounty.bounty_id, commitment):
+        history = read_submission_history(facts.connection, bounty.bounty_id, solver)
+        if history[-1].submission_commitment == commitment:
+            return solver, True
+        if not facts.head.is_finalized(history[-1].origin.block_number):
+            return solver, False
+    raise _not_found()
+
+
+def _envelope(
+    connection: Connection, bounty_id: BountyId, solver: Address, commitment: Bytes32
+) -> tuple[Envelope, str]:
+    c = t.submission_envelopes.c
+    stored = connection.execute(
+        select(c.content).where(c.bounty_id == bounty_id, c.solver == solver, c.submission_commitment == commitment)
+    ).scalar()
+    if stored is None:
+        raise _not_found()
+    try:
+        envelope = parse_envelope(bytes(stored))
+    except ServiceError as error:
+        raise _altered() from error
+    if envelope.commitment() != commitment:
+        raise _altered()
+    return envelope, bytes(stored).decode()
+
+
+def _altered() -> ServiceError:
+    return ServiceError(
+        "solver_submission_content_invalid", "The stored envelope does not hash to the Submission's commitment."
+    )
+
+
+def _not_found() -> ServiceError:
+    return ServiceError("submission_not_found", "This bounty has no current Submission with that commitment here.")

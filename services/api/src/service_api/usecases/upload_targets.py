@@ -1,0 +1,60 @@
+"""A one-time upload URL for a Solver's ciphertext, at a place the client derives itself.
+
+Promises: the locator is a pure function of deployment, bounty, Solver and digest. An object already there that cannot
+be the announced one is deleted by generation, so that a poisoned first upload blocks nobody.
+"""
+
+from dataclasses import dataclass
+
+from service_common.clock import iso_utc
+from service_common.domain.locator import storage_locator
+from service_common.errors import Issue, ServiceError
+from service_common.types import Address, BountyId, Bytes32
+
+from service_api.dependencies import Dependencies
+from service_api.usecases.accepting import require_accepting
+
+UPLOAD_LIFETIME_SECONDS = 15 * 60
+MAX_CIPHERTEXT_BYTES = 1024 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRequest:
+    """What the Solver is about to upload."""
+
+    ciphertext_sha256: Bytes32
+    ciphertext_byte_length: int
+
+
+def make_upload_target(
+    deps: Dependencies, bounty_id: BountyId, solver: Address, wanted: UploadRequest
+) -> dict[str, object]:
+    """The body of ``artifact-upload-url``."""
+    if wanted.ciphertext_byte_length > MAX_CIPHERTEXT_BYTES:
+        issue = Issue("ciphertext_byte_length", f"must be at most {MAX_CIPHERTEXT_BYTES}")
+        raise ServiceError("invalid_solver_submission", "The ciphertext is too large.", issues=[issue])
+    with deps.facts.open() as facts:
+        require_accepting(facts, facts.bounty(bounty_id))
+    chain = deps.config.chain
+    locator = storage_locator(chain.chain_id, chain.hub_address, bounty_id, solver, wanted.ciphertext_sha256)
+    _clear_impostor(deps, locator, wanted.ciphertext_byte_length)
+    target = deps.store.sign_upload(
+        locator,
+        sha256=wanted.ciphertext_sha256,
+        byte_length=wanted.ciphertext_byte_length,
+        lifetime=UPLOAD_LIFETIME_SECONDS,
+    )
+    return {
+        "upload_url": target.url,
+        "upload_method": target.method,
+        "upload_headers": dict(target.headers),
+        "expires_at": iso_utc(target.expires_at),
+        "storage_locator": locator,
+    }
+
+
+def _clear_impostor(deps: Dependencies, locator: str, byte_length: int) -> None:
+    """Remove an object whose very length says that it is not the announced one."""
+    found = deps.store.stat(locator)
+    if found is not None and (found.encoded or found.byte_length != byte_length):
+        deps.store.delete(locator, generation=found.generation)

@@ -1,0 +1,114 @@
+"""The VerificationRecord of a final bounty: derived once from finalized Hub state, cached, byte-stable.
+
+Promises: nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away;
+every later read serves the cached bytes. A failure is a value (``RecordUnavailable``), never an error of the read.
+"""
+
+import json
+from dataclasses import dataclass
+
+from service_common.db import app as t
+from service_common.db.engine import DatabaseUnavailable, writing
+from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_reads import IndexedBounty, IndexedVerdict, read_bounty_logs, read_latest_verdicts
+from service_common.domain.commitments import log_digest
+from service_common.domain.lifecycle import Outcome, VerdictKind
+from service_common.domain.record import (
+    FinalBounty,
+    RecordedVerdict,
+    SettlementTransaction,
+    VerificationRecord,
+    Winner,
+    derive_record,
+)
+from service_common.errors import ServiceError
+from service_common.log import get_logger
+from service_common.types import to_bytes
+from sqlalchemy import Engine, select
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.usecases.rendering import last_change
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordUnavailable:
+    """Why there is no record yet: ``not_finalized``, ``index_behind`` or ``derivation_failed``."""
+
+    code: str
+    message: str
+
+
+def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> dict[str, object] | RecordUnavailable:
+    """The record of a bounty whose ending is indexed, as its JSON object."""
+    if bounty.finalization is None:
+        raise ValueError("an open bounty has no record")
+    if not facts.head.is_finalized(bounty.finalization.origin.block_number):
+        return RecordUnavailable("not_finalized", "The block that finalized this bounty is not final itself yet.")
+    cached = facts.connection.execute(
+        select(t.verification_records.c.content).where(t.verification_records.c.bounty_id == bounty.bounty_id)
+    ).scalar()
+    if cached is not None:
+        return _parsed(bytes(cached))
+    try:
+        content = _derive(facts, bounty).canonical_bytes()
+        _keep(engine, bounty, content)
+    except (ServiceError, DatabaseUnavailable, ValueError):
+        log.exception("record not derived", bounty_id=bounty.bounty_id)
+        return RecordUnavailable("derivation_failed", "The record could not be derived from the indexed Hub state.")
+    return _parsed(content)
+
+
+def _derive(facts: HubFacts, bounty: IndexedBounty) -> VerificationRecord:
+    ending = bounty.finalization
+    if ending is None:
+        raise ValueError("an open bounty has no record")
+    awarded = ending.outcome is Outcome.AWARDED
+    final = FinalBounty(
+        chain_id=facts.head.chain_id,
+        hub_address=facts.head.hub_address,
+        bounty_id=bounty.bounty_id,
+        poster_address=bounty.poster,
+        escrow_amount=bounty.escrow_amount,
+        spec_commitment=bounty.spec_commitment,
+        protocol_fee=bounty.protocol_fee,
+        guardian_fee=bounty.guardian_fee,
+        protocol_fee_recipient=bounty.protocol_fee_recipient,
+        outcome=ending.outcome,
+        settlement_reason=ending.reason,
+        winner=Winner(ending.winner, ending.submission_commitment) if awarded else None,
+        roster=facts.roster(bounty),
+    )
+    verdicts = [_recorded(verdict) for verdict in read_latest_verdicts(facts.connection, bounty.bounty_id)]
+    settled_by = SettlementTransaction(ending.origin.tx_hash, ending.origin.block_number, ending.origin.block_hash)
+    # Up to the ending only: later claims do not change a record.
+    logs = read_bounty_logs(facts.connection, bounty.bounty_id, until=ending.origin)
+    digest = log_digest(([to_bytes(topic) for topic in topics], data) for topics, data in logs)
+    return derive_record(final, verdicts, settled_by, digest)
+
+
+def _recorded(verdict: IndexedVerdict) -> RecordedVerdict:
+    kind = VerdictKind.of_number(verdict.kind)
+    if kind is None:
+        raise ValueError("a recorded Verdict of no kind")
+    awarded = kind is VerdictKind.AWARDED
+    return RecordedVerdict(
+        guardian_address=verdict.guardian,
+        kind=kind,
+        solver_address=verdict.solver if awarded else None,
+        submission_commitment=verdict.submission_commitment if awarded else None,
+        report_commitment=verdict.report_commitment,
+    )
+
+
+def _keep(engine: Engine, bounty: IndexedBounty, content: bytes) -> None:
+    """Cache it; a second process that derives the same record at the same time writes nothing."""
+    values = {"bounty_id": bounty.bounty_id, "content": content, "block_hash": last_change(bounty)[1]}
+    with writing(engine) as connection:
+        connection.execute(insert(t.verification_records).values(values).on_conflict_do_nothing())
+
+
+def _parsed(content: bytes) -> dict[str, object]:
+    record: dict[str, object] = json.loads(content)
+    return record

@@ -1,0 +1,13 @@
+"""What the WSGI server loads: ``service_api.wsgi:application``."""
+
+import os
+
+from service_common import log
+
+from service_api.app import make_app
+from service_api.config import read_config
+from service_api.dependencies import make_dependencies
+
+_config = read_config(os.environ)
+log.configure("api", _config.log_level)
+application = make_app(make_dependencies(_config))
