@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IHubTypes, Outcome} from "../src/IHubTypes.sol";
+import {Ballots} from "../src/parts/Ballots.sol";
+import {Money} from "../src/parts/Money.sol";
+import {Narrow} from "../src/parts/Narrow.sol";
+import {X25519Keys} from "../src/parts/X25519Keys.sol";
+import {vm} from "./support/Vm.sol";
+
+/// @notice The pure parts against a second way of saying the same.
+contract FuzzTest is IHubTypes {
+    using Ballots for uint80;
+
+    // ---------------------------------------------------------------- money
+
+    /// @dev Every unit has exactly one owner, nobody gets more than the snapshotted fee, and no share is rounded up.
+    function testFuzz_money__every_unit_has_one_owner(
+        uint256 escrow,
+        uint256 protocolBps,
+        uint256 guardianBps,
+        uint256 seats,
+        uint256 verdicts,
+        bool awarded
+    ) public pure {
+        escrow = 1 + escrow % type(uint88).max;
+        protocolBps %= Money.MAX_PROTOCOL_FEE_BPS + 1;
+        guardianBps %= Money.MAX_GUARDIAN_FEE_BPS + 1;
+        seats = 1 + seats % Ballots.SEATS;
+        verdicts %= seats + 1;
+        uint256 protocolFee = Money.fee(escrow, protocolBps);
+        uint256 guardianFee = Money.fee(escrow, guardianBps);
+        vm.assertLe(protocolFee * 10_000, escrow * protocolBps, "protocol fee rounded up");
+        vm.assertLe(guardianFee * 10_000, escrow * guardianBps, "guardian fee rounded up");
+        vm.assertGt((guardianFee + 1) * 10_000, escrow * guardianBps, "guardian fee a unit short");
+
+        uint8 outcome = awarded ? Outcome.AWARDED : Outcome.NO_VALID_SUBMISSION;
+        Money.Split memory s = Money.split(outcome, escrow, protocolFee, guardianFee, seats, verdicts);
+        uint256 guardians = s.guardianFeeEach * s.guardianFeeCount;
+        vm.assertEq(s.award + s.refund + s.protocolFee + guardians, escrow, "units lost or made");
+        vm.assertEq(s.protocolFee, awarded ? protocolFee : 0);
+        vm.assertEq(s.award, awarded ? escrow - protocolFee - guardianFee : 0);
+        vm.assertEq(s.guardianFeeCount, verdicts);
+        vm.assertLe(s.guardianFeeEach * seats, guardianFee, "shares above the fee");
+        vm.assertGt((s.guardianFeeEach + 1) * seats, guardianFee, "share a unit short");
+        if (awarded) vm.assertGt(s.award, 0, "a winner gets something");
+    }
+
+    // ---------------------------------------------------------------- ballots against an array
+
+    function testFuzz_ballots__are_an_array_of_fifteen(uint256 seed) public pure {
+        uint80 ballots;
+        uint256[15] memory model;
+        for (uint256 i = 0; i < 40; ++i) {
+            seed = uint256(keccak256(abi.encode(seed)));
+            uint256 seat = seed % 15;
+            model[seat] = (seed >> 64) % 17;
+            ballots = ballots.withChoice(seat, model[seat]);
+        }
+        uint256 cast;
+        uint256 chosen;
+        for (uint256 seat = 0; seat < 15; ++seat) {
+            vm.assertEq(ballots.choiceOf(seat), model[seat]);
+            if (model[seat] != 0) {
+                ++cast;
+                chosen |= 2 ** model[seat];
+            }
+        }
+        vm.assertEq(ballots.cast(), cast);
+        vm.assertEq(ballots.chosen() | 1, chosen | 1); // bit 0, nobody's choice, carries no meaning
+        for (uint256 choice = 1; choice < 17; ++choice) {
+            uint256 count;
+            for (uint256 seat = 0; seat < 15; ++seat) if (model[seat] == choice) ++count;
+            vm.assertEq(ballots.count(choice), count);
+        }
+    }
+
+    function withChoice(uint80 ballots, uint256 seat, uint256 choice) external pure returns (uint80) {
+        return ballots.withChoice(seat, choice);
+    }
+
+    function testFuzz_ballots__a_seat_or_choice_that_does_not_fit__is_refused(uint256 seat, uint256 choice) public {
+        if (seat < 15 && choice < 32) {
+            vm.assertEq(this.withChoice(0, seat, choice), choice * 32 ** seat);
+        } else {
+            vm.expectRevert();
+            this.withChoice(0, seat, choice);
+        }
+    }
+
+    // ---------------------------------------------------------------- narrowing
+
+    function narrow(uint256 bits, uint256 value) external pure returns (uint256) {
+        if (bits == 16) return Narrow.toUint16(value);
+        if (bits == 32) return Narrow.toUint32(value);
+        if (bits == 40) return Narrow.toUint40(value);
+        return Narrow.toUint88(value);
+    }
+
+    function testFuzz_narrow__keeps_the_value_or_refuses_it_by_name(uint256 value, uint256 shift) public {
+        value >>= shift % 256;
+        uint256[4] memory widths = [uint256(16), 32, 40, 88];
+        for (uint256 i = 0; i < 4; ++i) {
+            uint256 limit = 2 ** widths[i];
+            if (value >= limit) vm.expectRevert(abi.encodeWithSelector(ValueTooLarge.selector, value, limit - 1));
+            uint256 kept = this.narrow(widths[i], value);
+            if (value < limit) vm.assertEq(kept, value);
+        }
+    }
+
+    function test_narrow__the_edge_of_each_width() public {
+        uint256[4] memory widths = [uint256(16), 32, 40, 88];
+        for (uint256 i = 0; i < 4; ++i) {
+            uint256 limit = 2 ** widths[i];
+            vm.assertEq(this.narrow(widths[i], limit - 1), limit - 1);
+            vm.expectRevert(abi.encodeWithSelector(ValueTooLarge.selector, limit, limit - 1));
+            this.narrow(widths[i], limit);
+        }
+    }
+
+    // ---------------------------------------------------------------- keys
+
+    function check(bytes32 key) external pure {
+        X25519Keys.check(key);
+    }
+
+    /// @dev The key's number, byte by byte, against p itself.
+    function testFuzz_keys__canonical_means_below_p(bytes32 key, uint8 edge) public {
+        if (edge < 128) {
+            // half of the cases: all ones between a random first and a random last byte
+            key = key | 0x00ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff00;
+            if (edge < 64) key = (key & ~bytes32(uint256(0xff))) | bytes32(uint256(0x7f));
+        }
+        uint256 number;
+        for (uint256 i = 0; i < 32; ++i) number |= uint256(uint8(key[i])) << (8 * i);
+        uint256 p = 2 ** 255 - 19;
+        if (number >= p) vm.expectRevert(abi.encodeWithSelector(EncryptionKeyNotCanonical.selector, key));
+        else if (number < 2 || number == p - 1) {
+            vm.expectRevert(abi.encodeWithSelector(EncryptionKeyLowOrder.selector, key));
+        }
+        this.check(key);
+    }
+}
