@@ -59,5 +59,5 @@ def configure(service: str, level: int = logging.INFO) -> None:
 
 def get_logger(name: str) -> structlog.typing.FilteringBoundLogger:
     """A logger for one module."""
-    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(logger=name)
+    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(module=name)
     return logger

@@ -76,11 +76,11 @@ class Dependencies:
             ) from error
 
 
-def make_dependencies(config: ApiConfig) -> Dependencies:
+def make_dependencies(config: ApiConfig, *, application: str = "api", pool_size: int = 20) -> Dependencies:
     """The real ones."""
     return Dependencies(
         config=config,
-        engine=make_engine(config.database_url, application="api", pool_size=20),
+        engine=make_engine(config.database_url, application=application, pool_size=pool_size),
         redis=connect(config.redis_url),
         store=GcsStore(config.storage),
         rpc=config.chain.rpc(),

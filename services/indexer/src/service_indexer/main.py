@@ -1,18 +1,14 @@
 """``service-indexer``: the processes of the indexer."""
 
-import argparse
-import os
-import sys
 from collections.abc import Sequence
 
 from service_common import log
-from service_common.config import ConfigurationError
-from service_common.db.engine import make_engine, reading
+from service_common.db.engine import check_database, make_engine, reading
 from service_common.db.hub_reads import read_head
+from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import serve_internal_port
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
-from sqlalchemy import text
 
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.scheduler import run_scheduler
@@ -20,41 +16,30 @@ from service_indexer.scheduler import run_scheduler
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
-    parser = argparse.ArgumentParser(prog="service-indexer", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("worker", help="run jobs of the queue index")
-    commands.add_parser("scheduler", help="keep one follower queued or running")
-    commands.add_parser("status", help="print how far the copy is")
-    chosen = parser.parse_args(arguments).command
-    try:
-        config = read_config(os.environ)
-    except ConfigurationError as error:
-        print(f"service-indexer: {error}", file=sys.stderr)  # noqa: T201
-        return 2
-    log.configure("indexer", config.log_level)
-    {"worker": _worker, "scheduler": _scheduler, "status": _status}[chosen](config)
-    return 0
+    processes = {
+        "worker": Process("run jobs of the queue index", _worker),
+        "scheduler": Process("keep one follower queued or running", _scheduler),
+        "status": Process("print how far the indexed copy is", _status),
+    }
+    return run_entry_point("service-indexer", "The indexed copy of the Hub event log.", processes, arguments)
 
 
-def _worker(config: IndexerConfig) -> None:
+def _worker(environment: Environment) -> None:
+    config = _configured(environment)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-
-    def database() -> object:
-        with reading(engine) as connection:
-            return connection.execute(text("SELECT 1")).scalar_one()
-
-    serve_internal_port(config.internal_port, {"redis": redis.ping, "database": database})
+    serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
     run_worker([QueueName.INDEX], redis)
 
 
-def _scheduler(config: IndexerConfig) -> None:
-    redis = connect(config.redis_url)
-    serve_internal_port(config.internal_port, {"redis": redis.ping})
+def _scheduler(environment: Environment) -> None:
+    config = _configured(environment)
+    serve_internal_port(config.internal_port, {"redis": connect(config.redis_url).ping})
     run_scheduler(config)
 
 
-def _status(config: IndexerConfig) -> None:
+def _status(environment: Environment) -> None:
+    config = read_config(environment)
     with reading(make_engine(config.database_url, application="indexer-status", pool_size=1)) as connection:
         head = read_head(connection, config.chain.chain_id)
     if head is None:
@@ -63,3 +48,9 @@ def _status(config: IndexerConfig) -> None:
     print(f"block {head.block_number} ({head.block_hash}), final up to {head.finalized_number}")  # noqa: T201
     if head.halted:
         print(f"HALTED: {head.halted}")  # noqa: T201
+
+
+def _configured(environment: Environment) -> IndexerConfig:
+    config = read_config(environment)
+    log.configure("indexer", config.log_level)
+    return config

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -59,3 +59,9 @@ def _translated() -> Iterator[None]:
         if error.connection_invalidated:
             raise DatabaseUnavailable("the database connection was lost") from error
         raise
+
+
+def check_database(engine: Engine) -> None:
+    """Return when the database answers; for readiness."""
+    with reading(engine) as connection:
+        connection.execute(text("SELECT 1"))

@@ -136,7 +136,7 @@ class _Reader:
 
     @staticmethod
     def _refuse_cleverness(event: yaml.Event, path: str) -> None:
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+        if getattr(event, "anchor", None) is not None:  # an alias carries its anchor's name too
             raise _refusal(path, "must not use YAML anchors or aliases; write the value out")
         if getattr(event, "tag", None) is not None:
             raise _refusal(path, "must not use YAML tags; every value is a string")

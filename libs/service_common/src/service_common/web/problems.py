@@ -10,7 +10,7 @@ from werkzeug.exceptions import HTTPException
 
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
-from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
+from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from service_common.log import get_logger
 
 log = get_logger(__name__)
@@ -48,6 +48,8 @@ def install_problems(app: Flask) -> None:
 
     @app.errorhandler(ServiceError)
     def known(error: ServiceError) -> Response:
+        if error.code not in PROBLEMS:  # a client-side code that no route means to show
+            return unknown(error)
         return render_problem(error)
 
     @app.errorhandler(ChainUnavailable)

@@ -1,0 +1,40 @@
+"""The console entry point every service shares: one subcommand per process.
+
+Promises: ``--help`` lists the processes; incomplete configuration is one message that names every variable and exit
+code 2, before anything starts.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from service_common.config import ConfigurationError
+
+Environment = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One subcommand. ``run`` reads its configuration from the environment and returns when the process ends."""
+
+    help: str
+    run: Callable[[Environment], None]
+
+
+def run_entry_point(
+    program: str, description: str, processes: Mapping[str, Process], arguments: Sequence[str] | None
+) -> int:
+    """Run the chosen process; the exit code."""
+    parser = argparse.ArgumentParser(prog=program, description=description)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, process in processes.items():
+        commands.add_parser(name, help=process.help, description=process.help)
+    chosen = parser.parse_args(arguments).command
+    try:
+        processes[chosen].run(os.environ)
+    except ConfigurationError as error:
+        print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # a person reads this before any log exists
+        return 2
+    return 0

@@ -1,0 +1,22 @@
+"""The delivery service's Flask app."""
+
+from flask import Flask
+from service_common.chain.block_cache import BlockCache
+from service_common.web.app import create_app
+from service_common.web.authentication import Authentication
+
+from service_delivery.dependencies import EXTENSION, Dependencies
+from service_delivery.routes import delivery
+
+
+def make_app(dependencies: Dependencies) -> Flask:
+    """An app that answers with these dependencies."""
+    chain = dependencies.config.chain
+    cache = BlockCache(
+        dependencies.rpc, dependencies.clock, window=chain.freshness_window, block_time=chain.block_time_seconds
+    )
+    authentication = Authentication(dependencies.authority, cache)
+    app, api = create_app("service_delivery", "Bounty Escrow Service: delivery", authentication)
+    app.extensions[EXTENSION] = dependencies
+    api.register_blueprint(delivery.routes)
+    return app

@@ -1,0 +1,49 @@
+"""What the delivery service is told: one record, read once, checked whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from service_common.chain.settings import ChainSettings, read_chain_settings
+from service_common.config import EnvironmentReader
+from service_common.crypto.x25519 import Identity, parse_keyring
+from service_common.errors import ServiceError
+from service_common.log import parse_level
+from service_common.web.settings import WebSettings, read_web_settings
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryConfig:
+    """One deployment's delivery. ``keyring``: current key first, retired keys after it."""
+
+    chain: ChainSettings
+    web: WebSettings
+    database_url: str = field(repr=False)
+    redis_url: str = field(repr=False)
+    keyring: tuple[Identity, ...] = field(repr=False)
+    log_level: int
+
+
+def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
+    """Read the environment and the key file; raises ``ConfigurationError`` naming everything that is wrong."""
+    reader = EnvironmentReader(environment)
+    config = DeliveryConfig(
+        chain=read_chain_settings(reader),
+        web=read_web_settings(reader),
+        database_url=reader.required("SERVICE_DATABASE_URL", str),
+        redis_url=reader.required("SERVICE_REDIS_URL", str),
+        keyring=_read_keyring(reader),
+        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+    )
+    reader.check()
+    return config
+
+
+def _read_keyring(reader: EnvironmentReader) -> tuple[Identity, ...]:
+    text = reader.secret_file("SERVICE_DELIVERY_PRIVATE_KEYS")
+    if not text:
+        return ()
+    try:
+        return parse_keyring(text)
+    except (ValueError, ServiceError):
+        reader.refuse("the file named by SERVICE_DELIVERY_PRIVATE_KEYS_FILE is not a JSON array of AGE-SECRET-KEY-1…")
+        return ()

@@ -1,0 +1,58 @@
+"""Everything a use case of the delivery service may reach."""
+
+from dataclasses import dataclass
+from typing import Final, cast
+
+from flask import current_app
+from redis import Redis
+from service_common.auth.typed_data import SigningDomain
+from service_common.auth.verify import Authority
+from service_common.chain.json_rpc import JsonRpc
+from service_common.clock import Clock, SystemClock
+from service_common.db.engine import make_engine
+from service_common.db.hub_facts import FactSource
+from service_common.jobs.queues import connect
+from sqlalchemy import Engine
+
+from service_delivery.config import DeliveryConfig
+
+EXTENSION: Final = "service-delivery"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What the use cases of one process share. Thread-safe."""
+
+    config: DeliveryConfig
+    engine: Engine
+    redis: Redis
+    rpc: JsonRpc
+    clock: Clock
+
+    @property
+    def facts(self) -> FactSource:
+        """Indexed Hub state."""
+        return FactSource(self.engine, self.config.chain.chain_id, self.clock)
+
+    @property
+    def authority(self) -> Authority:
+        """What signatures to this deployment must name."""
+        chain = self.config.chain
+        domain = SigningDomain(chain.chain_id, chain.hub_address)
+        return Authority(domain, self.config.web.public_host, chain.freshness_window)
+
+
+def make_dependencies(config: DeliveryConfig) -> Dependencies:
+    """The real ones."""
+    return Dependencies(
+        config=config,
+        engine=make_engine(config.database_url, application="delivery", pool_size=10),
+        redis=connect(config.redis_url),
+        rpc=config.chain.rpc(),
+        clock=SystemClock(),
+    )
+
+
+def dependencies() -> Dependencies:
+    """Those of the app that answers this request."""
+    return cast("Dependencies", current_app.extensions[EXTENSION])

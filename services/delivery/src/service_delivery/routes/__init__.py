@@ -1,0 +1,1 @@
+"""The delivery service's routes: the same paths the api forwards."""

@@ -1,0 +1,1 @@
+"""What the delivery service does, one module per use case."""

@@ -1,0 +1,13 @@
+"""What the WSGI server loads: ``service_delivery.wsgi:application``."""
+
+import os
+
+from service_common import log
+
+from service_delivery.app import make_app
+from service_delivery.config import read_config
+from service_delivery.dependencies import make_dependencies
+
+_config = read_config(os.environ)
+log.configure("delivery", _config.log_level)
+application = make_app(make_dependencies(_config))

@@ -1,0 +1,51 @@
+"""``service-reviewer``: the processes of the readiness reviewer."""
+
+from collections.abc import Sequence
+
+from service_common import log
+from service_common.db.engine import check_database, make_engine
+from service_common.entry_point import Environment, Process, run_entry_point
+from service_common.internal_port import Check, serve_internal_port
+from service_common.jobs.queues import QueueName, connect
+from service_common.jobs.worker import run_worker
+from service_common.web.server import serve
+
+from service_reviewer.config import ReviewerConfig, read_config
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one process; the exit code."""
+    processes = {
+        "worker": Process("run jobs of the queue reviews", _worker),
+        "serve": Process("answer health and the rubric", _serve),
+    }
+    return run_entry_point("service-reviewer", "The readiness reviewer.", processes, arguments)
+
+
+def _worker(environment: Environment) -> None:
+    config = _configured(environment)
+    serve_internal_port(config.internal_port, _checks(config))
+    run_worker([QueueName.REVIEWS], connect(config.redis_url))
+
+
+def _serve(environment: Environment) -> None:
+    config = _configured(environment)
+    serve(
+        "service_reviewer.wsgi:application",
+        host=config.host,
+        port=config.port,
+        internal_port=config.internal_port,
+        checks=_checks(config),
+    )
+
+
+def _configured(environment: Environment) -> ReviewerConfig:
+    config = read_config(environment)
+    log.configure("reviewer", config.log_level)
+    return config
+
+
+def _checks(config: ReviewerConfig) -> dict[str, Check]:
+    """What readiness asks of this process's dependencies."""
+    engine = make_engine(config.database_url, application="reviewer-health", pool_size=1)
+    return {"database": lambda: check_database(engine), "redis": connect(config.redis_url).ping}

@@ -1,0 +1,1 @@
+"""Who judges a page: one port, an adapter per provider."""

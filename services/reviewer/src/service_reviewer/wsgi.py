@@ -1,0 +1,29 @@
+"""What the WSGI server loads: ``service_reviewer.wsgi:application``. Liveness and the rubric; reviews are jobs."""
+
+import os
+
+from flask import Flask, Response, jsonify
+from service_common import log
+from service_common.rubric import current_rubric
+from service_common.web.app import create_app
+from service_common.web.authentication import public
+
+from service_reviewer.config import read_config
+
+
+def make_app() -> Flask:
+    """The reviewer's small app."""
+    app, _ = create_app("service_reviewer", "Bounty Escrow Service: reviewer", None)
+
+    @public
+    def rubric() -> Response:
+        """The rubric this reviewer applies."""
+        current = current_rubric()
+        return jsonify({"rubric_version": current.version, "rubric_hash": current.hash, "text": current.text})
+
+    app.add_url_rule("/api/readiness-rubric", "rubric", rubric)
+    return app
+
+
+log.configure("reviewer", read_config(os.environ).log_level)
+application = make_app()
