@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+import {IHub} from "../../src/IHub.sol";
+import {IHubTypes, Outcome, Reason, VerdictKind} from "../../src/IHubTypes.sol";
+import {TestToken} from "../../src/local/TestToken.sol";
+import {vm} from "./Vm.sol";
+
+/// @notice Plays all parties at random, biased so that most calls succeed, and keeps its own books per bounty: the
+/// ghosts. It never reads an amount or an outcome from the Hub before it has computed what it must be.
+/// Every call that must be refused is tried too, and its acceptance is a failure.
+contract Handler is IHubTypes {
+    struct Ghost {
+        address poster;
+        uint256 escrow;
+        uint256 protocolFee;
+        uint256 guardianFee;
+        address feeRecipient;
+        uint256 submissionDeadline;
+        uint256 revealAt;
+        uint256 judgingDeadline;
+        address[] guardians;
+        uint256 quorum;
+        bytes32 rosterHash;
+        address[] solvers;
+        uint256 submissions; // how many Solvers have one
+        bytes32 frozen; // the active set when the first Verdict came
+        uint8 reason;
+        address winner;
+        uint256 verdicts;
+        uint256 paidOut;
+        bytes32 facts; // what may never change again
+    }
+
+    struct Ballot {
+        uint8 kind;
+        address solver;
+    }
+
+    IHub public immutable hub;
+    TestToken public immutable token;
+    address private immutable _owner;
+    address[] private _posters;
+    address[] private _solvers;
+    address[] private _guardians;
+    address[] private _recipients;
+
+    uint256 public count;
+    uint256 public donated;
+    uint256 public liabilities;
+    uint256 public touched; // the bounty of the last move
+    mapping(uint256 bountyId => Ghost) private _ghosts;
+    mapping(uint256 bountyId => mapping(address solver => bytes32)) private _work;
+    mapping(uint256 bountyId => mapping(address guardian => Ballot)) private _ballots;
+    mapping(uint256 bountyId => mapping(bytes32 role => bool)) private _paid;
+    mapping(bytes32 transition => uint256) public reached;
+
+    constructor(IHub hub_, TestToken token_, address owner_) {
+        (hub, token, _owner) = (hub_, token_, owner_);
+        for (uint256 i = 0; i < 3; ++i) {
+            _posters.push(address(uint160(0xA000 + i)));
+            _solvers.push(address(uint160(0xB000 + i)));
+            _recipients.push(address(uint160(0xD000 + i)));
+            vm.prank(_posters[i]);
+            token.approve(address(hub), type(uint256).max);
+        }
+        for (uint256 i = 0; i < 5; ++i) _guardians.push(address(uint160(0xC000 + i)));
+        publishRoster(2);
+        _policy(123, 456, 0);
+    }
+
+    function ghost(uint256 bountyId) external view returns (Ghost memory) {
+        return _ghosts[bountyId];
+    }
+
+    // ---------------------------------------------------------------- time and owner
+
+    /// @notice Small steps, so that bounties meet at different ages.
+    function wait(uint256 seed) external {
+        vm.warp(vm.getBlockTimestamp() + 1 + seed % 400);
+    }
+
+    /// @notice To the next moment at which something changes for a live bounty, to the second.
+    function waitForEdge(uint256 seed) external {
+        uint256 bountyId = _pick(seed, Reason.OPEN);
+        if (bountyId == 0) return;
+        Ghost storage g = _ghosts[bountyId];
+        uint256 time = vm.getBlockTimestamp();
+        if (time < g.submissionDeadline) vm.warp(g.submissionDeadline);
+        else if (time < g.revealAt) vm.warp(g.revealAt);
+        else if (time < g.judgingDeadline && seed % 3 == 0) vm.warp(g.judgingDeadline);
+    }
+
+    function publishRoster(uint256 seed) public {
+        uint256 size = 1 + seed % 5;
+        uint256 quorum = size / 2 + 1 + (seed >> 8) % (size - size / 2);
+        address[] memory accounts = new address[](size);
+        bytes32[] memory keys = new bytes32[](size);
+        uint256 first = (seed >> 16) % (6 - size);
+        for (uint256 i = 0; i < size; ++i) {
+            accounts[i] = _guardians[first + i];
+            keys[i] = bytes32((9 + i) << 248);
+        }
+        vm.prank(_owner);
+        hub.publishRoster(accounts, keys, quorum);
+        reached["roster"]++;
+    }
+
+    function setFeePolicy(uint256 seed) external {
+        _policy(seed % 1_001, (seed >> 16) % 2_001, seed >> 32);
+        reached["fee policy"]++;
+    }
+
+    function _policy(uint256 protocolBps, uint256 guardianBps, uint256 recipient) private {
+        vm.prank(_owner);
+        hub.setFeePolicy(protocolBps, guardianBps, _recipients[recipient % 3]);
+    }
+
+    function donate(uint256 seed) external {
+        uint256 amount = seed % 1_000;
+        token.mint(address(hub), amount);
+        donated += amount;
+    }
+
+    function heartbeat(uint256 seed) external {
+        address guardian = _guardians[seed % 5];
+        vm.prank(guardian);
+        (bool ok,) = address(hub).call(abi.encodeCall(IHub.heartbeat, ()));
+        if (ok) reached["heartbeat"]++;
+    }
+
+    // ---------------------------------------------------------------- create and submit
+
+    function create(uint256 seed) external {
+        if (_live() >= 6) return;
+        Ghost memory g;
+        RosterView memory roster = hub.getRoster(hub.currentRosterVersion());
+        (uint256 protocolBps, uint256 guardianBps, address recipient) = hub.feePolicy();
+        g.poster = _posters[seed % 3];
+        g.escrow = 1_000 + (seed >> 8) % 1e12;
+        if (seed % 5 == 0) g.escrow = 1_000 + (seed >> 8) % 50; // small numbers round most
+        g.protocolFee = g.escrow * protocolBps / 10_000;
+        g.guardianFee = g.escrow * guardianBps / 10_000;
+        g.feeRecipient = recipient;
+        g.submissionDeadline = vm.getBlockTimestamp() + 100 + (seed >> 64) % 900;
+        g.revealAt = g.submissionDeadline + 60;
+        g.judgingDeadline = g.revealAt + 200 + (seed >> 80) % 800;
+        (g.guardians, g.quorum, g.rosterHash) = (roster.accounts, roster.quorum, roster.guardianRosterHash);
+        Terms memory t = Terms({
+            specCommitment: bytes32(seed | 1),
+            expectedRosterHash: g.rosterHash,
+            escrowAmount: g.escrow,
+            submissionDeadline: g.submissionDeadline,
+            judgingWindow: g.judgingDeadline - g.revealAt,
+            maxProtocolFee: g.protocolFee,
+            maxGuardianFee: g.guardianFee,
+            salt: bytes32(seed)
+        });
+        token.mint(g.poster, g.escrow);
+        vm.prank(g.poster);
+        uint256 bountyId = hub.createBounty(t);
+        vm.assertEq(bountyId, ++count, "ids count from 1");
+        _ghosts[bountyId] = g;
+        (liabilities, touched) = (liabilities + g.escrow, bountyId);
+        reached["created"]++;
+    }
+
+    function submit(uint256 seed) external {
+        uint256 bountyId = _pick(seed, Reason.OPEN);
+        if (bountyId == 0) return;
+        Ghost storage g = _ghosts[bountyId];
+        touched = bountyId;
+        address solver = _solvers[(seed >> 8) % 3];
+        bytes32 work = keccak256(abi.encode(seed));
+        bool allowed = vm.getBlockTimestamp() < g.submissionDeadline;
+        vm.prank(solver);
+        (bool ok,) = address(hub).call(abi.encodeCall(IHub.submit, (bountyId, work, g.rosterHash)));
+        vm.assertTrue(ok == allowed, "submit: accepted exactly before the deadline");
+        if (!ok) {
+            reached["submission refused"]++;
+            return;
+        }
+        vm.assertEq(g.frozen, bytes32(0), "submit after a Verdict");
+        if (_work[bountyId][solver] == 0) {
+            ++g.submissions;
+            g.solvers.push(solver);
+            reached["submitted"]++;
+        } else {
+            reached["resubmitted"]++;
+        }
+        _work[bountyId][solver] = work;
+    }
+
+    // ---------------------------------------------------------------- judge
+
+    function judge(uint256 seed) external {
+        uint256 bountyId = _judgeable(seed);
+        if (bountyId == 0) bountyId = _pick(seed, Reason.OPEN);
+        if (bountyId == 0) return;
+        Ghost storage g = _ghosts[bountyId];
+        touched = bountyId;
+        address guardian = g.guardians[(seed >> 16) % g.guardians.length];
+        if (seed % 20 == 0) guardian = _guardians[(seed >> 16) % 5]; // perhaps not on this roster
+        Ballot memory ballot;
+        bytes32 work;
+        if ((seed >> 24) % 3 == 0 || g.submissions == 0) {
+            ballot.kind = VerdictKind.NO_VALID_SUBMISSION;
+        } else {
+            ballot = Ballot(VerdictKind.AWARDED, g.solvers[(seed >> 32) % g.submissions]);
+            work = _work[bountyId][ballot.solver];
+        }
+        _vote(bountyId, guardian, ballot, work);
+    }
+
+    function _vote(uint256 bountyId, address guardian, Ballot memory ballot, bytes32 work) private {
+        Ghost storage g = _ghosts[bountyId];
+        uint256 time = vm.getBlockTimestamp();
+        bool allowed = g.submissions != 0 && time >= g.revealAt && time < g.judgingDeadline && _isGuardian(g, guardian);
+        vm.prank(guardian);
+        (bool ok,) = address(hub).call(
+            abi.encodeCall(IHub.recordVerdict, (bountyId, ballot.kind, ballot.solver, work, bytes32(uint256(1))))
+        );
+        vm.assertTrue(ok == allowed, "verdict: accepted exactly from the pinned roster while judgeable");
+        if (!ok) {
+            reached["verdict refused"]++;
+            return;
+        }
+        if (g.frozen == 0) g.frozen = _activeSet(bountyId);
+        reached[_ballots[bountyId][guardian].kind == 0 ? bytes32("verdict") : bytes32("verdict replaced")]++;
+        if (_ballots[bountyId][guardian].kind == 0) ++g.verdicts;
+        _ballots[bountyId][guardian] = ballot;
+        if (_agreeing(bountyId, ballot) >= g.quorum) {
+            (g.reason, g.winner) = (Reason.JUDGED, ballot.solver);
+            reached[ballot.solver == address(0) ? bytes32("judged none") : bytes32("awarded")]++;
+            _close(bountyId);
+        }
+    }
+
+    function settle(uint256 seed) external {
+        uint256 bountyId = _pick(seed, Reason.OPEN);
+        if (bountyId == 0) return;
+        Ghost storage g = _ghosts[bountyId];
+        touched = bountyId;
+        uint256 from = g.submissions == 0 ? g.submissionDeadline : g.judgingDeadline;
+        bool allowed = vm.getBlockTimestamp() >= from;
+        vm.prank(address(uint160(seed | 1)));
+        (bool ok,) = address(hub).call(abi.encodeCall(IHub.settle, (bountyId)));
+        vm.assertTrue(ok == allowed, "settle: accepted exactly when the time is up");
+        if (!ok) {
+            reached["settlement refused"]++;
+            return;
+        }
+        if (g.submissions == 0) g.reason = Reason.NO_SUBMISSIONS;
+        else g.reason = g.verdicts == 0 ? Reason.GUARDIANS_SILENT : Reason.QUORUM_NOT_REACHED;
+        if (g.reason == Reason.NO_SUBMISSIONS) reached["settled empty"]++;
+        if (g.reason == Reason.GUARDIANS_SILENT) reached["settled silent"]++;
+        if (g.reason == Reason.QUORUM_NOT_REACHED) reached["settled without quorum"]++;
+        _close(bountyId);
+    }
+
+    // ---------------------------------------------------------------- pull
+
+    /// @notice Anyone tries any pull on any final bounty, entitled or not.
+    function pull(uint256 seed) external {
+        uint256 bountyId = _pick(seed, 0xff);
+        if (bountyId == 0) return;
+        Ghost storage g = _ghosts[bountyId];
+        uint256 which = (seed >> 8) % 4;
+        address account = _party(g, which, seed >> 16);
+        if (seed % 10 == 0) account = _party(g, (which + 1) % 4, seed >> 16);
+        pullAs(bountyId, which, account);
+    }
+
+    function pullAs(uint256 bountyId, uint256 which, address account) public {
+        Ghost storage g = _ghosts[bountyId];
+        touched = bountyId;
+        (bytes32 role, uint256 amount) = _entitled(bountyId, which, account);
+        bool allowed = g.reason != Reason.OPEN && amount != 0 && !_paid[bountyId][role];
+        uint256 before = token.balanceOf(account);
+        vm.prank(account);
+        (bool ok,) = address(hub).call(_pullCall(bountyId, which));
+        vm.assertTrue(ok == allowed, "pull: accepted exactly once and from the entitled caller");
+        vm.assertEq(token.balanceOf(account) - before, ok ? amount : 0, "pull: another amount");
+        if (!ok) {
+            reached["pull refused"]++;
+            return;
+        }
+        _paid[bountyId][role] = true;
+        g.paidOut += amount;
+        liabilities -= amount;
+        bytes32[4] memory names = [bytes32("award"), "refund", "guardian fee", "protocol fee"];
+        reached[names[which]]++;
+    }
+
+    function _pullCall(uint256 bountyId, uint256 which) private pure returns (bytes memory) {
+        if (which == 0) return abi.encodeCall(IHub.claim, (bountyId, "", ""));
+        if (which == 1) return abi.encodeCall(IHub.claimRefund, (bountyId));
+        if (which == 2) return abi.encodeCall(IHub.claimGuardianFee, (bountyId));
+        return abi.encodeCall(IHub.claimProtocolFee, (bountyId));
+    }
+
+    /// @dev The money table, told a second time, from the ghosts alone.
+    function _entitled(uint256 bountyId, uint256 which, address account)
+        private
+        view
+        returns (bytes32 role, uint256 amount)
+    {
+        Ghost storage g = _ghosts[bountyId];
+        bool won = g.winner != address(0);
+        uint256 share = g.guardianFee / g.guardians.length;
+        if (which == 0) return ("award", won && account == g.winner ? g.escrow - g.protocolFee - g.guardianFee : 0);
+        if (which == 1) {
+            uint256 rest = (won ? g.guardianFee : g.escrow) - share * g.verdicts;
+            return ("refund", account == g.poster ? rest : 0);
+        }
+        if (which == 2) {
+            return (bytes32(uint256(uint160(account))), _ballots[bountyId][account].kind != 0 ? share : 0);
+        }
+        return ("protocol", won && account == g.feeRecipient ? g.protocolFee : 0);
+    }
+
+    function _party(Ghost storage g, uint256 which, uint256 seed) private view returns (address) {
+        if (which == 0) return g.winner != address(0) ? g.winner : _solvers[seed % 3];
+        if (which == 1) return g.poster;
+        if (which == 2) return g.guardians[seed % g.guardians.length];
+        return g.feeRecipient;
+    }
+
+    // ---------------------------------------------------------------- checks and endings
+
+    /// @notice The Hub's story of one bounty is the ghosts' story.
+    function check(uint256 bountyId) public view {
+        Ghost storage g = _ghosts[bountyId];
+        BountyView memory b = hub.getBounty(bountyId);
+        uint256 due = b.awardDue + b.refundDue + b.protocolFeeDue + b.guardianFeesDue;
+        vm.assertEq(b.reason, g.reason, "reason");
+        vm.assertEq(b.winner, g.winner, "winner");
+        vm.assertEq(b.verdictCount, g.verdicts, "verdicts");
+        vm.assertEq(due, g.reason == Reason.OPEN ? 0 : g.escrow - g.paidOut, "owed");
+        vm.assertTrue(b.hasSubmissions == (g.submissions != 0), "hasSubmissions");
+        vm.assertEq(b.winningSubmission, _work[bountyId][g.winner], "winning Submission");
+        if (g.facts != 0) vm.assertEq(_facts(b), g.facts, "a final bounty changed");
+        if (g.frozen != 0) vm.assertEq(_activeSet(bountyId), g.frozen, "the active set changed after a Verdict");
+        _checkTerms(g, b);
+        _checkBallots(bountyId);
+    }
+
+    function _checkTerms(Ghost storage g, BountyView memory b) private view {
+        vm.assertEq(b.poster, g.poster, "poster");
+        vm.assertEq(b.escrowAmount, g.escrow, "escrow");
+        vm.assertEq(b.protocolFee, g.protocolFee, "protocol fee");
+        vm.assertEq(b.guardianFee, g.guardianFee, "guardian fee");
+        vm.assertEq(b.protocolFeeRecipient, g.feeRecipient, "recipient");
+        vm.assertEq(b.submissionDeadline, g.submissionDeadline, "submission deadline");
+        vm.assertEq(b.revealAt, g.revealAt, "reveal point");
+        vm.assertEq(b.judgingDeadline, g.judgingDeadline, "judging deadline");
+        vm.assertEq(b.guardianRosterHash, g.rosterHash, "roster");
+    }
+
+    function _checkBallots(uint256 bountyId) private view {
+        for (uint256 i = 0; i < _guardians.length; ++i) {
+            (uint8 kind, address solver, bytes32 work) = hub.getVerdict(bountyId, _guardians[i]);
+            Ballot storage ballot = _ballots[bountyId][_guardians[i]];
+            vm.assertEq(kind, ballot.kind, "ballot kind");
+            vm.assertEq(solver, ballot.solver, "ballot Solver");
+            vm.assertEq(work, _work[bountyId][ballot.solver], "ballot Submission");
+        }
+    }
+
+    /// @notice From wherever the run ended, using only parties who want to move, every unit leaves.
+    function drainEverything() external {
+        for (uint256 bountyId = 1; bountyId <= count; ++bountyId) {
+            Ghost storage g = _ghosts[bountyId];
+            if (vm.getBlockTimestamp() < g.judgingDeadline) vm.warp(g.judgingDeadline);
+            if (g.reason == Reason.OPEN) this.settleOne(bountyId);
+            for (uint256 which = 0; which < 4; ++which) {
+                for (uint256 i = 0; i < (which == 2 ? g.guardians.length : 1); ++i) {
+                    pullAs(bountyId, which, _party(g, which, i));
+                }
+            }
+            vm.assertEq(g.paidOut, g.escrow, "units stuck");
+            check(bountyId);
+        }
+        vm.assertEq(token.balanceOf(address(hub)), donated, "only unsolicited tokens remain");
+    }
+
+    function settleOne(uint256 bountyId) external {
+        Ghost storage g = _ghosts[bountyId];
+        hub.settle(bountyId);
+        if (g.submissions == 0) g.reason = Reason.NO_SUBMISSIONS;
+        else g.reason = g.verdicts == 0 ? Reason.GUARDIANS_SILENT : Reason.QUORUM_NOT_REACHED;
+        _close(bountyId);
+    }
+
+    // ---------------------------------------------------------------- inside
+
+    function _close(uint256 bountyId) private {
+        _ghosts[bountyId].facts = _facts(hub.getBounty(bountyId));
+    }
+
+    function _facts(BountyView memory b) private pure returns (bytes32) {
+        return keccak256(abi.encode(b.outcome, b.reason, b.winner, b.winningSubmission, b.verdictCount));
+    }
+
+    function _activeSet(uint256 bountyId) private view returns (bytes32 set) {
+        for (uint256 i = 0; i < 3; ++i) set = keccak256(abi.encode(set, hub.getSubmission(bountyId, _solvers[i])));
+    }
+
+    function _agreeing(uint256 bountyId, Ballot memory ballot) private view returns (uint256 agreeing) {
+        Ghost storage g = _ghosts[bountyId];
+        for (uint256 i = 0; i < g.guardians.length; ++i) {
+            Ballot storage other = _ballots[bountyId][g.guardians[i]];
+            if (other.kind == ballot.kind && other.solver == ballot.solver) ++agreeing;
+        }
+    }
+
+    function _isGuardian(Ghost storage g, address account) private view returns (bool) {
+        for (uint256 i = 0; i < g.guardians.length; ++i) if (g.guardians[i] == account) return true;
+        return false;
+    }
+
+    /// @dev One of the last twelve bounties, open (Reason.OPEN) or any (0xff), where there is one.
+    function _pick(uint256 seed, uint8 reason) private view returns (uint256) {
+        uint256 window = count < 12 ? count : 12;
+        for (uint256 i = 0; i < window; ++i) {
+            uint256 bountyId = count - (seed / 7 + i) % window;
+            if (reason == 0xff || _ghosts[bountyId].reason == reason) return bountyId;
+        }
+        return 0;
+    }
+
+    function _judgeable(uint256 seed) private view returns (uint256) {
+        uint256 window = count < 12 ? count : 12;
+        uint256 time = vm.getBlockTimestamp();
+        for (uint256 i = 0; i < window; ++i) {
+            uint256 bountyId = count - (seed / 7 + i) % window;
+            Ghost storage g = _ghosts[bountyId];
+            bool inTime = time >= g.revealAt && time < g.judgingDeadline;
+            if (inTime && g.reason == Reason.OPEN && g.submissions != 0) return bountyId;
+        }
+        return 0;
+    }
+
+    function _live() private view returns (uint256 live) {
+        uint256 window = count < 12 ? count : 12;
+        for (uint256 i = 0; i < window; ++i) if (_ghosts[count - i].reason == Reason.OPEN) ++live;
+    }
+}
