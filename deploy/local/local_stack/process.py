@@ -10,6 +10,7 @@ The parent-death signal belongs to the *thread* that spawned: from another threa
 """
 
 import ctypes
+import math
 import os
 import pwd
 import signal
@@ -54,11 +55,15 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """How a child is asked to end, how long it may take, and the signal it gets when its owner dies."""
+    """How a child is asked to end, how long it may take, and the signal it gets when its owner dies.
+
+    ``ask_again`` sends the first signal a second time after so many seconds: job workers then drop the running job.
+    """
 
     ask: int = signal.SIGTERM
     grace: float = 10.0
     death_signal: int = signal.SIGKILL
+    ask_again: float | None = None
 
 
 def unprivileged_user() -> User | None:
@@ -130,7 +135,7 @@ class Family:
         self._logs, self.checkpoint = log_directory, checkpoint
         self._children: list[Child] = []
         self._sentinel: subprocess.Popen[bytes] | None = None
-        self._directories: list[Path] = []
+        self._leftovers: list[Path] = []
 
     def spawn(
         self,
@@ -194,14 +199,26 @@ class Family:
         """The first child that has ended although nobody stopped it."""
         return next((child for child in self._children if child.exit_status() is not None), None)
 
+    def check(self) -> None:
+        """Raise ``ChildFailed`` for a child that has ended although nobody stopped it."""
+        if (child := self.dead()) is not None:
+            raise ChildFailed(child, f"ended ({describe(child.exit_status())})")
+
     def end(self, children: Sequence[Child], *, kill: bool = False) -> None:
         """Stop these children together: each its signal, then its grace, then SIGKILL for its whole session."""
         for child in children:
             child.send(signal.SIGKILL if kill else child.rule.ask)
-        started = time.monotonic()
+        started, asked_again = time.monotonic(), set[int]()
+        while waiting := [child for child in children if child.exit_status() is None]:
+            waited = time.monotonic() - started
+            for child in waiting:
+                if waited > child.rule.grace:
+                    child.send(signal.SIGKILL)
+                elif waited > (child.rule.ask_again or math.inf) and child.pid not in asked_again:
+                    asked_again.add(child.pid)
+                    child.send(child.rule.ask)
+            time.sleep(0.01)
         for child in children:
-            while child.exit_status() is None and time.monotonic() - started < child.rule.grace:
-                time.sleep(0.01)
             child.kill()
             if child in self._children:
                 self._children.remove(child)
@@ -221,15 +238,17 @@ class Family:
         """Every living process of every child's session, for tests and messages."""
         return session_members(child.pid for child in self._children)
 
-    def remove_after_death(self, directory: Path) -> None:
-        """Have ``directory`` removed when the owner dies without stopping."""
-        self._directories.append(directory)
+    def remove_after_death(self, path: Path) -> None:
+        """Have a file or a directory removed when the owner dies without stopping."""
+        self._leftovers.append(path)
+        if self._sentinel is not None:
+            self._tell(f"remove {path}")
 
     def _tell(self, *orders: str) -> None:
         """Send orders to the sentinel, which is started with the first child and again should it have been killed."""
         if self._sentinel is None or self._sentinel.poll() is not None:
-            self._sentinel = _start_sentinel()
-            known = [f"remove {directory}" for directory in self._directories]
+            self._sentinel = _start_sentinel(str(self._logs))
+            known = [f"remove {path}" for path in self._leftovers]
             orders = (*known, *(f"watch {child.pid}" for child in self._children), *orders)
         if self._sentinel.stdin is not None:
             with suppress(OSError):
@@ -264,9 +283,10 @@ def _popen(
         raise StackError(f"{command[0]} cannot be started: {error}") from error
 
 
-def _start_sentinel() -> subprocess.Popen[bytes]:
+def _start_sentinel(label: str) -> subprocess.Popen[bytes]:
+    """``label`` is only for who reads the list of processes."""
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(Path(__file__).with_name("sentinel.py")), str(os.getpid())],
+        [sys.executable, "-I", "-S", str(Path(__file__).with_name("sentinel.py")), str(os.getpid()), label],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -274,6 +294,14 @@ def _start_sentinel() -> subprocess.Popen[bytes]:
         env={},
         start_new_session=True,
     )
+
+
+def signal_when_parent_ends(number: int) -> None:
+    """Have this process sent a signal when the one that started it ends, however it ends."""
+    parent = os.getppid()
+    _LIBC.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
 
 
 def describe(status: int | None) -> str:

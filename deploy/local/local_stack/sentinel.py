@@ -1,10 +1,10 @@
 """A small process that outlives its owner by a moment: it ends what a killed owner could not.
 
 Promises: when the owner is gone for any reason (SIGKILL included), every process of every watched session is killed
-and every named directory is removed, then this process ends. The owner's regular stop leaves it nothing to do.
+and every named file or directory is removed, then this process ends. The owner's regular stop leaves it nothing to do.
 Parent-death signals already end direct children; this reaches their children too (server workers, job processes).
 Runs as ``python -I -S sentinel.py`` and therefore imports the standard library only. Orders come on standard input,
-one a line: ``watch PID``, ``forget PID``, ``remove DIRECTORY``.
+one a line: ``watch PID``, ``forget PID``, ``remove PATH``.
 """
 
 import os
@@ -51,14 +51,14 @@ def kill_sessions(sessions: Iterable[int], *, grace: float = 0.0) -> None:
         time.sleep(0.01)
 
 
-def _obey(line: str, watched: set[int], directories: set[str]) -> None:
+def _obey(line: str, watched: set[int], leftovers: set[str]) -> None:
     order, _, value = line.partition(" ")
     if order == "watch":
         watched.add(int(value))
     elif order == "forget":
         watched.discard(int(value))
     elif order == "remove":
-        directories.add(value)
+        leftovers.add(value)
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     owner = int(sys.argv[1])
     watched: set[int] = set()
-    directories: set[str] = set()
+    leftovers: set[str] = set()
     pending = b""
     while os.getppid() == owner:
         # A forked copy of the owner may hold the pipe open: look at the parent too, twice a second.
@@ -78,10 +78,11 @@ def main() -> None:
             break
         *lines, pending = (pending + data).split(b"\n")
         for line in lines:
-            _obey(line.decode(), watched, directories)
+            _obey(line.decode(), watched, leftovers)
     kill_sessions(watched, grace=GRACE_SECONDS)
-    for directory in directories:
-        shutil.rmtree(directory, ignore_errors=True)
+    for path in leftovers:
+        shutil.rmtree(path, ignore_errors=True)
+        Path(path).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

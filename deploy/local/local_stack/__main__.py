@@ -1,0 +1,98 @@
+"""``python -m local_stack up``: the whole service on this machine until it is interrupted.
+
+Prints one JSON line on stdout when everything is ready, words on stderr. SIGINT, SIGTERM and SIGHUP stop everything at
+any moment, in order: exit status 0 once it was ready, 130 before that; 1 when something failed, which is named.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Final, TextIO
+
+DEFAULT_ENV_FILE: Final = Path(".local/stack.env")
+_POLL_SECONDS: Final = 0.1
+
+
+class Interrupted(BaseException):
+    """Somebody asked to stop. Raised only where the stack looks for it, so that no step is cut in two."""
+
+
+class Interrupts:
+    """Remembers that a signal came; the stack asks between its steps and in every wait."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._remember)
+
+    def checkpoint(self) -> None:
+        """Raise ``Interrupted`` once a signal came."""
+        if self.received is not None:
+            raise Interrupted
+
+    def _remember(self, number: int, _frame: FrameType | None) -> None:
+        self.received = number
+
+
+def main() -> int:
+    """The command line."""
+    interrupts = Interrupts()
+    parser = argparse.ArgumentParser(prog="python -m local_stack", description="The local stack.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    up = commands.add_parser("up", help="bring everything up and keep it until interrupted")
+    up.add_argument("--env-file", type=Path, help=f"where to write the variables (default {DEFAULT_ENV_FILE})")
+    up.add_argument("--stop-with-parent", action="store_true", help="stop when the process that started this one ends")
+    up.add_argument("--servers-only", action="store_true", help="servers and contracts, no process of the service")
+    options = parser.parse_args()
+    return _up(options, interrupts)
+
+
+def _up(options: argparse.Namespace, interrupts: Interrupts) -> int:
+    # Imported here: a signal during these slow imports is already remembered, and nothing runs yet.
+    from local_stack.process import StackError, signal_when_parent_ends
+    from local_stack.services import SERVICES
+    from local_stack.stack import StackSettings, running_stack
+
+    if options.stop_with_parent:
+        signal_when_parent_ends(signal.SIGTERM)
+    started, ready = time.monotonic(), False
+
+    def say(words: str) -> None:
+        _write(sys.stderr, f"stack: {words}\n")
+
+    settings = StackSettings(
+        env_file=options.env_file or DEFAULT_ENV_FILE,
+        env_file_exactly=options.env_file is not None,
+        services=() if options.servers_only else SERVICES,
+    )
+    try:
+        with running_stack(settings, checkpoint=interrupts.checkpoint, say=say) as stack:
+            ready = True
+            say(f"ready after {time.monotonic() - started:.1f} s; variables in {stack.files and stack.files.path}")
+            _write(sys.stdout, json.dumps(stack.ready_event()) + "\n")
+            while True:
+                interrupts.checkpoint()
+                stack.check()
+                time.sleep(_POLL_SECONDS)
+    except Interrupted:
+        say("stopped")
+        return 0 if ready else 130
+    except StackError as error:
+        say(str(error))
+        return 1
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """A terminal that has gone away must not keep the stack from stopping in order."""
+    with suppress(OSError, ValueError):
+        stream.write(text)
+        stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,161 @@
+"""Starting the service's own processes from the list in ``services``.
+
+Promises: a process gets the variables its list entry names and no others, secrets as files of mode 0600; it counts as
+ready when its internal port's ``/readyz`` answers 200; its temporary files lie in the runtime directory.
+"""
+
+import http.client
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from local_stack.ports import HOST
+from local_stack.process import Child, ChildFailed, StopRule, describe
+from local_stack.runtime import Runtime
+from local_stack.services import ServiceProcess
+
+RANK: Final = 2
+"""Services stop before the servers they use, which have rank 0."""
+_RULE: Final = StopRule(grace=10.0, ask_again=2.0)
+
+
+class Running:
+    """One process of the service; ``kill``, ``stop`` and ``restart`` are for tests of what the others do then."""
+
+    def __init__(self, launcher: "Launcher", process: ServiceProcess) -> None:
+        self._launcher, self.process = launcher, process
+        self.internal_port = launcher.runtime.port()
+        self.port = launcher.port(process.name) if process.serves else None
+        self.environment = launcher.environment(process, self.port, self.internal_port)
+        self.child: Child | None = None
+
+    def start(self) -> None:
+        """Start it without waiting."""
+        self.child = self._launcher.spawn(self.process, self.environment)
+
+    def wait_ready(self) -> None:
+        """Wait until it is ready; ``ChildFailed`` when it dies or takes too long."""
+        if self.child is not None:
+            self._launcher.runtime.family.wait(self.child, self.is_ready, self._launcher.timeout)
+
+    def is_ready(self) -> bool:
+        """Whether ``/readyz`` answers 200 now."""
+        return _status(self.internal_port, "/readyz") == http.client.OK
+
+    def kill(self) -> None:
+        """SIGKILL, with every process it started."""
+        if self.child is not None:
+            self._launcher.runtime.family.end([self.child], kill=True)
+
+    def stop(self) -> None:
+        """Regular stop."""
+        if self.child is not None:
+            self._launcher.runtime.family.end([self.child])
+
+    def restart(self, changed: Mapping[str, str] | None = None) -> None:
+        """Start it again on its ports, maybe with other variables, and wait until it is ready."""
+        self.environment.update(changed or {})
+        self.start()
+        self.wait_ready()
+
+    def addresses(self) -> dict[str, str]:
+        """Where it listens."""
+        addresses = {"internal": f"http://{HOST}:{self.internal_port}"}
+        return addresses if self.port is None else {"url": f"http://{HOST}:{self.port}", **addresses}
+
+
+class Launcher:
+    """Knows every value of the configuration and hands each process its part."""
+
+    def __init__(self, runtime: Runtime, timeout: float, extra: Mapping[str, str]) -> None:
+        """``extra`` reaches every process, over what the stack itself says."""
+        self.runtime, self.timeout, self._extra = runtime, timeout, dict(extra)
+        self.variables: dict[str, str] = {}
+        self.secrets: dict[str, str] = {}
+        self.databases: dict[str, str] = {}
+        self._ports: dict[str, int] = {}
+        self._home = runtime.directory("services")
+        self._secrets = runtime.directory("secrets")
+
+    def port(self, name: str) -> int:
+        """The public port of a process, the same at each call."""
+        if name not in self._ports:
+            self._ports[name] = self.runtime.port()
+        return self._ports[name]
+
+    def environment(self, process: ServiceProcess, port: int | None, internal_port: int) -> dict[str, str]:
+        """Everything a process is told."""
+        home = self._home / process.name
+        home.mkdir(mode=0o700)
+        values = {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "HOME": str(home),
+            "TMPDIR": str(home),
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "PYTHONUNBUFFERED": "1",
+            "NO_PROXY": f"{HOST},localhost",
+            "no_proxy": f"{HOST},localhost",
+            "SERVICE_HOST": HOST,
+            "SERVICE_INTERNAL_HOST": HOST,
+            "SERVICE_INTERNAL_PORT": str(internal_port),
+            **{name: self.variables[name] for name in process.variables},
+            **{f"{name}_FILE": self._file(process, name, self.secrets[name]) for name in process.secrets},
+            "SERVICE_DATABASE_URL_FILE": self._file(process, "SERVICE_DATABASE_URL", self.databases[process.role]),
+        }
+        if port is not None:
+            metrics = home / "metrics"
+            metrics.mkdir()
+            values |= {"SERVICE_PORT": str(port), "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
+        return values | self._extra
+
+    def spawn(self, process: ServiceProcess, environment: Mapping[str, str]) -> Child:
+        """Start a process through its console entry point."""
+        program = Path(sys.executable).parent / process.command[0]
+        return self.runtime.family.spawn(
+            process.name,
+            [program, *process.command[1:]],
+            environment=environment,
+            cwd=self._home / process.name,
+            rule=_RULE,
+            rank=RANK,
+        )
+
+    def start_once(self, process: ServiceProcess) -> Child:
+        """Start a process that ends by itself; ``finish`` waits for it."""
+        return self.spawn(process, self.environment(process, None, self.runtime.port()))
+
+    def finish(self, child: Child) -> None:
+        """Wait for a one-shot process; ``ChildFailed`` unless it succeeded."""
+        family = self.runtime.family
+        try:
+            family.wait(child, lambda: child.exit_status() is not None, self.timeout, "did not finish")
+            if (status := child.exit_status()) != 0:
+                raise ChildFailed(child, f"failed ({describe(status)})")
+        finally:
+            family.end([child], kill=True)
+
+    def start_all(self, processes: Sequence[ServiceProcess]) -> dict[str, Running]:
+        """Start all at once, then wait for each."""
+        started = {process.name: Running(self, process) for process in processes}
+        for service in started.values():
+            service.start()
+        for service in started.values():
+            service.wait_ready()
+        return started
+
+    def _file(self, process: ServiceProcess, name: str, value: str) -> str:
+        return str(self.runtime.secret(f"{self._secrets.name}/{process.name}.{name}", value))
+
+
+def _status(port: int, path: str) -> int | None:
+    connection = http.client.HTTPConnection(HOST, port, timeout=5)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
