@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from service_common.errors import ServiceError
-from service_common.types import checksum_address
+from service_common.types import Address, checksum_address
 from vectors.samples import BOUNTY_ID, CHAIN_ID, GUARDIANS, HUB, SOLVER, word
 
 AWARDED = WrittenVerdict(
@@ -88,6 +88,11 @@ def test_verdict__one_thing_wrong__named(verdict: WrittenVerdict, old: bytes, ne
 def test_verdict__a_body_that_cannot_be_committed__not_rendered(body: str) -> None:
     with pytest.raises(ServiceError):
         render_verdict(replace(NOBODY, body=body))
+
+
+def test_verdict__a_field_that_would_read_back_differently__not_rendered() -> None:
+    with pytest.raises(ServiceError):
+        render_verdict(replace(AWARDED, solver_address=Address(checksum_address(SOLVER))))
 
 
 def test_verdict__award_without_submission__not_rendered() -> None:

@@ -2,13 +2,13 @@
 
 Promises: the same names, contents and executable bits give the same bytes on every machine: entries in byte order of
 their paths, no owner, no times, modes 0644 and 0755, pax headers only for names that need them, two zero blocks at the
-end. Refuses (``archive_refused``) links and special files, names ``archive`` refuses, empty directories as the whole,
-and files that change while they are read. Streams: memory does not grow with the content, only with the names.
+end; GNU tar writes the same bytes with the options in ``docs/formats.md``. Refuses (``archive_refused``) links and
+special files, names ``archive`` refuses, empty directories as the whole, and files that change while they are read.
+Streams: memory does not grow with the content, only with the names.
 """
 
 import os
 import stat
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,10 @@ from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, 
 
 _READ: Final = 256 * 1024
 _END: Final = bytes(2 * BLOCK)
+_NAME_FIELD: Final = 100
+_PAX_NAME: Final = b"@PaxHeader"
+_MAX_SIZE: Final = 8**11 - 1
+"""The largest file whose length fits its octal field: one byte less than 8 GiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,15 @@ class Entry:
     executable: bool
 
     def header(self) -> bytes:
-        """The entry's header blocks."""
-        info = tarfile.TarInfo(self.path)
-        info.type = tarfile.DIRTYPE if self.directory else tarfile.REGTYPE
-        info.mode = 0o755 if self.directory or self.executable else 0o644
-        info.size = self.size
-        return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
+        """The entry's header blocks; a pax record carries a name that is long or not ASCII."""
+        name = self.path.encode() + (b"/" if self.directory else b"")
+        mode = 0o755 if self.directory or self.executable else 0o644
+        block = _header(name, mode, self.size, b"5" if self.directory else b"0", b"0000000\0")
+        if len(name) <= _NAME_FIELD and name.isascii():
+            return block
+        record = _pax_record(b"path", name)
+        padded = record + bytes(-len(record) % BLOCK)
+        return _header(_PAX_NAME, 0o644, len(record), b"x", bytes(8)) + padded + block
 
 
 def list_directory(root: Path, limits: ArchiveLimits) -> tuple[Entry, ...]:
@@ -89,6 +96,8 @@ def _entry(found: os.DirEntry[str], path: str) -> Entry:
     if stat.S_ISDIR(status.st_mode):
         return Entry(path, 0, directory=True, executable=True)
     if stat.S_ISREG(status.st_mode):
+        if status.st_size > _MAX_SIZE:
+            raise refused(f"{shown(path)} is larger than {_MAX_SIZE} bytes")
         return Entry(path, status.st_size, directory=False, executable=bool(status.st_mode & 0o100))
     kind = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "neither a file nor a directory"
     raise refused(f"{shown(path)} is {kind}")
@@ -106,3 +115,21 @@ def _content(root: Path, entry: Entry, buffer: memoryview) -> Iterator[Block]:
             yield buffer[:size]
         if remaining or file.read(1):
             raise refused(f"{shown(entry.path)} changed while it was read")
+
+
+def _header(name: bytes, mode: int, size: int, kind: bytes, device: bytes) -> bytes:
+    """One ustar header block; name cut to its field, owner, times and link empty."""
+    before = name[:_NAME_FIELD].ljust(_NAME_FIELD, b"\0") + b"%07o\0" % mode + b"0000000\0" * 2
+    before += b"%011o\0" % size + b"00000000000\0"
+    after = kind + bytes(100) + b"ustar\x0000" + bytes(64) + device * 2 + bytes(167)
+    checksum = sum(before) + sum(after) + 8 * ord(" ")
+    return before + b"%06o\0 " % checksum + after
+
+
+def _pax_record(key: bytes, value: bytes) -> bytes:
+    """``<length> <key>=<value>\\n``, the length counting its own digits."""
+    rest = b" " + key + b"=" + value + b"\n"
+    length = len(rest) + 1
+    while len(str(length)) + len(rest) != length:
+        length += 1
+    return str(length).encode() + rest
