@@ -90,19 +90,19 @@ contract PullTest is HubTest {
 
     function test_pull__fees_round_down__dust_goes_to_the_poster() public {
         Terms memory t = terms();
-        t.escrowAmount = 1_000_333; // guardian fee 30,009.99 -> 30,009; a third of it 10,003; protocol 25,008.3
+        t.escrowAmount = 1_000_370; // guardian fee 30,011.1 -> 30,011; a third 10,003.67 -> 10,003; protocol 25,009.25
         uint256 bountyId = createWith(t);
         submitAs(solver, bountyId, WORK);
         toReveal(bountyId);
         award(0, bountyId, solver, WORK);
         award(1, bountyId, solver, WORK);
         BountyView memory b = hub.getBounty(bountyId);
-        vm.assertEq(b.protocolFee, 25_008);
-        vm.assertEq(b.guardianFee, 30_009);
-        vm.assertEq(b.awardDue, 1_000_333 - 25_008 - 30_009);
+        vm.assertEq(b.protocolFee, 25_009);
+        vm.assertEq(b.guardianFee, 30_011);
+        vm.assertEq(b.awardDue, 1_000_370 - 25_009 - 30_011);
         vm.assertEq(b.guardianFeesDue, 20_006);
-        vm.assertEq(b.refundDue, 30_009 - 20_006);
-        vm.assertEq(owed(bountyId), 1_000_333);
+        vm.assertEq(b.refundDue, 30_011 - 20_006);
+        vm.assertEq(owed(bountyId), 1_000_370);
     }
 
     function test_pull__a_later_fee_policy__does_not_touch_the_bounty() public {

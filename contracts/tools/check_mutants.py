@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Plants each bug of contracts/mutants in a copy of the contracts and demands that the tests find it.
+
+Promises: the tree it is run from is never written; the named tests pass without the bugs; for each mutant it prints
+one line, and exits 1 unless every test that the mutant names fails, and not because the copy does not compile.
+A mutant is a patch with a head: first line what is planted, then one line `Caught by: <test function>` for each test.
+Refuses: a patch that does not apply, a mutant without a head, a mutant that does not compile, a named test that
+does not exist.
+
+    check_mutants.py --forge FORGE [name ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
+COPIED = ("src", "test", "tools", "foundry.toml", "package.json")
+# A planted bug is compiled quickly; the bugs are in the Solidity, not in the optimizer. One short history is enough.
+ENVIRONMENT = {
+    "FOUNDRY_PROFILE": "mutants",
+    "FOUNDRY_INVARIANT_RUNS": "1",
+    "FOUNDRY_INVARIANT_SHRINK_RUN_LIMIT": "0",
+}
+
+
+def copy_tree(target: pathlib.Path) -> None:
+    for name in COPIED:
+        source = CONTRACTS / name
+        if source.is_dir():
+            shutil.copytree(source, target / name)
+        else:
+            shutil.copy2(source, target / name)
+    (target / "node_modules").symlink_to(CONTRACTS / "node_modules")
+
+
+def patch(tree: pathlib.Path, mutant: pathlib.Path, *, reverse: bool = False) -> None:
+    command = ["git", "apply", *(["--reverse"] if reverse else []), str(mutant)]
+    # Outside any repository: git would otherwise look for the paths in the one around it.
+    environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.parent)}
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{mutant.name} does not apply: {done.stderr.strip()}")
+
+
+def run_tests(forge: str, tree: pathlib.Path, tests: list[str]) -> str:
+    command = [forge, "test", "--root", str(tree), "--match-test", "^(" + "|".join(tests) + r")\b"]
+    done = subprocess.run(
+        command, cwd=tree, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, timeout=300
+    )
+    return done.stdout + done.stderr
+
+
+def survivors(output: str, tests: list[str]) -> list[str]:
+    """The named tests that did not fail."""
+    failed = set()
+    for part in output.split("[FAIL")[1:]:
+        found = re.search(r"(\w+)\([^)]*\) \((?:runs|gas):", part)
+        if found:
+            failed.add(found.group(1))
+    return [test for test in tests if test not in failed]
+
+
+def head_of(mutant: pathlib.Path) -> tuple[str, list[str]]:
+    """What is planted, and the tests that must find it."""
+    head = mutant.read_text(encoding="utf-8").split("\n--- ")[0].splitlines()
+    tests = [line.removeprefix("Caught by: ").strip() for line in head if line.startswith("Caught by: ")]
+    if not tests:
+        raise SystemExit(f"{mutant.name} names no test that catches it")
+    return head[0], tests
+
+
+def check_without_bugs(forge: str, tree: pathlib.Path, mutants: list[pathlib.Path]) -> None:
+    tests = sorted({test for mutant in mutants for test in head_of(mutant)[1]})
+    output = run_tests(forge, tree, tests)
+    if survivors(output, tests) != tests or f"{len(tests)} tests passed, 0 failed" not in output:
+        raise SystemExit(f"the named tests do not pass without the bugs:\n{output[-2000:]}")
+
+
+def check(forge: str, tree: pathlib.Path, mutant: pathlib.Path) -> bool:
+    planted, tests = head_of(mutant)
+    patch(tree, mutant)
+    output = run_tests(forge, tree, tests)
+    patch(tree, mutant, reverse=True)
+    if "Compiler run failed" in output or "Ran " not in output:
+        raise SystemExit(f"{mutant.name} was not tested:\n{output[-2000:]}")
+    alive = survivors(output, tests)
+    print(f"{'SURVIVED' if alive else 'caught'}  {mutant.stem}: {planted}", flush=True)
+    for test in alive:
+        print(f"          {test} did not fail", flush=True)
+    return not alive
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Every planted bug must be found.")
+    parser.add_argument("--forge", default=os.environ.get("FORGE", "forge"), help="the native forge binary")
+    parser.add_argument("names", nargs="*", help="only these mutants")
+    options = parser.parse_args()
+    forge = shutil.which(options.forge) or str(pathlib.Path(options.forge).resolve())
+    mutants = sorted((CONTRACTS / "mutants").glob("*.patch"))
+    chosen = [mutant for mutant in mutants if not options.names or mutant.stem in options.names]
+    if not chosen:
+        raise SystemExit("no such mutant")
+    with tempfile.TemporaryDirectory(prefix="hub-mutants-") as folder:
+        tree = pathlib.Path(folder).resolve()
+        copy_tree(tree)
+        check_without_bugs(forge, tree, chosen)
+        return 0 if all([check(forge, tree, mutant) for mutant in chosen]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
