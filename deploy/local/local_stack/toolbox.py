@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 from local_stack.process import ChildFailed, Family, StackError
 
@@ -32,17 +33,11 @@ TIME_LIMIT_SECONDS: Final = 600.0
 _STAMP: Final = ".installed-for"
 _OLDEST_NPM: Final = 7
 _FLAGS: Final = (
-    "--ignore-scripts",
-    "--no-audit",
-    "--no-fund",
-    "--no-progress",
-    "--no-update-notifier",
-    "--loglevel=error",
+    *("--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--loglevel=error"),
+    *("--fetch-retries=3", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"),
 )
 _MACHINES: Final = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
-_REQUEST = re.compile(
-    r"(?:request to|GET) https?://\S+/((?:@[^/%\s]+(?:%2f|/))?[^/,\s]+)(?:/-/\S+)?(?: failed|,|\s|$)", re.IGNORECASE
-)
+_ADDRESS = re.compile(r"https?://[^/\s]+/([^\s,]+)")
 
 
 def ensure_npm_package(folder: Path, *, checkpoint: Callable[[], None] = lambda: None) -> Path:
@@ -119,9 +114,9 @@ def _install(folder: Path, draft: Path, checkpoint: Callable[[], None]) -> None:
 
 def _explanation(words: str, folder: Path) -> str:
     """One line for a person: which package of which folder could not be had, and npm's own reason."""
-    found = _REQUEST.search(words)
-    if found:
-        package = found.group(1).replace("%2f", "/").replace("%2F", "/")
+    if found := _ADDRESS.search(words):
+        package = unquote(found.group(1)).partition("/-/")[0]
+        package = "/".join(package.split("/")[-2 if "@" in package else -1 :])
     else:
         package = ", ".join(json.loads((folder / "package.json").read_text(encoding="utf-8")).get("dependencies", {}))
     code = re.search(r"^npm (?:error|ERR!) code (\S+)", words, re.MULTILINE)
@@ -130,7 +125,10 @@ def _explanation(words: str, folder: Path) -> str:
 
 
 def _fingerprint(folder: Path) -> str:
-    content = (folder / "package.json").read_bytes() + (folder / "package-lock.json").read_bytes()
+    try:
+        content = (folder / "package.json").read_bytes() + (folder / "package-lock.json").read_bytes()
+    except OSError:
+        raise StackError(f"{folder} has no package.json and package-lock.json") from None
     return f"{hashlib.sha256(content).hexdigest()} {platform.system()} {platform.machine()}\n"
 
 
