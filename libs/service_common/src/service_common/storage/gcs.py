@@ -51,6 +51,13 @@ _FAILURES: Final = (
 log = get_logger(__name__)
 
 
+class _CredentialsElsewhere(service_account.Credentials):  # type: ignore[misc]  # google-auth has no types
+    """For a storage that is not Google's: the library would send its token to Google to ask for allowed regions."""
+
+    def _is_regional_access_boundary_lookup_required(self) -> bool:
+        return False
+
+
 class GcsStore:
     """One bucket of Google Cloud Storage, or of something that speaks its protocol."""
 
@@ -157,7 +164,8 @@ def _credentials(settings: StorageSettings) -> Any:  # google-auth has no types
     if settings.credentials is not None:
         key = json.loads(settings.credentials)
         try:
-            return service_account.Credentials.from_service_account_info(key, scopes=_SCOPES)
+            kind = service_account.Credentials if settings.endpoint is None else _CredentialsElsewhere
+            return kind.from_service_account_info(key, scopes=_SCOPES)
         except ValueError:
             raise auth_errors.MalformedError("the service account's key cannot be read") from None
     return google.auth.default(scopes=_SCOPES, request=_transport())[0]
