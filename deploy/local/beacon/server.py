@@ -33,25 +33,27 @@ class BeaconServer(ThreadingHTTPServer):
         """Where it listens."""
         return f"http://{self.server_address[0]!s}:{self.server_address[1]}"
 
-    def answer(self, path: str) -> Answer:
-        """Status, JSON body and headers for a path."""
-        if path == "/chains":
-            return 200, [self.chain.info.chain_hash[2:]], {}
-        found = _ROUTE.fullmatch(path)
-        if found is None or found[1] not in {None, self.chain.info.chain_hash[2:]}:
-            return 404, {"error": "not found"}, {}
-        if found[2] == "info":
-            return 200, self.chain.info_json(), {}
-        latest = self.chain.latest_round(self.clock.now())
-        if found[2] == "health":
-            return 200, {"current": latest, "expected": latest}, {}
-        return self._round(int(found[3]) if found[3] else latest, latest)
 
-    def _round(self, number: int, latest: int) -> Answer:
-        if number > latest or number < 1:
-            due_at = self.chain.info.time_of(max(number, 1))
-            return 425, {"error": "too early"}, {"Retry-After": str(max(due_at - self.clock.now(), 1))}
-        return 200, self.chain.beacon_json(number), {"Cache-Control": "no-store"}
+def answer(path: str, chain: LocalBeacon, clock: Clock) -> Answer:
+    """Status, JSON body and headers for a path."""
+    if path == "/chains":
+        return 200, [chain.info.chain_hash[2:]], {}
+    found = _ROUTE.fullmatch(path)
+    if found is None or found[1] not in {None, chain.info.chain_hash[2:]}:
+        return 404, {"error": "not found"}, {}
+    if found[2] == "info":
+        return 200, chain.info_json(), {}
+    latest = chain.latest_round(clock.now())
+    if found[2] == "health":
+        return 200, {"current": latest, "expected": latest}, {}
+    return _round(int(found[3]) if found[3] else latest, latest, chain, clock)
+
+
+def _round(number: int, latest: int, chain: LocalBeacon, clock: Clock) -> Answer:
+    if not 1 <= number <= latest:
+        due_at = chain.info.time_of(max(number, 1))
+        return 425, {"error": "too early"}, {"Retry-After": str(max(due_at - clock.now(), 1))}
+    return 200, chain.beacon_json(number), {"Cache-Control": "no-store"}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -60,7 +62,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: BeaconServer
 
     def do_GET(self) -> None:
-        status, value, headers = self.server.answer(self.path.partition("?")[0])
+        status, value, headers = answer(self.path.partition("?")[0], self.server.chain, self.server.clock)
         body = json.dumps(value).encode()
         self.send_response(status)
         for name, text in {"Content-Type": "application/json", "Access-Control-Allow-Origin": "*", **headers}.items():

@@ -7,7 +7,7 @@ import pyrage
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from service_common.crypto import age
+from service_common.crypto import age, age_header
 from service_common.crypto.age_header import MAX_HEADER_BYTES, Stanza, encode_base64, write_header
 from service_common.crypto.age_stream import CHUNK
 from service_common.crypto.failures import Failure, SealedDataError
@@ -188,6 +188,14 @@ def test_file__stanza_body_wrapped_elsewhere__malformed() -> None:
     sealed = _file([_stanza()])
     body = encode_base64(_stanza().body)
     assert _failure(sealed.replace(body, body[:20] + b"\n" + body[20:])) is Failure.AGE_MALFORMED
+
+
+def test_file__stanza_line_of_65_characters__malformed_even_with_a_right_mac() -> None:
+    lines = _file([Stanza("a-grease", (), bytes(60)), _stanza()]).split(b"\n")
+    covered = b"\n".join([*lines[:2], lines[2] + lines[3][:1], lines[3][1:], *lines[4:6], b"---"])
+    mac = encode_base64(age_header._mac(FILE_KEY, covered))
+    payload = _parts(_file([_stanza()]))[1]
+    assert _failure(covered + b" " + mac + b"\n" + payload) is Failure.AGE_MALFORMED
 
 
 def test_file__stanza_body_of_whole_lines__needs_the_empty_line() -> None:

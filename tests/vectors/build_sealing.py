@@ -1,0 +1,271 @@
+"""Vectors of archives, age artifacts, capsules and delivery wraps."""
+
+import base64
+import hashlib
+import io
+import tarfile
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from nacl.public import Box, PrivateKey, PublicKey
+from service_common.crypto import age
+from service_common.crypto.age_header import Stanza
+from service_common.crypto.age_stream import CHUNK
+from service_common.crypto.archive import ArchiveLimits
+from service_common.crypto.archive_read import unpack
+from service_common.crypto.archive_write import list_directory, tar_blocks
+from service_common.crypto.beacon import Beacon
+from service_common.crypto.capsule import open_capsule, seal_capsule
+from service_common.crypto.failures import SealedDataError
+from service_common.crypto.sealed_box import unwrap
+from service_common.crypto.timelock import timelock_encrypt
+from service_common.crypto.x25519 import recipient_text
+from service_common.types import Bytes32, to_bytes
+from vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, ROSTER, ROUND, identity, seeded, word
+
+SIGNED: Final = Beacon(ROUND, BEACON.signature(ROUND))
+FILES_OF_ARTIFACT: Final = {
+    "README.md": "# Work\n",
+    "src/main.py": "print('hello')\n",
+    "src/empty": "",
+    "donn\u00e9es/" + "n" * 100 + ".txt": "a long name that is not ASCII\n",
+}
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def archive_bytes() -> bytes:
+    """The deterministic tar of the sample files."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, content in FILES_OF_ARTIFACT.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(content, encoding="utf-8")
+        return b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, ArchiveLimits())))
+
+
+def try_unpack(data: bytes) -> object:
+    """Unpack somewhere that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        return unpack(iter([data]), Path(folder), ArchiveLimits())
+
+
+def try_open_age(data: bytes) -> bytes:
+    """Open an artifact's age file with the content identity."""
+    return age.decrypt_bytes(data, [CONTENT], recipients=1)
+
+
+def try_open_capsule(data: bytes) -> object:
+    """Open a capsule as the second Guardian."""
+    return open_capsule(
+        data,
+        beacon=SIGNED,
+        info=BEACON.info,
+        keyring=[GUARDIAN_IDENTITIES[1]],
+        roster_size=len(ROSTER.members),
+        content_public_key=CONTENT.public_key,
+    )
+
+
+def failure_of(attempt: Callable[[bytes], object], data: bytes) -> str:
+    """The failure class with which something is refused."""
+    try:
+        attempt(data)
+    except SealedDataError as error:
+        return error.code
+    raise AssertionError("accepted what a vector calls rejected")
+
+
+def _rejected(attempt: Callable[[bytes], object], name: str, cases: list[tuple[str, bytes]]) -> list[dict[str, object]]:
+    return [{name: _text(data), "reason": reason, "failure": failure_of(attempt, data)} for reason, data in cases]
+
+
+def _tar(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> bytes:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.linkname = kind, link
+    entry.size = 4 if kind == tarfile.REGTYPE else 0
+    block = entry.tobuf(tarfile.GNU_FORMAT)
+    return block + (b"data" + bytes(508) if entry.size else b"") + bytes(1024)
+
+
+def archives() -> dict[str, object]:
+    """The deterministic tar and archives that are refused."""
+    whole = archive_bytes()
+    cases = [
+        ("a name that leads upwards", _tar("../x")),
+        ("an absolute name", _tar("/etc/x")),
+        ("a name with a line feed", _tar("a\nb")),
+        ("a name with a backslash", _tar("a\\b")),
+        ("a symbolic link", _tar("x", tarfile.SYMTYPE, "/etc/passwd")),
+        ("a hard link", _tar("x", tarfile.LNKTYPE, "y")),
+        ("a device", _tar("x", tarfile.CHRTYPE)),
+        ("a named pipe", _tar("x", tarfile.FIFOTYPE)),
+        ("two names that differ in letter case", _tar("x")[:1024] + _tar("X")),
+        ("the same name twice", _tar("x")[:1024] + _tar("x")),
+        ("no file", bytes(1024)),
+        ("cut before its end mark", whole[:-1024]),
+        ("cut inside a file", whole[:600]),
+        ("bytes after its end mark", whole + b"x" * 512),
+        ("a wrong checksum", b"y" + whole[1:]),
+    ]
+    return {
+        "about": "files gives tar (base64) on every machine; each rejected tar with its failure class.",
+        "files": FILES_OF_ARTIFACT,
+        "tar": _text(whole),
+        "sha256": "0x" + hashlib.sha256(whole).hexdigest(),
+        "rejected": _rejected(try_unpack, "tar", cases),
+    }
+
+
+def _stanza(file_key: bytes) -> Stanza:
+    return age._wrap(file_key, CONTENT.public_key, seeded("stanza"))
+
+
+def _age_file(stanzas: list[Stanza], file_key: bytes, data: bytes = b"data") -> bytes:
+    sink = io.BytesIO()
+    age.encrypt_payload([data], sink, stanzas, file_key, randomness=seeded("payload nonce"))
+    return sink.getvalue()
+
+
+def artifacts() -> dict[str, object]:
+    """The age file of an artifact and age files that are refused."""
+    plain = archive_bytes()
+    sealed = age.encrypt_bytes(plain, [CONTENT.public_key], seeded("artifact"))
+    key = seeded("file key")(16)
+    good, other = _stanza(key), age._wrap(key, identity("other").public_key, seeded("other stanza"))
+    long = age.encrypt_bytes(bytes(CHUNK + 1), [CONTENT.public_key], seeded("long"))
+    cases = [
+        ("another version line", sealed.replace(b"/v1", b"/v2", 1)),
+        ("a flipped bit in the MAC", _flip(sealed, sealed.index(b"--- ") + 10)),
+        ("a flipped bit in the payload", _flip(sealed, len(sealed) - 30)),
+        ("cut inside the header", sealed[:40]),
+        ("cut inside the last chunk", sealed[:-1]),
+        ("cut after the first of two chunks", long[:-17]),
+        ("bytes after the last chunk", sealed + b"x"),
+        ("sealed for somebody else", _age_file([other], key)),
+        ("a second X25519 stanza", _age_file([good, other], key)),
+        ("a passphrase stanza beside it", _age_file([Stanza("scrypt", ("AAAA", "18"), bytes(32)), good], key)),
+        ("an SSH stanza beside it", _age_file([Stanza("ssh-ed25519", ("AAAA", "AAAA"), bytes(32)), good], key)),
+        ("an ephemeral share of low order", _age_file([Stanza("X25519", ("A" * 43,), good.body)], key)),
+        ("an armored file", b"-----BEGIN AGE ENCRYPTED FILE-----\n"),
+    ]
+    return {
+        "about": "artifact (base64) opens with identity to the tar of archive.json; it has exactly one X25519 stanza.",
+        "identity": CONTENT.to_text(),
+        "recipient": recipient_text(CONTENT.public_key),
+        "content_public_key": CONTENT.public_key,
+        "artifact": _text(sealed),
+        "sha256": "0x" + hashlib.sha256(sealed).hexdigest(),
+        "byte_length": len(sealed),
+        "also_accepted": [
+            {
+                "artifact": _text(_age_file([Stanza("x-grease", ("a", "b"), bytes(5)), good], key)),
+                "plaintext": _text(b"data"),
+                "why": "grease is ignored",
+            }
+        ],
+        "rejected": _rejected(try_open_age, "artifact", cases),
+    }
+
+
+def _flip(data: bytes, position: int) -> bytes:
+    return data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
+
+
+def capsules() -> dict[str, object]:
+    """The key capsule and capsules that are refused."""
+    keys = list(ROSTER.encryption_public_keys)
+    text = f"{CONTENT.to_text()}\n".encode()
+    capsule = seal_capsule(CONTENT, keys, ROUND, BEACON.info, seeded("capsule"))
+    chain = BEACON.info.chain_hash[2:].encode()
+
+    def sealed(inner: bytes) -> bytes:
+        return timelock_encrypt(inner, ROUND, BEACON.info, seeded("outer"))
+
+    def to(recipients: list[Bytes32], data: bytes = text) -> bytes:
+        return sealed(age.encrypt_bytes(data, recipients, seeded("inner")))
+
+    strangers = [identity(f"stranger {number}").public_key for number in range(3)]
+    cases = [
+        ("for another round", seal_capsule(CONTENT, keys, ROUND + 1, BEACON.info, seeded("capsule"))),
+        ("for another chain", capsule.replace(chain, word("chain")[2:].encode(), 1)),
+        ("an age file that is no timelock", age.encrypt_bytes(text, keys, seeded("inner"))),
+        ("a flipped bit in the timelock stanza", _flip(capsule, capsule.index(chain) + 70)),
+        ("a flipped bit in the header's MAC", _flip(capsule, capsule.index(b"--- ") + 10)),
+        ("a flipped bit in the payload", _flip(capsule, len(capsule) - 1)),
+        ("cut after the nonce", capsule[: capsule.index(b"\n", capsule.index(b"\n--- ") + 1) + 17]),
+        ("cut", capsule[:-1]),
+        ("no inner age file", sealed(text)),
+        ("one stanza fewer than the roster", to(keys[:2])),
+        ("one stanza more than the roster", to([*keys, strangers[0]])),
+        ("sealed to other recipients", to(strangers)),
+        ("not an identity inside", to(keys, b"hello\n")),
+        ("two identities inside", to(keys, text * 2)),
+        ("another identity than the envelope's", to(keys, f"{identity('other').to_text()}\n".encode())),
+    ]
+    return {
+        "about": (
+            "capsule (base64) opens with the beacon's signature and any one guardian identity to content_identity. "
+            "The keys are for these vectors only. Rejected capsules are opened as guardians[1]."
+        ),
+        "beacon": BEACON.info.to_json() | {"round": ROUND, "signature": SIGNED.signature.hex()},
+        "guardians": [each.to_text() for each in GUARDIAN_IDENTITIES],
+        "guardian_public_keys": keys,
+        "content_identity": CONTENT.to_text(),
+        "content_public_key": CONTENT.public_key,
+        "capsule": _text(capsule),
+        "sha256": "0x" + hashlib.sha256(capsule).hexdigest(),
+        "rejected": _rejected(try_open_capsule, "capsule", cases),
+    }
+
+
+def sealed_box(message: bytes, recipient: str, label: str) -> str:
+    """libsodium's sealed box with an ephemeral key made of a label."""
+    ephemeral, key = PrivateKey(seeded(label)(32)), PublicKey(bytes.fromhex(recipient[2:]))
+    nonce = hashlib.blake2b(bytes(ephemeral.public_key) + bytes(key), digest_size=24).digest()
+    return _text(bytes(ephemeral.public_key) + Box(ephemeral, key).encrypt(message, nonce).ciphertext)
+
+
+def wraps() -> dict[str, object]:
+    """The delivery wrap and wraps that are refused."""
+    delivery = identity("delivery")
+    good = sealed_box(CONTENT.secret, delivery.public_key, "wrap")
+    cases = [
+        ("without padding", good.rstrip("=")),
+        ("with a line feed", good + "\n"),
+        ("one byte short", sealed_box(CONTENT.secret[:31], delivery.public_key, "wrap")),
+        ("to another key", sealed_box(CONTENT.secret, identity("other").public_key, "wrap")),
+        ("of another identity", sealed_box(identity("other").secret, delivery.public_key, "wrap")),
+        ("altered", _text(_flip(base64.b64decode(good), 60))),
+    ]
+    rejected = [
+        {
+            "wrapped_key": text,
+            "reason": reason,
+            "failure": failure_of(lambda data: unwrap(data.decode(), [delivery], CONTENT.public_key), text.encode()),
+        }
+        for reason, text in cases
+    ]
+    return {
+        "about": "wrapped_key: a sealed box over content_identity's 32-byte scalar, opened by delivery_private_key.",
+        "delivery_private_key": "0x" + delivery.secret.hex(),
+        "delivery_public_key": delivery.public_key,
+        "key_id": "0x" + hashlib.sha256(to_bytes(delivery.public_key)).digest()[:8].hex(),
+        "content_identity": CONTENT.to_text(),
+        "content_scalar": "0x" + CONTENT.secret.hex(),
+        "content_public_key": CONTENT.public_key,
+        "wrapped_key": good,
+        "rejected": rejected,
+    }
+
+
+FILES: Final = {
+    "archive.json": archives,
+    "age_artifact.json": artifacts,
+    "key_capsule.json": capsules,
+    "delivery_wrap.json": wraps,
+}
