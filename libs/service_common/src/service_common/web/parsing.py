@@ -45,7 +45,7 @@ def load_json(body: bytes, schema: Schema, *, code: str) -> Mapping[str, object]
 
 
 def _issues(error: ValidationError) -> list[Issue]:
-    messages = error.normalized_messages()
+    messages: dict[str, list[object]] = error.normalized_messages()  # type: ignore[no-untyped-call]
     return [
         Issue(str(path)[:MAX_ISSUE_PATH], " ".join(str(text) for text in texts)[:MAX_ISSUE_MESSAGE])
         for path, texts in messages.items()

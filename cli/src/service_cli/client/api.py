@@ -1,0 +1,166 @@
+"""The service's API as the client calls it.
+
+Promises: one signature per request, made freshly for each attempt and never resent, redirects included (none is
+followed); only 401, 503 and, on publication, 502 with Retry-After are retried; everything else is the API's answer,
+its error envelope shown as it came. Answers are bounded and must be what the route gives.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+from service_common.auth.sign import RequestToSign, approval_header
+from service_common.auth.typed_data import SigningDomain, typed_data
+from service_common.errors import Issue
+
+from service_cli.client.chain import ChainClient
+from service_cli.client.signer import Signer
+from service_cli.outcome import Failed, Refused
+from service_cli.output import say
+
+MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
+PATIENCE_SECONDS: Final = 180.0
+MAX_UNAUTHORIZED: Final = 3
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful answer."""
+
+    status: int
+    body: bytes
+
+    def json(self) -> dict[str, object]:
+        """The body as a JSON object."""
+        try:
+            value = json.loads(self.body)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise Failed(
+                "answer_malformed", "The API answered no JSON object.", next_action="Check SERVICE_API_BASE_URL."
+            )
+        return value
+
+
+class ApiClient:
+    """Calls of one deployment's API."""
+
+    def __init__(self, base_url: str, chain: ChainClient | None) -> None:
+        self._base_url, self._chain = base_url, chain
+        self._http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=60.0))
+
+    @property
+    def audience(self) -> str:
+        """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
+        parts = urlsplit(self._base_url)
+        host = (parts.hostname or "").lower()
+        host = f"[{host}]" if ":" in host else host
+        return host if parts.port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{parts.port}"
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
+        """A public read."""
+        return self._settle(lambda: self._request("GET", path, query or {}, b"", {}), retry=(503,))
+
+    def post_json(self, path: str, body: object) -> Answer:
+        """A public query with a JSON body."""
+        data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
+        return self._settle(lambda: self._request("POST", path, {}, data, headers), retry=(503,))
+
+    def signed(
+        self,
+        signer: Signer,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        media_type: str | None = None,
+        words: str,
+        retry: tuple[int, ...] = (503,),
+    ) -> Answer:
+        """A protected request; signed anew for every attempt."""
+
+        def attempt() -> urllib3.BaseHTTPResponse:
+            headers = {"Authorization": self._approve(signer, method, path, query or {}, body, words)}
+            if media_type is not None:
+                headers["Content-Type"] = media_type
+            return self._request(method, path, query or {}, body, headers)
+
+        return self._settle(attempt, retry=(401, *retry))
+
+    def _approve(
+        self, signer: Signer, method: str, path: str, query: Mapping[str, str], body: bytes, words: str
+    ) -> str:
+        if self._chain is None:
+            raise RuntimeError("a signed request needs the chain")
+        request = RequestToSign(method, path, urlencode(query), body, self.audience)
+        approval = self._chain.approval(request)
+        domain = SigningDomain(self._chain.chain_id, self._chain.hub.address)
+        signature = signer.sign_typed_data(typed_data(domain, approval), words)
+        return approval_header(signer.address, signature, approval)
+
+    def _request(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes, headers: Mapping[str, str]
+    ) -> urllib3.BaseHTTPResponse:
+        url = self._base_url + path + (f"?{urlencode(query)}" if query else "")
+        try:
+            return self._http.request(
+                method, url, body=body or None, headers=dict(headers), redirect=False, preload_content=False
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise Failed(
+                "api_unreachable",
+                "The API did not answer.",
+                next_action="Check SERVICE_API_BASE_URL, then run it again.",
+            ) from error
+
+    def _settle(self, attempt: Callable[[], urllib3.BaseHTTPResponse], retry: tuple[int, ...]) -> Answer:
+        ends, refused = time.monotonic() + PATIENCE_SECONDS, 0
+        while True:
+            response = attempt()
+            data = _read(response)
+            if 200 <= response.status < 300:
+                return Answer(response.status, data)
+            error = _error(response.status, data)
+            refused += response.status == 401
+            wait = _wait(response)
+            retriable = response.status in retry and (response.status != 502 or wait is not None)
+            if not retriable or refused >= MAX_UNAUTHORIZED or time.monotonic() + (wait or 1) > ends:
+                raise error
+            say(f"the API says {error.code}: {error.message} Trying again in {wait or 1} s.")
+            time.sleep(wait or 1)
+
+
+def _read(response: urllib3.BaseHTTPResponse) -> bytes:
+    try:
+        data = response.read(MAX_ANSWER_BYTES + 1)
+    except urllib3.exceptions.HTTPError as error:
+        raise Failed("api_unreachable", "The API's answer broke off.", next_action="Run the command again.") from error
+    response.release_conn()
+    if len(data) > MAX_ANSWER_BYTES:
+        raise Failed("answer_malformed", "The API's answer has no end.", next_action="Check SERVICE_API_BASE_URL.")
+    return data
+
+
+def _wait(response: urllib3.BaseHTTPResponse) -> int | None:
+    text = response.headers.get("Retry-After", "")
+    return min(int(text), 600) if text.isascii() and text.isdigit() else None
+
+
+def _error(status: int, data: bytes) -> Refused | Failed:
+    """The API's own error envelope; anything else is an answer this client does not know."""
+    try:
+        error = json.loads(data)["error"]
+        code, message, next_action = str(error["code"]), str(error["message"]), str(error["next_action"])
+        issues = [Issue(str(i["path"])[:120], str(i["message"])[:1500]) for i in error["issues"]]
+    except (ValueError, KeyError, TypeError):
+        message = f"The API answered {status} without an error envelope."
+        return Failed("answer_malformed", message, next_action="Check SERVICE_API_BASE_URL.")
+    kind = Failed if status >= 500 or status in {401, 429} else Refused
+    return kind(code, message, issues=issues, next_action=next_action)

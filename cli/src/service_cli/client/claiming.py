@@ -1,0 +1,110 @@
+"""Pulling an award or a refund; needs only the chain."""
+
+from dataclasses import dataclass
+
+from service_common.chain.events import AwardClaimed, RefundClaimed
+from service_common.chain.hub import BountyView
+from service_common.types import Address, BountyId, TokenAmount
+
+from service_cli.client.chain import ChainClient
+from service_cli.client.journal import open_journal
+from service_cli.client.sender import HubCall, send, simulate
+from service_cli.client.signer import local_signer
+from service_cli.outcome import Refused
+from service_cli.output import event
+from service_cli.settings import Settings
+
+_SEND = "claim_transaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Entitlement:
+    """The one call that pays this account now, and how much."""
+
+    call: HubCall
+    amount: TokenAmount
+
+
+def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> None:
+    """The command ``claim``."""
+    if external is not None:
+        chain = _checked_chain(settings)
+        _show(chain, _prepare(chain, bounty_id, external))
+        return
+    signer = local_signer(settings.environment, "SERVICE_CLAIMANT_PRIVATE_KEY")
+    chain = _checked_chain(settings)
+    with open_journal(chain.chain_id, chain.hub.address, "claim", str(bounty_id), signer.address) as journal:
+        if (function := journal.text("function")) is None:
+            call = _prepare(chain, bounty_id, signer.address)
+            journal.note("function", call.function)
+        else:  # an earlier run was interrupted after it decided; its transaction is found again or sent again
+            call = _call(function, bounty_id, "continue the claim that was interrupted")
+        try:
+            receipt = send(chain, signer, call, journal, _SEND)
+        finally:
+            if journal.text(_SEND) is None:  # nothing was sent: the next run decides anew
+                journal.forget("function")
+        journal.forget("function", _SEND)
+    amount = next(found.amount for found in receipt.events if isinstance(found, AwardClaimed | RefundClaimed))
+    event(
+        "claim.claimed",
+        {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number, "claimable_amount": str(amount)},
+    )
+
+
+def _checked_chain(settings: Settings) -> ChainClient:
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    return chain
+
+
+def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubCall:
+    """Decide from contract state what is claimed, simulate it, and say so."""
+    entitlement = find_entitlement(chain.bounty(bounty_id), bounty_id, claimant)
+    simulate(chain, claimant, entitlement.call)
+    event(
+        "claim.prepared",
+        {
+            "bounty_id": str(bounty_id),
+            "claimant": claimant,
+            "function_name": entitlement.call.function,
+            "claimable_amount": str(entitlement.amount),
+        },
+    )
+    return entitlement.call
+
+
+def _show(chain: ChainClient, call: HubCall) -> None:
+    event(
+        "claim.transaction_prepared",
+        {
+            "chain_id": chain.chain_id,
+            "to": chain.hub.address,
+            "value": "0",
+            "data": call.data,
+            "function_name": call.function,
+        },
+    )
+
+
+def _call(function: str, bounty_id: BountyId, words: str) -> HubCall:
+    return HubCall(function, [bounty_id, b"", b""] if function == "claim" else [bounty_id], words)
+
+
+def find_entitlement(bounty: BountyView, bounty_id: BountyId, claimant: Address) -> Entitlement:
+    """What the contract's final state owes this account, or why nothing."""
+    if bounty.outcome == 0:
+        raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+    if claimant == bounty.winner and bounty.award_claimed:
+        raise Refused("award_already_claimed", "The award was already pulled.", next_action="Nothing is left to do.")
+    if claimant == bounty.winner:
+        words = f"claim the award of {bounty.award_due} base units of bounty {bounty_id}"
+        return Entitlement(_call("claim", bounty_id, words), bounty.award_due)
+    if claimant != bounty.poster:
+        message = f"{claimant} is neither the winner nor the Poster of bounty {bounty_id}."
+        raise Refused("not_entitled", message, next_action="Use the winner's or the Poster's account.")
+    if bounty.refund_due == 0:
+        message = "No balance is queued for the Poster of this bounty."
+        raise Refused("nothing_queued", message, next_action="Nothing is left to do.")
+    words = f"claim the refund of {bounty.refund_due} base units of bounty {bounty_id}"
+    return Entitlement(_call("claimRefund", bounty_id, words), bounty.refund_due)

@@ -1,0 +1,119 @@
+"""Publishing a written Verdict and recording the same Verdict on chain.
+
+Promises: the document is stored, read back by its commitment and compared byte for byte before the transaction that
+anchors it is signed, so no Verdict on chain points at reasons nobody can read.
+"""
+
+from service_common.domain.commitments import report_commitment
+from service_common.domain.lifecycle import VerdictKind
+from service_common.domain.verdict import WrittenVerdict, render_verdict
+from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId, Bytes32, to_bytes
+
+from service_cli.client.api import ApiClient
+from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.journal import open_journal
+from service_cli.client.read_model import wait_finalized
+from service_cli.client.sender import HubCall, send, simulate
+from service_cli.client.signer import LocalSigner, local_signer
+from service_cli.outcome import Refused
+from service_cli.output import event
+from service_cli.settings import Settings
+
+Named = tuple[Address, Bytes32] | None
+
+
+def record_verdict(settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes) -> None:
+    """The command ``guardian:verdict``."""
+    signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    document = render_verdict(_written(chain, signer, bounty_id, kind, named, body))
+    commitment = report_commitment(document)
+    call = _call(bounty_id, kind, named, commitment)
+    fields: dict[str, object] = {
+        "bounty_id": str(bounty_id),
+        "guardian": signer.address,
+        "kind": kind.value,
+        "solver": named[0] if named else None,
+        "submission_commitment": named[1] if named else None,
+        "report_commitment": commitment,
+    }
+    journal_names = ("verdict", str(bounty_id), signer.address, commitment)
+    with open_journal(chain.chain_id, chain.hub.address, *journal_names) as journal:
+        if (done := journal.mapping("recorded")) is not None:
+            event("guardian_verdict.recorded", done)
+            return
+        if journal.text("verdict_transaction") is None:
+            simulate(chain, signer.address, call)
+            _publish(settings, chain, signer, bounty_id, document, commitment, fields)
+        receipt = send(chain, signer, call, journal, "verdict_transaction")
+        done = fields | {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
+        journal.note("recorded", done)
+    event("guardian_verdict.recorded", done)
+
+
+def _written(
+    chain: ChainClient, signer: LocalSigner, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
+) -> WrittenVerdict:
+    """The document this Guardian signs; accounts outside the pinned roster are refused before anything is sent."""
+    bounty = chain.bounty(bounty_id)
+    if signer.address not in chain.pinned_roster(bounty).accounts:
+        message = f"{signer.address} is not on the roster that bounty {bounty_id} pinned."
+        raise Refused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+    if named is not None:
+        with chain_errors():
+            active = chain.hub.submission(bounty_id, named[0])
+        if active != named[1]:
+            message = "The named Submission is not that Solver's active one."
+            raise Refused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        message = "The Verdict's body is not UTF-8."
+        raise Refused("verdict_body_malformed", message, next_action="Save the file as UTF-8.") from None
+    return WrittenVerdict(
+        kind=kind,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub.address,
+        bounty_id=bounty_id,
+        guardian_address=signer.address,
+        solver_address=named[0] if named else None,
+        submission_commitment=named[1] if named else None,
+        body=text,
+    )
+
+
+def _publish(
+    settings: Settings,
+    chain: ChainClient,
+    signer: LocalSigner,
+    bounty_id: BountyId,
+    document: bytes,
+    commitment: Bytes32,
+    fields: dict[str, object],
+) -> None:
+    api = ApiClient(settings.api_base_url(), chain)
+    wait_finalized(api, bounty_id)
+    path = f"/api/written-verdicts/{commitment}"
+    api.signed(
+        signer,
+        "POST",
+        path,
+        body=document,
+        media_type="text/markdown",
+        words=f"publish the written Verdict {commitment} of bounty {bounty_id}",
+    )
+    event("guardian_verdict.published", fields)
+    if api.get(path).body != document:
+        message = "The written Verdict reads back differently from what was sent."
+        raise Refused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
+    event("guardian_verdict.read_back", fields)
+
+
+def _call(bounty_id: BountyId, kind: VerdictKind, named: Named, commitment: Bytes32) -> HubCall:
+    solver, submission = named or (ZERO_ADDRESS, ZERO_BYTES32)
+    words = f"record the Verdict {kind.value} on bounty {bounty_id}"
+    if named:
+        words += f" for Submission {submission} of {solver}"
+    arguments = [bounty_id, kind.number, solver, to_bytes(submission), to_bytes(commitment)]
+    return HubCall("recordVerdict", arguments, words)

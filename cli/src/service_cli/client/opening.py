@@ -1,0 +1,131 @@
+"""Opening sealed work: a Guardian's Submission after the reveal point, and the Poster's winning work.
+
+Promises: files are written only below the given directory, and only when everything was authentic; content keys and
+one-time keys live in this process only.
+"""
+
+import tempfile
+from pathlib import Path
+
+from service_common.crypto import sealed_box
+from service_common.crypto.artifact import open_artifact
+from service_common.crypto.capsule import open_capsule
+from service_common.crypto.x25519 import Identity, parse_keyring
+from service_common.types import Address, BountyId, Bytes32
+
+from service_cli.client.api import ApiClient
+from service_cli.client.beacon import beacon_of, round_signature
+from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.read_model import wait_finalized
+from service_cli.client.signer import LocalSigner, local_signer
+from service_cli.client.submissions import Submission, check_envelope, fetch_ciphertext, fetch_submission
+from service_cli.outcome import Refused
+from service_cli.output import event, say
+from service_cli.settings import Settings
+
+AWARDED = 1
+
+
+def guardian_open(
+    settings: Settings, bounty_id: BountyId, solver: Address, commitment: Bytes32, output_dir: Path
+) -> None:
+    """The command ``guardian:open``."""
+    signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+    submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
+    event("guardian_open.submission_verified", submission.names())
+    _write(submission, identity, output_dir, "guardian_open.artifact_opened")
+
+
+def open_as_guardian(
+    settings: Settings, signer: LocalSigner, bounty_id: BountyId, solver: Address, commitment: Bytes32
+) -> tuple[Submission, Identity]:
+    """The checked Submission and its content key, by this Guardian's encryption key."""
+    keyring = _keyring(settings)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    bounty = chain.bounty(bounty_id)
+    _require_recorded(chain, bounty_id, solver, commitment)
+    info = beacon_of(settings)
+    api = ApiClient(settings.api_base_url(), chain)
+    submission = fetch_submission(api, signer, bounty_id, (solver, commitment))
+    check_envelope(chain, submission, bounty, info)
+    envelope = submission.envelope
+    identity = open_capsule(
+        envelope.key_capsule,
+        beacon=round_signature(settings, info, envelope.reveal_policy.round),
+        info=info,
+        keyring=keyring,
+        roster_size=len(chain.pinned_roster(bounty).members),
+        content_public_key=envelope.content_public_key,
+    )
+    return submission, identity
+
+
+def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir: Path | None) -> None:
+    """The command ``poster:open-winning-submission``."""
+    signer = local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY")
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    bounty = chain.bounty(bounty_id)
+    if bounty.outcome != AWARDED:
+        message = "The bounty has not been awarded; there is no winning work to open."
+        raise Refused("not_awarded", message, next_action="Wait for the award, or claim the refund.")
+    if bounty.poster != signer.address:
+        message = f"{signer.address} is not the Poster of bounty {bounty_id}."
+        raise Refused("not_the_poster", message, next_action="Use the funding Poster's account.")
+    api = ApiClient(settings.api_base_url(), chain)
+    wait_finalized(api, bounty_id)
+    winner = (bounty.winner, bounty.winning_submission)
+    fresh = Identity.generate()
+    wrapped_key = _retrieve(api, signer, bounty_id, winner, fresh)
+    submission = fetch_submission(api, signer, bounty_id, winner)
+    check_envelope(chain, submission, bounty, beacon_of(settings))
+    identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
+    event("open_winning_submission.key_retrieved", submission.names())
+    target = output_dir or Path("winning-submission") / str(bounty_id) / submission.commitment
+    _write(submission, identity, target, "open_winning_submission.artifact_opened")
+
+
+def _retrieve(
+    api: ApiClient, signer: LocalSigner, bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
+) -> str:
+    """The content key sealed to a fresh key; the answer must name the contract's winner."""
+    answer = api.signed(
+        signer,
+        "POST",
+        f"/api/bounties/{bounty_id}/delivery/retrieve",
+        body=f'{{"poster_ephemeral_public_key":"{fresh.public_key}"}}'.encode(),
+        media_type="application/json",
+        words=f"retrieve the winning key of bounty {bounty_id}, sealed to a one-time key",
+    ).json()
+    if (answer.get("solver_address"), answer.get("submission_commitment")) != winner:
+        message = "The API delivers another Submission than the winner on chain."
+        raise Refused("winner_mismatch", message, next_action="Do not use the answer; report it to the operator.")
+    return str(answer.get("wrapped_key"))
+
+
+def _write(submission: Submission, identity: Identity, output_dir: Path, name: str) -> None:
+    ciphertext = submission.envelope.ciphertext
+    output_dir.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="service-cli-") as folder:
+        file = fetch_ciphertext(submission, Path(folder))
+        opened = open_artifact(file, identity, output_dir, sha256=ciphertext.sha256, byte_length=ciphertext.byte_length)
+    fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
+    event(name, submission.names() | fields)
+    say(f"opened {opened.file_count} files in {output_dir}")
+
+
+def _require_recorded(chain: ChainClient, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> None:
+    with chain_errors():
+        recorded = chain.hub.submission(bounty_id, solver)
+    if recorded != commitment:
+        message = "The contract does not record this Submission as that Solver's current one."
+        raise Refused("submission_not_recorded", message, next_action="guardian:judgeable lists the current ones.")
+
+
+def _keyring(settings: Settings) -> tuple[Identity, ...]:
+    text = settings.environment.secret("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
+    if text is None:
+        message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
+        raise Refused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
+    return parse_keyring(text)

@@ -1,0 +1,103 @@
+"""The one place that signs.
+
+Promises: a signature is made only over typed data or a transaction that this client encoded itself; a local key stays
+in this object, is never printed, and is taken out of the process's environment on reading it. ``ExternalSigner`` holds
+no key: it shows the typed data and reads the wallet's signature from stdin.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from service_common.types import Address, parse_address
+
+from service_cli.outcome import Refused
+from service_cli.output import event, say
+from service_cli.settings import Environment
+
+
+class Signer(Protocol):
+    """Whoever signs for one account."""
+
+    @property
+    def address(self) -> Address:
+        """The account."""
+
+    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
+        """65 bytes for a plain key, more for a contract wallet; ``words`` tell a person what is signed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSigner:
+    """A private key in this process."""
+
+    address: Address
+    _key: bytes = field(repr=False)
+
+    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
+        from eth_account import Account
+
+        say(f"signing: {words}")
+        return bytes(Account.sign_typed_data(self._key, full_message=_with_integers(typed_data)).signature)
+
+    def sign_transaction(self, fields: Mapping[str, object], words: str) -> bytes:
+        """The raw signed transaction."""
+        from eth_account import Account
+
+        say(f"signing: {words}")
+        return bytes(Account.sign_transaction(dict(fields), self._key).raw_transaction)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalSigner:
+    """A wallet outside this process: typed data out on stdout, its hex signature in on stdin."""
+
+    address: Address
+
+    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
+        say(f"to sign in your wallet: {words}; paste the signature as one line")
+        event("submit.approval_required", {"solver": self.address, "typed_data": dict(typed_data)})
+        line = sys.stdin.readline().strip()
+        digits = line.removeprefix("0x")
+        if not digits or len(digits) % 2 or any(c not in "0123456789abcdefABCDEF" for c in digits):
+            raise Refused("signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits.")
+        return bytes.fromhex(digits)
+
+
+def local_signer(environment: Environment, variable: str) -> LocalSigner:
+    """The signer behind a key variable, or a refusal that names it."""
+    from eth_account import Account
+
+    text = environment.secret(variable)
+    if text is None:
+        problem = f"{variable} is not set."
+        raise Refused(
+            "key_missing", problem, next_action=f"Set {variable}, or {variable}_FILE to a file that holds it."
+        )
+    for name in (variable, f"{variable}_FILE"):
+        os.environ.pop(name, None)  # no child process inherits it
+    digits = text.removeprefix("0x")
+    if len(digits) != 64 or any(c not in "0123456789abcdefABCDEF" for c in digits):
+        raise Refused("key_malformed", f"{variable} is not a private key.", next_action="It is 32 bytes in hex.")
+    key = bytes.fromhex(digits)
+    try:
+        return LocalSigner(parse_address(Account.from_key(key).address), key)
+    except ValueError:
+        raise Refused(
+            "key_malformed", f"{variable} is not a private key.", next_action="It is 32 bytes in hex."
+        ) from None
+
+
+def _with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:
+    """Typed data with decimal strings of integer fields as integers, as the signing library wants them."""
+    types, message = typed_data["types"], typed_data["message"]
+    if not isinstance(types, dict) or not isinstance(message, dict):
+        raise TypeError("not typed data")
+    kinds = {entry["name"]: entry["type"] for entry in types[typed_data["primaryType"]]}
+    values = {
+        name: int(value) if kinds[name].startswith("uint") and isinstance(value, str) else value
+        for name, value in message.items()
+    }
+    return {**typed_data, "message": values}

@@ -1,0 +1,104 @@
+"""What every command shares: the deployment options, and how it ends.
+
+Promises: exit code 0 done, 1 refused or failed with one event line, 2 usage, 130 interrupted; no traceback reaches a
+person, and no secret reaches an error.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+import click
+from service_common.errors import ServiceError
+
+from service_cli.outcome import Failed, Refused
+from service_cli.output import event, say
+
+F = TypeVar("F", bound=Callable[..., None])
+
+NETWORK = click.option("--network", metavar="NAME|CHAIN_ID", help="mainnet, staging, local, or their chain ids.")
+API_BASE_URL = click.option("--api-base-url", metavar="URL", help="Another API than the network's own.")
+
+
+def command(
+    name: str, prefix: str, *, network: bool = True, api: bool = False
+) -> Callable[[Callable[..., None]], click.Command]:
+    """A command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``."""
+
+    def decorate(run: Callable[..., None]) -> click.Command:
+        wrapped: Callable[..., None] = ending(prefix)(run)
+        if api:
+            wrapped = API_BASE_URL(wrapped)
+        if network:
+            wrapped = NETWORK(wrapped)
+        return click.command(name, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+
+    return decorate
+
+
+def ending(prefix: str) -> Callable[[F], F]:
+    """Turn whatever a command raises into its one last line and exit code."""
+
+    def decorate(run: F) -> F:
+        @wraps(run)
+        def wrapped(*args: object, **kwargs: object) -> None:
+            try:
+                run(*args, **kwargs)
+            except ServiceError as error:
+                _end(prefix, error)
+            except click.ClickException:
+                raise
+            except KeyboardInterrupt:
+                say("interrupted; run the command again to continue")
+                sys.exit(130)
+            except BrokenPipeError:
+                _silence_stdout()
+                sys.exit(1)
+            except Exception as error:  # the last net: a person gets a sentence, not a traceback
+                if os.environ.get("SERVICE_DEBUG"):
+                    raise
+                name = type(error).__name__
+                message = f"Something unexpected went wrong ({name})."
+                _end(
+                    prefix,
+                    Unexpected("unexpected", message, next_action="Run it again with SERVICE_DEBUG=1 to see it."),
+                )
+
+        return wrapped  # type: ignore[return-value]  # same signature, by wraps
+
+    return decorate
+
+
+class Unexpected(ServiceError):
+    """A mistake of this program."""
+
+
+def _end(prefix: str, error: ServiceError) -> None:
+    # What the crypto and domain rooms refuse is final for these bytes; only this client's Failed may pass later.
+    kind = "failed" if isinstance(error, Failed | Unexpected) else "refused"
+    fields: dict[str, object] = {"code": error.code, "message": error.message, "next_action": error.next_action}
+    if error.issues:
+        fields["issues"] = [{"path": issue.path, "message": issue.message} for issue in error.issues]
+    event(f"{prefix}.{kind}", fields)
+    say(f"{kind}: {error.message}")
+    for issue in error.issues:
+        say(f"  {issue.path}: {issue.message}")
+    say(f"next: {error.next_action}")
+    sys.exit(1)
+
+
+def argument_error(name: str, problem: str) -> click.ClickException:
+    """A usage error: exit code 2 and the usage line."""
+    return click.BadParameter(problem, param_hint=name)
+
+
+def refuse(code: str, message: str, next_action: str) -> Refused:
+    """A refusal of this client's own."""
+    return Refused(code, message, next_action=next_action)
+
+
+def _silence_stdout() -> None:
+    """Python flushes stdout at exit; after a closed pipe that would print a second error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,29 @@
+"""``claim``: pull an award or a refund."""
+
+import click
+from service_common.types import Address, BountyId
+
+from service_cli.command import command
+from service_cli.values import ADDRESS, BOUNTY_ID
+
+
+@command("claim", "claim")
+@click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
+@click.argument("bounty_id", type=BOUNTY_ID)
+def run(bounty_id: BountyId, claimant_address: Address | None, network: str | None) -> None:
+    """Claim the winner's award or the Poster's refund of a final bounty.
+
+    Picks the right call from contract state. Needs only the chain: no API call and no signed request.
+
+    \b
+    Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE), unless --claimant-address is given
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Prints:   claim.prepared (bounty_id, claimant, function_name, claimable_amount)
+              claim.claimed (tx_hash, block_number, claimable_amount)
+              claim.transaction_prepared (chain_id, to, value, data, function_name), with --claimant-address
+    Refuses:  an open bounty; an account that is neither winner nor Poster; an award already pulled; an empty balance
+    """
+    from service_cli.client.claiming import claim
+    from service_cli.settings import load_settings
+
+    claim(load_settings(network, None), bounty_id, claimant_address)

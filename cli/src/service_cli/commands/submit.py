@@ -1,0 +1,56 @@
+"""``solver:submit``: from a directory to a recorded Submission."""
+
+from pathlib import Path
+
+import click
+from service_common.types import Address, BountyId
+
+from service_cli.command import command
+from service_cli.values import ADDRESS, BOUNTY_ID
+
+
+@command("solver:submit", "submit", api=True)
+@click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
+@click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def run(
+    bounty_id: BountyId,
+    artifact_dir: Path,
+    solver_address: Address | None,
+    accept_term_differences: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
+
+    Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
+    interruption: it continues with the same sealed bytes. A changed directory makes a new Submission that replaces
+    yours.
+
+    \b
+    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
+    Prints:   submit.approval_required (solver, typed_data), with --solver-address; answer on stdin
+              submit.ciphertext_uploaded (bounty_id, solver, byte_length)
+              submit.submission_prepared (mode, bounty_id, solver, submission_commitment, guardian_roster_hash,
+              byte_length)
+              submit.transaction_prepared (chain_id, to, value, data, function_name, args), with --solver-address
+              submit.submission_recorded (tx_hash, block_number, bounty_id, solver, submission_commitment,
+              guardian_roster_hash)
+    Refuses:  a bounty that does not accept Submissions; a roster that does not hash to the pinned value; an API whose
+              locator, commitment or transaction differs from its own derivation; a page whose terms differ from the
+              chain's, unless --accept-term-differences
+    """
+    from service_cli.client.signer import ExternalSigner, local_signer
+    from service_cli.client.submitting import submit
+    from service_cli.settings import load_settings
+
+    settings = load_settings(network, api_base_url)
+    signer = (
+        ExternalSigner(solver_address)
+        if solver_address is not None
+        else local_signer(settings.environment, "SERVICE_SOLVER_PRIVATE_KEY")
+    )
+    submit(settings, signer, bounty_id, artifact_dir, accept_differences=accept_term_differences)

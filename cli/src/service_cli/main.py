@@ -1,0 +1,90 @@
+"""``service-cli``: the table of commands.
+
+Promises: nothing of a command is imported before that command runs, so help and version are there at once.
+"""
+
+from importlib import import_module
+from typing import Final
+
+import click
+
+from service_cli import __version__
+
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "poster:publish-fund": ("publish_fund", "Publish a challenge page and fund its bounty."),
+    "poster:open-winning-submission": ("open_winning_submission", "Open the winning work of your bounty."),
+    "solver:submit": ("submit", "Seal a directory, upload it and record the Submission."),
+    "claim": ("claim", "Claim an award or a refund."),
+    "guardian:judgeable": ("guardian_judgeable", "List bounties that wait for your Verdict."),
+    "guardian:open": ("guardian_open", "Open a Submission after the reveal point."),
+    "guardian:verdict": ("guardian_verdict", "Publish a written Verdict and record it on chain."),
+    "guardian:deliver-key": ("guardian_deliver_key", "Hand the winning work's key over for the Poster."),
+    "spec-commitment": ("spec_commitment", "Hash a challenge page; no network."),
+    "verification-record": ("verification_record", "Show the record of a final bounty."),
+}
+"""Each command's module below ``service_cli.commands``, and its line of help."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name == "help":
+            return show_help
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"service_cli.commands.{COMMANDS[cmd_name][0]}")
+        found: click.Command = module.run
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and args[0] != "help" and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.4)
+            hint = f" Did you mean {near[0]}?" if near else ""
+            ctx.fail(f"No such command {args[0][:60]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+            formatter.write_dl([("help COMMAND", "What a command reads, prints and refuses.")])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Every command takes --network mainnet|staging|local (or a chain id); the default is mainnet. "
+    "Events are JSON lines on stdout, words are on stderr.",
+)
+@click.version_option(__version__, prog_name="service-cli")
+def group() -> None:
+    """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
+
+
+@click.command("help", help="What a command reads, prints and refuses.")
+@click.argument("name", metavar="COMMAND")
+@click.pass_context
+def show_help(ctx: click.Context, name: str) -> None:
+    parent = ctx.parent or ctx
+    found = group.get_command(parent, name)
+    if found is None or name == "help":
+        group.resolve_command(parent, [name])
+        raise click.UsageError(f"No such command {name[:60]!r}.", parent)
+    with click.Context(found, info_name=name, parent=parent) as inner:
+        click.echo(found.get_help(inner))
+
+
+def main() -> None:
+    """Run the command line."""
+    group(prog_name="service-cli")
+
+
+if __name__ == "__main__":
+    main()

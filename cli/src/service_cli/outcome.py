@@ -1,0 +1,15 @@
+"""How a command ends other than well.
+
+Promises: a refusal or failure is one JSON line with ``code``, ``message`` and ``next_action`` and exit code 1. A
+*refusal* is final for this state; a *failure* may pass when tried again.
+"""
+
+from service_common.errors import ServiceError
+
+
+class Refused(ServiceError):
+    """The state, the input or a disagreement does not permit what was asked."""
+
+
+class Failed(ServiceError):
+    """Something did not answer, or not in time; running the command again continues."""

@@ -1,0 +1,209 @@
+"""Which deployment a command works on, value by value, and where each came from.
+
+Promises: ``--network`` over ``SERVICE_CHAIN_ID`` over mainnet; a single override over what the chain resolves; what
+is exported over ``.env``. Missing values are refused together, by the names of the variables to set. Section
+"Deployment selection" of the interface.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+from service_common.chain.deployment import (
+    LOCAL_CHAIN_ID,
+    NETWORKS,
+    BeaconRecord,
+    Deployment,
+    deployment_of,
+    parse_network,
+)
+from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32
+
+from service_cli.dotenv import read_dotenv
+from service_cli.outcome import Refused
+from service_cli.output import say
+
+T = TypeVar("T")
+
+LOCAL_VARIABLES: Final = (
+    "SERVICE_HUB_ADDRESS",
+    "SERVICE_RPC_URL",
+    "SERVICE_SUBGRAPH_ENDPOINT",
+    "SERVICE_ESCROW_TOKEN_ADDRESS",
+    "SERVICE_API_BASE_URL",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
+    "SERVICE_BEACON_URLS",
+    "SERVICE_BEACON_CHAIN_HASH",
+    "SERVICE_BEACON_PUBLIC_KEY",
+)
+_HELP: Final = "Set the variables named, or choose another network with --network."
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What is exported, and what ``.env`` adds to it."""
+
+    exported: Mapping[str, str]
+    fallback: Mapping[str, str]
+
+    @staticmethod
+    def of_process() -> "Environment":
+        """This process's environment and the ``.env`` of the working directory."""
+        return Environment(dict(os.environ), read_dotenv(Path(".env")))
+
+    def get(self, name: str) -> str | None:
+        """A plain value; an exported one wins, an empty one counts as unset."""
+        return self.exported.get(name) or self.fallback.get(name) or None
+
+    def secret(self, name: str) -> str | None:
+        """A secret from ``NAME`` or the file named by ``NAME_FILE``; both at one level is refused."""
+        for level, source in ((self.exported, ""), (self.fallback, " in .env")):
+            value, file = level.get(name), level.get(f"{name}_FILE")
+            if value and file:
+                problem = f"{name} and {name}_FILE are both set{source}."
+                raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
+            if file:
+                value = _read_secret(name, file)
+            if value:
+                if source:
+                    say(f"note: {name} was taken from .env")
+                return value
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One deployment as a command sees it. A value that is not known is asked for where it is needed."""
+
+    environment: Environment
+    chain_id: ChainId
+    record: Deployment | None
+    api_override: str | None
+
+    def hub_address(self) -> Address:
+        known = self.record.hub_address if self.record else None
+        return self._value("SERVICE_HUB_ADDRESS", parse_address, known)
+
+    def escrow_token(self) -> Address:
+        known = self.record.escrow_token_address if self.record else None
+        return self._value("SERVICE_ESCROW_TOKEN_ADDRESS", parse_address, known)
+
+    def rpc_url(self) -> str:
+        return self._value("SERVICE_RPC_URL", _parse_url, self.record.rpc_url if self.record else None)
+
+    def subgraph_endpoint(self) -> str:
+        known = self.record.subgraph_endpoint if self.record else None
+        return self._value("SERVICE_SUBGRAPH_ENDPOINT", _parse_url, known)
+
+    def api_base_url(self) -> str:
+        """The API's origin; ``--api-base-url`` wins."""
+        if self.api_override is not None:
+            return _checked("--api-base-url", _parse_origin, self.api_override)
+        return self._value("SERVICE_API_BASE_URL", _parse_origin, self.record.api_base_url if self.record else None)
+
+    def reveal_delay(self) -> int:
+        known = self.record.reveal_delay_seconds if self.record else None
+        return self._value("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", _parse_whole, known)
+
+    def beacon(self) -> BeaconRecord:
+        """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
+        known = self.record.beacon if self.record else None
+        if known is not None:
+            return replace(known, urls=self._value("SERVICE_BEACON_URLS", _parse_urls, known.urls))
+        return BeaconRecord(
+            urls=self._value("SERVICE_BEACON_URLS", _parse_urls, None),
+            chain_hash=self._value("SERVICE_BEACON_CHAIN_HASH", _parse_hash, None),
+            public_key=self._value("SERVICE_BEACON_PUBLIC_KEY", _parse_group_key, None),
+            genesis_time=None,
+            period_seconds=None,
+        )
+
+    def _value(self, name: str, parse: Callable[[str], T], known: T | None) -> T:
+        text = self.environment.get(name)
+        if text is not None:
+            return _checked(name, parse, text)
+        if known is None:
+            raise Refused("configuration_incomplete", f"{name} is not set and not known here.", next_action=_HELP)
+        return known
+
+
+def load_settings(network: str | None, api_base_url: str | None) -> Settings:
+    """The deployment of this run; says on stderr when it is mainnet by default."""
+    environment = Environment.of_process()
+    chosen = network or environment.get("SERVICE_CHAIN_ID")
+    if chosen is None:
+        say("no network selected: using mainnet (real money); choose with --network or SERVICE_CHAIN_ID")
+        chain_id = NETWORKS["mainnet"]
+    else:
+        chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
+    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url)
+    if chain_id == LOCAL_CHAIN_ID:
+        _require_local(environment, api_base_url)
+    return settings
+
+
+def _require_local(environment: Environment, api_base_url: str | None) -> None:
+    missing = [name for name in LOCAL_VARIABLES if environment.get(name) is None]
+    if api_base_url is not None and "SERVICE_API_BASE_URL" in missing:
+        missing.remove("SERVICE_API_BASE_URL")
+    if missing:
+        problem = f"The local network needs {', '.join(missing)}."
+        raise Refused(
+            "configuration_incomplete", problem, next_action="Load the stack's environment: set -a; . .local/stack.env"
+        )
+
+
+def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise Refused("configuration_malformed", f"{name} is malformed: {error}.", next_action=_HELP) from None
+
+
+def _read_secret(name: str, file: str) -> str:
+    try:
+        path = Path(file)
+        if path.stat().st_mode & 0o077:
+            say(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        problem = f"The file named by {name}_FILE cannot be read."
+        raise Refused("configuration_malformed", problem, next_action="Check its path and rights.") from None
+
+
+def _parse_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("not an http or https address")
+    return text
+
+
+def _parse_origin(text: str) -> str:
+    parts = urlsplit(_parse_url(text))
+    if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+        raise ValueError("not an origin: a scheme and a host, without a path")
+    return text.rstrip("/")
+
+
+def _parse_urls(text: str) -> tuple[str, ...]:
+    return tuple(_parse_url(url.strip()) for url in text.split(",") if url.strip())
+
+
+def _parse_whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("not a whole number")
+    return int(text)
+
+
+def _parse_hash(text: str) -> Bytes32:
+    return parse_bytes32(text if text.startswith("0x") else f"0x{text}")
+
+
+def _parse_group_key(text: str) -> str:
+    digits = text.removeprefix("0x").lower()
+    if len(digits) != 192 or any(c not in "0123456789abcdef" for c in digits):
+        raise ValueError("not 96 bytes of hexadecimal digits")
+    return digits
