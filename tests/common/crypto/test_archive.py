@@ -241,7 +241,8 @@ def test_archive__file_changes_between_listing_and_reading__refused(change: str,
     target = root / "sub/deep/c.bin"
     target.unlink()
     if change == "link":
-        target.symlink_to("/etc/hostname")
+        make(tmp_path, {"secret": FILES["sub/deep/c.bin"]})
+        target.symlink_to(tmp_path / "secret")
     elif change != "gone":
         target.write_bytes(b"x" if change == "shorter" else b"x" * 20_000)
     with pytest.raises(SealedDataError):

@@ -6,7 +6,6 @@ place only after the whole ciphertext matched the envelope's digest and every ch
 told as that (``ciphertext_mismatch``), so that a bad download is never taken for a bad Submission.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,10 +18,11 @@ from service_common.crypto.age_stream import Block, Sink
 from service_common.crypto.archive import ArchiveLimits, Progress
 from service_common.crypto.archive_read import Unpacked, unpack
 from service_common.crypto.archive_write import list_directory, tar_blocks, tar_length
+from service_common.crypto.digest import BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.output import new_directory, new_file
 from service_common.crypto.x25519 import Identity, Randomness
-from service_common.types import Bytes32, bytes32
+from service_common.types import Bytes32
 
 _READ: Final = 1024 * 1024
 _DEFAULT_LIMITS: Final = ArchiveLimits()
@@ -51,11 +51,12 @@ def seal_directory(
     blocks: Iterator[Block] = tar_blocks(directory, entries)
     if progress is not None:
         blocks = _reporting(blocks, tar_length(entries), progress)
-    with new_file(out_file) as file:
-        sink = DigestingSink(file)
+    with new_file(out_file) as file, BackgroundSha256() as digest:
+        sink = _DigestingSink(file, digest)
         age.encrypt(blocks, sink, [content_public_key], randomness)
+        sha256 = digest.value()
     file_count = sum(not entry.directory for entry in entries)
-    return SealedArtifact(sink.sha256, sink.byte_length, file_count)
+    return SealedArtifact(sha256, sink.byte_length, file_count)
 
 
 def open_artifact(
@@ -69,8 +70,12 @@ def open_artifact(
     limits: ArchiveLimits = _DEFAULT_LIMITS,
 ) -> Unpacked:
     """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700)."""
-    with ciphertext.open("rb", buffering=_READ) as file, new_directory(output_dir) as directory:
-        source = DigestingSource(file, byte_length, progress)
+    with (
+        ciphertext.open("rb", buffering=_READ) as file,
+        new_directory(output_dir) as directory,
+        BackgroundSha256() as digest,
+    ):
+        source = _DigestingSource(file, digest, byte_length, progress)
         if os.fstat(file.fileno()).st_size != byte_length:
             raise _mismatch()
         try:
@@ -82,35 +87,31 @@ def open_artifact(
     return unpacked
 
 
-class DigestingSink:
+class _DigestingSink:
     """Passes writes on and keeps their SHA-256 and length."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, digest: BackgroundSha256) -> None:
         self._sink = sink
-        self._digest = hashlib.sha256()
+        self._digest = digest
         self.byte_length = 0
-
-    @property
-    def sha256(self) -> Bytes32:
-        """The digest of everything written so far."""
-        return bytes32(self._digest.digest())
 
     def write(self, data: Block, /) -> None:
         """Write all of it; a raw file may take less at a time."""
-        self._digest.update(data)
-        self.byte_length += len(data)
-        view = memoryview(data)
+        kept = bytes(data)
+        self._digest.update(kept)
+        self.byte_length += len(kept)
+        view = memoryview(kept)
         while view:
             taken = self._sink.write(view)
             view = view[taken if isinstance(taken, int) else len(view) :]
 
 
-class DigestingSource:
+class _DigestingSource:
     """Passes reads on, keeps their SHA-256 and length, and reports progress."""
 
-    def __init__(self, source: Readable, total: int, progress: Progress | None) -> None:
+    def __init__(self, source: Readable, digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
         self._source = source
-        self._digest = hashlib.sha256()
+        self._digest = digest
         self._total = total
         self._progress = progress
         self.byte_length = 0
@@ -127,7 +128,7 @@ class DigestingSource:
         """Read to the end and raise ``ciphertext_mismatch`` unless this was the committed ciphertext."""
         while self.read(_READ):
             pass
-        if (bytes32(self._digest.digest()), self.byte_length) != (sha256, byte_length):
+        if (self._digest.value(), self.byte_length) != (sha256, byte_length):
             raise _mismatch()
 
     def _taken(self, data: bytes) -> bytes:
