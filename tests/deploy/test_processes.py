@@ -13,7 +13,7 @@ import pytest
 from local_stack.process import ChildFailed, Family, StackError, StopRule, minimal_environment
 from local_stack.sentinel import session_members
 
-from .conftest import Lair
+from .conftest import REPOSITORY, Lair
 
 Eventually = Callable[[Callable[[], bool]], bool]
 
@@ -179,6 +179,18 @@ OWNER = """
     print(child.pid, flush=True)
     time.sleep(600)
 """
+
+
+def test_sentinel__owner_gone_before_it_starts__still_obeys(lair: Lair, eventually: Eventually) -> None:
+    sentinel = REPOSITORY / "deploy/local/local_stack/sentinel.py"
+    with subprocess.Popen(["/bin/sleep", "600"], start_new_session=True) as orphan:
+        orders = f"remove {lair.path}/bounty-stack-x\nwatch {orphan.pid}\n"
+        (lair.path / "bounty-stack-x").mkdir()
+        nobody = "999999999"  # no such parent: as if the owner had died already
+        subprocess.run([sys.executable, "-I", "-S", sentinel, nobody], input=orders, text=True, check=True)
+
+        assert eventually(lambda: orphan.poll() == -signal.SIGKILL)
+    assert lair.leftovers() == ([], [])
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])

@@ -57,7 +57,7 @@ def read_account(path: Path) -> Account:
         if not isinstance(key, rsa.RSAPublicKey):
             raise ValueError("the key is not RSA")
         return Account(content["client_email"], content["private_key_id"], content["token_uri"], key)
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is not a service account file: {error}") from error
 
 

@@ -1,7 +1,8 @@
 """Starting the service's own processes from the list in ``services``.
 
-Promises: a process gets the variables its list entry names and no others, secrets as files of mode 0600; it counts as
-ready when its internal port's ``/readyz`` answers 200; its temporary files lie in the runtime directory.
+Promises: a process gets the variables its list entry names and no others, secrets as files of mode 0600; it is ready
+when its internal port's ``/readyz`` answers 200 and its public port, where it has one, answers; its temporary files lie
+in the runtime directory.
 """
 
 import http.client
@@ -18,7 +19,7 @@ from local_stack.services import ServiceProcess
 
 RANK: Final = 2
 """Services stop before the servers they use, which have rank 0."""
-_RULE: Final = StopRule(grace=10.0, ask_again=2.0)
+_RULE: Final = StopRule(grace=8.0, ask_again=2.0)
 
 
 class Running:
@@ -41,7 +42,9 @@ class Running:
             self._launcher.runtime.family.wait(self.child, self.is_ready, self._launcher.timeout)
 
     def is_ready(self) -> bool:
-        """Whether ``/readyz`` answers 200 now."""
+        """Whether ``/readyz`` answers 200 now, and the public port answers at all."""
+        if self.port is not None and _status(self.port, "/healthz") is None:
+            return False
         return _status(self.internal_port, "/readyz") == http.client.OK
 
     def kill(self) -> None:

@@ -69,9 +69,12 @@ def main() -> None:
     watched: set[int] = set()
     leftovers: set[str] = set()
     pending = b""
-    while os.getppid() == owner:
-        # A forked copy of the owner may hold the pipe open: look at the parent too, twice a second.
+    while True:
+        # Orders first, even from an owner that is gone by now. A forked copy of the owner may hold the pipe open for
+        # ever: look at the parent too, twice a second.
         if not select.select([0], [], [], 0.5)[0]:
+            if os.getppid() != owner:
+                break
             continue
         data = os.read(0, 65536)
         if not data:
