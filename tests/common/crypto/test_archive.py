@@ -107,11 +107,8 @@ def test_archive__entries__in_byte_order_of_their_paths(tmp_path: Path) -> None:
     assert [entry.path for entry in list_directory(root, LIMITS)] == ["B", "a", "a.b", "a/x", "a0", "z", "\u00e9"]
 
 
-GNU_TAR = (
-    "LC_ALL=C; find . -mindepth 1 -printf '%P\\0' | sort -z | tar --null --no-recursion --files-from=- --format=posix"
-    " --pax-option=exthdr.name=@PaxHeader,delete=atime,delete=ctime,delete=mtime --owner=0 --group=0 --numeric-owner"
-    " --mtime=@0 --mode=a=rX,u+w --blocking-factor=1 --create --file=-"
-)
+FORMATS = Path(__file__).parents[3] / "docs/formats.md"
+(GNU_TAR,) = [line.strip() for line in FORMATS.read_text().splitlines() if "--pax-option" in line]
 
 
 @pytest.mark.parametrize("length", [1, 90, 99, 100, 101, 155, 200, 255])
@@ -412,6 +409,15 @@ def test_unpack__cut_at_each_block__malformed(tmp_path: Path) -> None:
     data = pack(make(tmp_path / "d"))
     for place in range(0, len(data), 256):
         assert _refusal(data[:place], tmp_path).failure is Failure.ARCHIVE_MALFORMED
+
+
+@pytest.mark.parametrize("size", [b"\xff" * 12, b"\xff" * 11 + b"\x00", b"-0000000001\x00", b"zzz"])
+def test_unpack__a_size_below_zero_or_no_number__malformed(size: bytes, tmp_path: Path) -> None:
+    block = bytearray(_entry("a").tobuf(tarfile.GNU_FORMAT))
+    block[124:136] = size.ljust(12, b"\0")
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    assert _refusal(bytes(block) + bytes(2_048), tmp_path).failure is Failure.ARCHIVE_MALFORMED
 
 
 def test_unpack__something_after_the_end__malformed_but_padding_is_not(tmp_path: Path) -> None:
