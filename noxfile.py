@@ -151,7 +151,7 @@ def e2e(session: nox.Session) -> None:
 def demo(session: nox.Session) -> None:
     """One whole bounty on a local stack, narrated and verified; about two minutes after set-up."""
     env(session)
-    run(session, "python", "-m", "local_stack.demo", *session.posargs)
+    run(session, "python", "-m", "demo", *session.posargs)
 
 
 @nox.session

@@ -13,7 +13,8 @@ from service_cli.outcome import Refused
 from service_cli.output import say
 from service_cli.settings import Settings
 
-WAIT_SECONDS: Final = 60
+WAIT_SECONDS: Final = 10
+"""A round due within this time is waited for: the beacon and this machine may differ by seconds."""
 
 
 def beacon_of(settings: Settings) -> BeaconInfo:

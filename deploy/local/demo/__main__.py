@@ -1,0 +1,191 @@
+"""``./noxw -s demo``: a bounty from the page to the opened work, every step verified against the chain.
+
+Exit code 0 only if every step was verified. Narrates on stderr, ends with a table on stdout.
+"""
+
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from local_stack.__main__ import Interrupted, Interrupts
+from local_stack.process import StackError
+from local_stack.stack import running_stack
+
+from demo.bounty import Cast, Funded, Submitted
+from demo.examples import same_files
+from demo.person import CommandFailed
+
+SUBMISSION_SECONDS: Final = 30
+JUDGING_SECONDS: Final = 60
+ESCROW: Final = 25_000_000
+"""The escrow that the example page states, in base units."""
+
+
+class NotVerified(Exception):
+    """A step did not have the effect it should have."""
+
+
+@dataclass(slots=True)
+class Story:
+    """What happened, told as it happens and again as a table."""
+
+    started: float = field(default_factory=time.monotonic)
+    rows: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def tell(self, words: str) -> None:
+        """A paragraph on stderr."""
+        sys.stderr.write(f"\n[{time.monotonic() - self.started:5.1f} s] {words}\n")
+
+    def echo(self, line: str) -> None:
+        """A line of someone's terminal."""
+        sys.stderr.write(f"    {line}\n")
+
+    def verified(self, step: str, how: str, holds: bool) -> None:
+        """Note a verified step; raise when it does not hold."""
+        self.rows.append((step, how, "ok" if holds else "FAILED"))
+        if not holds:
+            raise NotVerified(f"{step}: {how}")
+
+    def table(self) -> str:
+        """All steps, one line each."""
+        wide = [max(len(row[i]) for row in self.rows) for i in range(3)]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)) for row in self.rows
+        )
+
+
+def main() -> int:
+    """Run the demo; the exit code."""
+    interrupts, story = Interrupts(), Story()
+    try:
+        with (
+            running_stack(checkpoint=interrupts.checkpoint, say=story.tell) as stack,
+            tempfile.TemporaryDirectory(prefix="bounty-demo-") as folder,
+        ):
+            story.started = time.monotonic()
+            _play(story, Cast(stack, Path(folder), story.echo))
+    except Interrupted:
+        sys.stderr.write("demo: interrupted; everything is stopped\n")
+        return 130
+    except (NotVerified, CommandFailed, StackError) as error:
+        sys.stderr.write(f"demo: {error}\n")
+        return 1
+    sys.stdout.write(story.table() + "\n")
+    sys.stderr.write(f"\ndemo: every step verified, {time.monotonic() - story.started:.0f} s after set-up\n")
+    return 0
+
+
+def _play(story: Story, cast: Cast) -> None:
+    bounty = _fund(story, cast)
+    winner, loser = _submit(story, cast, bounty)
+    _open_and_judge(story, cast, bounty, winner, loser)
+    _pay(story, cast, bounty, winner)
+    _deliver(story, cast, bounty, winner)
+    _check_record(story, cast, bounty, winner)
+
+
+def _fund(story: Story, cast: Cast) -> Funded:
+    story.tell("The Poster publishes a challenge page; the service reviews it; the Poster funds the escrow in the Hub.")
+    poster, hub = cast.address("poster"), cast.stack.hub.hub.address
+    before = cast.token_balance(poster), cast.token_balance(hub)
+    bounty = cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=JUDGING_SECONDS)
+    moved = before[0] - cast.token_balance(poster), cast.token_balance(hub) - before[1]
+    story.verified("fund", f"the escrow of {ESCROW} moved from the Poster to the Hub", moved == (ESCROW, ESCROW))
+    page = cast.person("poster").home / "bounty_challenge.md"
+    derived = cast.person("poster").run("spec-commitment", str(page)).event("spec_commitment.derived")
+    on_chain = "0x" + cast.stack.hub.hub.call("getBounty", int(bounty.bounty_id))[2].hex()
+    story.verified("publish", "spec_commitment on chain is the page's", derived.text("spec_commitment") == on_chain)
+    return bounty
+
+
+def _submit(story: Story, cast: Cast, bounty: Funded) -> tuple[Submitted, Submitted]:
+    story.tell(
+        "Two Solvers seal their work for the Guardians and record it. Nobody can read it before the reveal point."
+    )
+    both = [cast.submit(bounty, solver, note=f"By {solver}.") for solver in ("solver-1", "solver-2")]
+    for number, submitted in enumerate(both, 1):
+        recorded = "0x" + cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), submitted.solver).hex()
+        story.verified(f"submit {number}", "the commitment on chain is the Solver's", recorded == submitted.commitment)
+    story.tell("A Guardian who tries to open it now is refused: the beacon has not spoken yet.")
+    early = cast.person("guardian-1").run(
+        "guardian:open", bounty.bounty_id, both[0].solver, both[0].commitment, "early", code=1
+    )
+    refused = early.event("guardian_open.refused").text("code") == "reveal_point_not_reached"
+    story.verified("sealed", "a Guardian cannot open before the reveal point", refused)
+    return both[0], both[1]
+
+
+def _open_and_judge(story: Story, cast: Cast, bounty: Funded, winner: Submitted, loser: Submitted) -> None:
+    story.tell(f"Now everybody waits for the reveal point ({bounty.reveal_at - cast.chain_time()} s).")
+    cast.wait_for(bounty.reveal_at)
+    listed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
+    ids = [event.fields["bounty_id"] for event in listed.events if event.name == "guardian_judgeable.bounty"]
+    story.verified("judgeable", "the Guardian sees the bounty waiting", bounty.bounty_id in ids)
+    story.tell("The Guardians open the work with their own keys and the beacon's signature, and judge it.")
+    for guardian, submitted in (("guardian-1", winner), ("guardian-2", loser), ("guardian-2", winner)):
+        folder = f"opened-{submitted.commitment[2:10]}"
+        cast.person(guardian).run("guardian:open", bounty.bounty_id, submitted.solver, submitted.commitment, folder)
+        same = same_files(cast.person(guardian).home / folder, submitted.directory)
+        story.verified("open", f"{guardian} opened files identical to the submitted ones", same)
+    for guardian in ("guardian-1", "guardian-2"):
+        cast.award(bounty, guardian, winner, f"Meets every criterion; bench.py printed 3.4. Checked by {guardian}.\n")
+    view = cast.stack.hub.hub.call("getBounty", int(bounty.bounty_id))
+    story.verified("judge", "two of three Verdicts made the award final", (view[13], view[15]) == (1, winner.solver))
+
+
+def _pay(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
+    story.tell("The winner claims the award; the Poster claims the share of the Guardian who did not judge.")
+    due = ESCROW - ESCROW * 100 // 10_000 - ESCROW * 300 // 10_000
+    before = cast.token_balance(winner.solver)
+    claimed = cast.person("solver-1").run("claim", bounty.bounty_id).event("claim.claimed")
+    paid = cast.token_balance(winner.solver) - before
+    story.verified(
+        "claim",
+        f"the winner received {due}, escrow less both fees",
+        paid == due == int(claimed.text("claimable_amount")),
+    )
+    again = cast.person("solver-1").run("claim", bounty.bounty_id, code=1).event("claim.refused").text("code")
+    story.verified(
+        "claim again",
+        "a second claim is refused and pays nothing",
+        again == "award_already_claimed" and cast.token_balance(winner.solver) - before == due,
+    )
+    guardian_fee = ESCROW * 300 // 10_000
+    share = guardian_fee - 2 * (guardian_fee // 3)
+    before = cast.token_balance(cast.address("poster"))
+    cast.person("poster").run("claim", bounty.bounty_id)
+    refunded = cast.token_balance(cast.address("poster")) - before
+    story.verified("refund", f"the Poster received the unpaid guardian share of {share}", refunded == share)
+
+
+def _deliver(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
+    story.tell("A Guardian hands the winning key over to the delivery service; the Poster opens the winning work.")
+    pair = (bounty.bounty_id, winner.solver, winner.commitment)
+    stored = cast.person("guardian-2").run("guardian:deliver-key", *pair).event("guardian_deliver_key.stored")
+    story.verified("deliver", "the delivery service accepted the wrapped key", stored.fields["created"] is True)
+    poster = cast.person("poster")
+    poster.run("poster:open-winning-submission", bounty.bounty_id, "winning-work")
+    same = same_files(poster.home / "winning-work", winner.directory)
+    story.verified("open winning work", "the Poster's files are identical to the winner's", same)
+
+
+def _check_record(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
+    story.tell("Anyone can read the advisory record and compare it with the chain.")
+    fetched = cast.person("poster").run("verification-record", bounty.bounty_id).event("verification_record.fetched")
+    record = fetched.fields["record"]
+    view = cast.stack.hub.hub.call("getBounty", int(bounty.bounty_id))
+    agrees = isinstance(record, dict) and (
+        record["outcome"] == "awarded"
+        and record["winner"] == {"solver_address": view[15], "submission_commitment": "0x" + view[16].hex()}
+        and record["winner"]["submission_commitment"] == winner.commitment
+        and record["spec_commitment"] == "0x" + view[2].hex()
+        and sum(int(amount["amount"]) for amount in record["amounts"]) == view[1]
+    )
+    story.verified("record", "the VerificationRecord agrees with the chain", agrees)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

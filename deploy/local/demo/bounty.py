@@ -1,0 +1,103 @@
+"""The steps of one bounty's life, each typed by the person whose step it is.
+
+Shared by the demo and the end-to-end tests: they differ in what they check and in how a bounty ends.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_stack.stack import Stack
+
+from demo.examples import artifact, challenge_page
+from demo.person import Person, Ran
+
+
+@dataclass(frozen=True, slots=True)
+class Funded:
+    """A bounty on chain."""
+
+    bounty_id: str
+    spec_commitment: str
+    submission_deadline: int
+    reveal_at: int
+    judging_deadline: int
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A Submission on chain, and the directory it was sealed from."""
+
+    solver: str
+    commitment: str
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Everyone of a stack, each with a home below one folder."""
+
+    stack: Stack
+    folder: Path
+    echo: Callable[[str], None] = lambda _: None
+
+    def person(self, name: str) -> Person:
+        """``poster``, ``solver-1``, ``guardian-2`` and so on."""
+        home = self.folder / name
+        home.mkdir(parents=True, exist_ok=True)
+        return Person(name, self.stack.environment(name), home, self.stack.runtime.family, self.echo)
+
+    def address(self, name: str) -> str:
+        """Someone's account."""
+        return self.stack.people.by_name()[name].address
+
+    def chain_time(self) -> int:
+        """The newest block's time."""
+        block = self.stack.anvil.rpc.record("eth_getBlockByNumber", "latest", False)
+        return int(str(block["timestamp"]), 16) if block else 0
+
+    def wait_for(self, moment: int) -> None:
+        """Real time: until the chain's clock has passed a moment."""
+        while self.chain_time() < moment:
+            self.stack.check()
+            time.sleep(0.2)
+
+    def token_balance(self, address: str) -> int:
+        """Base units of the escrow token."""
+        return int(self.stack.hub.token.call("balanceOf", address))
+
+    def fund(self, *, submission_seconds: int, judging_seconds: int, title: str = "") -> Funded:
+        """The Poster publishes the example page and funds it."""
+        poster = self.person("poster")
+        deadline = self.chain_time() + submission_seconds
+        page = challenge_page(
+            poster.home, submission_deadline=deadline, judging_window_seconds=judging_seconds, title=title
+        )
+        ran = poster.run("poster:publish-fund", str(page))
+        created = ran.event("publish_fund.bounty_created")
+        view = self.stack.hub.hub.call("getBounty", int(created.text("bounty_id")))
+        return Funded(created.text("bounty_id"), created.text("spec_commitment"), deadline, int(view[4]), int(view[5]))
+
+    def submit(self, bounty: Funded, solver: str, note: str = "") -> Submitted:
+        """A Solver seals the example work and records it."""
+        person = self.person(solver)
+        directory = artifact(person.home / f"work-{bounty.bounty_id}", note=note)
+        recorded = person.run("solver:submit", bounty.bounty_id, str(directory)).event("submit.submission_recorded")
+        return Submitted(recorded.text("solver"), recorded.text("submission_commitment"), directory)
+
+    def award(self, bounty: Funded, guardian: str, submitted: Submitted, reasons: str) -> Ran:
+        """A Guardian records an awarded Verdict."""
+        person = self.person(guardian)
+        body = person.home / f"verdict-{bounty.bounty_id}.md"
+        body.write_text(reasons, encoding="utf-8")
+        return person.run(
+            "guardian:verdict", bounty.bounty_id, "awarded", submitted.solver, submitted.commitment, str(body)
+        )
+
+    def reject(self, bounty: Funded, guardian: str, reasons: str) -> Ran:
+        """A Guardian records a no_valid_submission Verdict."""
+        person = self.person(guardian)
+        body = person.home / f"verdict-{bounty.bounty_id}.md"
+        body.write_text(reasons, encoding="utf-8")
+        return person.run("guardian:verdict", bounty.bounty_id, "no_valid_submission", str(body))
