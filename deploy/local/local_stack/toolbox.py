@@ -17,6 +17,7 @@ import os
 import platform
 import re
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ _FLAGS: Final = (
     *("--ignore-scripts", "--no-audit", "--no-fund", "--no-progress", "--no-update-notifier", "--loglevel=error"),
     *("--fetch-retries=3", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"),
 )
+_CERTIFICATES: Final = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 _MACHINES: Final = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _ADDRESS = re.compile(r"https?://[^/\s]+/([^\s,]+)")
 
@@ -99,17 +101,25 @@ def _install(folder: Path, draft: Path, checkpoint: Callable[[], None]) -> None:
     for name in ("package.json", "package-lock.json"):
         shutil.copy(folder / name, draft / name)
     npm = find_npm()
-    environment = dict(os.environ)
-    environment["PATH"] = f"{Path(npm[0]).parent}{os.pathsep}{environment.get('PATH', '')}"
     family = Family(draft, checkpoint=checkpoint)
     log = draft / "npm.log"
     try:
-        family.run("npm", [*npm, "ci", *_FLAGS], environment=environment, cwd=draft, timeout=TIME_LIMIT_SECONDS)
+        family.run("npm", [*npm, "ci", *_FLAGS], environment=_environment(npm), cwd=draft, timeout=TIME_LIMIT_SECONDS)
     except ChildFailed as error:
         words = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
         raise StackError(_explanation(words, folder)) from error
     finally:
         family.stop()
+
+
+def _environment(npm: Sequence[str]) -> dict[str, str]:
+    """The caller's environment, this npm's node first on PATH, and the system's certificates for Node, which has only
+    its own list: a network with a certificate authority of its own would look like an outage."""
+    environment = dict(os.environ)
+    environment["PATH"] = f"{Path(npm[0]).parent}{os.pathsep}{environment.get('PATH', '')}"
+    stores = (environment.get("SSL_CERT_FILE"), ssl.get_default_verify_paths().cafile, *_CERTIFICATES)
+    store = next((path for path in stores if path and Path(path).is_file()), None)
+    return environment if store is None else {"NODE_EXTRA_CA_CERTS": store, **environment}
 
 
 def _explanation(words: str, folder: Path) -> str:
