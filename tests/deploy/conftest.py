@@ -43,8 +43,9 @@ class Lair:
 
 
 @pytest.fixture
-def lair(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lair]:
+def lair(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lair]:
     """A temporary directory that the unprivileged user can enter too, used by everything the test starts."""
+    tmp_path_factory.getbasetemp()  # pytest makes its own first, or it would lie in here and go with it
     path = Path(tempfile.mkdtemp(prefix="lair-", dir="/tmp"))
     path.chmod(0o711)
     monkeypatch.setenv("TMPDIR", str(path))

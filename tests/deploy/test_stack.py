@@ -126,13 +126,13 @@ def test_stack__killed_at_random_moments__leaves_no_process(lair: Lair, tmp_path
 
 PARENT = """
 import subprocess, sys
-child = subprocess.Popen([sys.executable, "-m", "local_stack", "up", "--servers-only", "--stop-with-parent",
-                          "--env-file", sys.argv[1]], stdout=sys.stdout)
+child = subprocess.Popen([sys.executable, "-m", "local_stack", "up", "--servers-only",
+                          "--env-file", *sys.argv[1:]], stdout=sys.stdout)
 child.wait()
 """
 
 
-def test_stack__told_to_stop_with_its_parent__does(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
+def test_stack__its_parent_killed__stops(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, str(tmp_path / "stack.env")],
         env=lair.environment(),

@@ -1,7 +1,8 @@
 """``python -m local_stack up``: the whole service on this machine until it is interrupted.
 
 Prints one JSON line on stdout when everything is ready, words on stderr. SIGINT, SIGTERM and SIGHUP stop everything at
-any moment, in order: exit status 0 once it was ready, 130 before that; 1 when something failed, which is named.
+any moment, in order, and so does the end of the process that started this one: exit status 0 once it was ready, 130
+before that; 1 when something failed, which is named.
 """
 
 import argparse
@@ -46,7 +47,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="bring everything up and keep it until interrupted")
     up.add_argument("--env-file", type=Path, help=f"where to write the variables (default {DEFAULT_ENV_FILE})")
-    up.add_argument("--stop-with-parent", action="store_true", help="stop when the process that started this one ends")
+    up.add_argument("--outlive-parent", action="store_true", help="go on when the process that started this one ends")
     up.add_argument("--servers-only", action="store_true", help="servers and contracts, no process of the service")
     options = parser.parse_args()
     return _up(options, interrupts)
@@ -58,7 +59,7 @@ def _up(options: argparse.Namespace, interrupts: Interrupts) -> int:
     from local_stack.services import SERVICES
     from local_stack.stack import StackSettings, running_stack
 
-    if options.stop_with_parent:
+    if not options.outlive_parent:
         signal_when_parent_ends(signal.SIGTERM)
     started, ready = time.monotonic(), False
 
