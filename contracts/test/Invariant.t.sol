@@ -25,8 +25,8 @@ contract InvariantTest is IHubTypes {
             revealDelay: 60,
             minSubmissionWindow: 100,
             maxSubmissionWindow: 1_000,
-            minJudgingWindow: 200,
-            maxJudgingWindow: 1_000,
+            minJudgingWindow: 500,
+            maxJudgingWindow: 2_000,
             minEscrow: 1_000,
             protocolFeeBps: 100,
             guardianFeeBps: 100,
@@ -49,13 +49,13 @@ contract InvariantTest is IHubTypes {
 
     /// @dev A selector that stands more often is called more often.
     function targetSelectors() external view returns (FuzzSelector[] memory targets) {
-        bytes4[22] memory moves = [
-            Handler.wait.selector, Handler.waitForEdge.selector, Handler.waitForEdge.selector,
-            Handler.create.selector, Handler.create.selector, Handler.submit.selector, Handler.submit.selector,
+        bytes4[23] memory moves = [
+            Handler.wait.selector, Handler.waitForEdge.selector, Handler.waitForEdge.selector, Handler.create.selector, Handler.create.selector, Handler.submit.selector,
             Handler.submit.selector, Handler.judge.selector, Handler.judge.selector, Handler.judge.selector,
-            Handler.judge.selector, Handler.settle.selector, Handler.settle.selector, Handler.pull.selector,
-            Handler.pull.selector, Handler.pull.selector, Handler.pull.selector, Handler.publishRoster.selector,
-            Handler.setFeePolicy.selector, Handler.donate.selector, Handler.heartbeat.selector
+            Handler.judge.selector, Handler.judge.selector, Handler.judge.selector, Handler.settle.selector,
+            Handler.settle.selector, Handler.pull.selector, Handler.pull.selector, Handler.pull.selector,
+            Handler.pull.selector, Handler.publishRoster.selector, Handler.setFeePolicy.selector,
+            Handler.donate.selector, Handler.heartbeat.selector
         ];
         targets = new FuzzSelector[](1);
         targets[0] = FuzzSelector(address(handler), new bytes4[](moves.length));

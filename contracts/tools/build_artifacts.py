@@ -50,15 +50,15 @@ def closure(entry: str) -> dict[str, str]:
             raise SystemExit(f"{name} is imported but is not under src/")
         found[name] = (CONTRACTS / name).read_text(encoding="utf-8")
         for target in IMPORT.findall(found[name]):
-            joined = os.path.normpath(os.path.join(os.path.dirname(name), target))
-            waiting.append(pathlib.PurePath(joined).as_posix())
+            beside = CONTRACTS / pathlib.PurePosixPath(name).parent / target
+            waiting.append(beside.resolve().relative_to(CONTRACTS).as_posix())
     return dict(sorted(found.items()))
 
 
 def run_compiler(node: str, *arguments: str, stdin: str = "") -> str:
     """What tools/solc answers; ends the program when it fails."""
     command = [node, str(CONTRACTS / "tools" / "solc"), *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         raise SystemExit(f"the compiler failed: {done.stderr.strip()}")
     return done.stdout
@@ -99,9 +99,13 @@ def pretty(value: object) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Build the committed contract artifacts.")
-    parser.add_argument("--check", action="store_true", help="compare instead of writing; exit 1 when something differs")
+    parser.add_argument(
+        "--check", action="store_true", help="compare instead of writing; exit 1 when something differs"
+    )
     parser.add_argument("--node", default=os.environ.get("NODE", "node"), help="the node to run the compiler with")
-    parser.add_argument("--abi-out", type=pathlib.Path, action="append", default=[], help="a further file for the Hub's ABI")
+    parser.add_argument(
+        "--abi-out", type=pathlib.Path, action="append", default=[], help="a further file for the Hub's ABI"
+    )
     options = parser.parse_args()
 
     version = run_compiler(options.node, "--version").split("Version: ")[1].strip()

@@ -45,16 +45,15 @@ def patch(tree: pathlib.Path, mutant: pathlib.Path, *, reverse: bool = False) ->
     command = ["git", "apply", *(["--reverse"] if reverse else []), str(mutant)]
     # Outside any repository: git would otherwise look for the paths in the one around it.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tree.parent)}
-    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{mutant.name} does not apply: {done.stderr.strip()}")
 
 
 def run_tests(forge: str, tree: pathlib.Path, tests: list[str]) -> str:
     command = [forge, "test", "--root", str(tree), "--match-test", "^(" + "|".join(tests) + r")\b"]
-    done = subprocess.run(
-        command, cwd=tree, env={**os.environ, **ENVIRONMENT}, capture_output=True, text=True, timeout=300
-    )
+    environment = {**os.environ, **ENVIRONMENT}
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=300, check=False)
     return done.stdout + done.stderr
 
 
@@ -105,14 +104,15 @@ def main() -> int:
     options = parser.parse_args()
     forge = shutil.which(options.forge) or str(pathlib.Path(options.forge).resolve())
     mutants = sorted((CONTRACTS / "mutants").glob("*.patch"))
+    if unknown := set(options.names) - {mutant.stem for mutant in mutants}:
+        raise SystemExit(f"no such mutant: {', '.join(sorted(unknown))}")
     chosen = [mutant for mutant in mutants if not options.names or mutant.stem in options.names]
-    if not chosen:
-        raise SystemExit("no such mutant")
     with tempfile.TemporaryDirectory(prefix="hub-mutants-") as folder:
         tree = pathlib.Path(folder).resolve()
         copy_tree(tree)
         check_without_bugs(forge, tree, chosen)
-        return 0 if all([check(forge, tree, mutant) for mutant in chosen]) else 1
+        caught = [check(forge, tree, mutant) for mutant in chosen]
+    return 0 if all(caught) else 1
 
 
 if __name__ == "__main__":

@@ -32,6 +32,13 @@ contract Handler is IHubTypes {
         bytes32 facts; // what may never change again
     }
 
+    enum Stage {
+        OPEN,
+        ACCEPTING,
+        JUDGEABLE,
+        OWING
+    }
+
     struct Ballot {
         uint8 kind;
         address solver;
@@ -46,6 +53,7 @@ contract Handler is IHubTypes {
     address[] private _recipients;
 
     uint256 public count;
+    uint256 private _moves;
     uint256 public donated;
     uint256 public liabilities;
     uint256 public touched; // the bounty of the last move
@@ -77,21 +85,26 @@ contract Handler is IHubTypes {
 
     /// @notice Small steps, so that bounties meet at different ages.
     function wait(uint256 seed) external {
+        seed = _shuffled(seed);
         vm.warp(vm.getBlockTimestamp() + 1 + seed % 400);
     }
 
-    /// @notice To the next moment at which something changes for a live bounty, to the second.
+    /// @notice To the next moment at which something changes for a live bounty, to the second; seldom past the
+    /// deadline of one without a Submission, since that is a short life.
     function waitForEdge(uint256 seed) external {
-        uint256 bountyId = _pick(seed, Reason.OPEN);
+        seed = _shuffled(seed);
+        uint256 bountyId = _pick(seed, Stage.OPEN);
         if (bountyId == 0) return;
         Ghost storage g = _ghosts[bountyId];
         uint256 time = vm.getBlockTimestamp();
-        if (time < g.submissionDeadline) vm.warp(g.submissionDeadline);
-        else if (time < g.revealAt) vm.warp(g.revealAt);
+        if (time < g.submissionDeadline) {
+            if (g.submissions != 0 || seed % 64 < 16) vm.warp(g.submissionDeadline);
+        } else if (time < g.revealAt) vm.warp(g.revealAt);
         else if (time < g.judgingDeadline && seed % 3 == 0) vm.warp(g.judgingDeadline);
     }
 
     function publishRoster(uint256 seed) public {
+        seed = _shuffled(seed);
         uint256 size = 1 + seed % 5;
         uint256 quorum = size / 2 + 1 + (seed >> 8) % (size - size / 2);
         address[] memory accounts = new address[](size);
@@ -107,6 +120,7 @@ contract Handler is IHubTypes {
     }
 
     function setFeePolicy(uint256 seed) external {
+        seed = _shuffled(seed);
         _policy(seed % 1_001, (seed >> 16) % 2_001, seed >> 32);
         reached["fee policy"]++;
     }
@@ -117,12 +131,14 @@ contract Handler is IHubTypes {
     }
 
     function donate(uint256 seed) external {
+        seed = _shuffled(seed);
         uint256 amount = seed % 1_000;
         token.mint(address(hub), amount);
         donated += amount;
     }
 
     function heartbeat(uint256 seed) external {
+        seed = _shuffled(seed);
         address guardian = _guardians[seed % 5];
         vm.prank(guardian);
         (bool ok,) = address(hub).call(abi.encodeCall(IHub.heartbeat, ()));
@@ -132,7 +148,8 @@ contract Handler is IHubTypes {
     // ---------------------------------------------------------------- create and submit
 
     function create(uint256 seed) external {
-        if (_live() >= 6) return;
+        seed = _shuffled(seed);
+        if (_live() >= 5) return;
         Ghost memory g;
         RosterView memory roster = hub.getRoster(hub.currentRosterVersion());
         (uint256 protocolBps, uint256 guardianBps, address recipient) = hub.feePolicy();
@@ -144,7 +161,7 @@ contract Handler is IHubTypes {
         g.feeRecipient = recipient;
         g.submissionDeadline = vm.getBlockTimestamp() + 100 + (seed >> 64) % 900;
         g.revealAt = g.submissionDeadline + 60;
-        g.judgingDeadline = g.revealAt + 200 + (seed >> 80) % 800;
+        g.judgingDeadline = g.revealAt + 500 + (seed >> 80) % 1_500;
         (g.guardians, g.quorum, g.rosterHash) = (roster.accounts, roster.quorum, roster.guardianRosterHash);
         Terms memory t = Terms({
             specCommitment: bytes32(seed | 1),
@@ -166,7 +183,8 @@ contract Handler is IHubTypes {
     }
 
     function submit(uint256 seed) external {
-        uint256 bountyId = _pick(seed, Reason.OPEN);
+        seed = _shuffled(seed);
+        uint256 bountyId = _pick(seed, Stage.ACCEPTING);
         if (bountyId == 0) return;
         Ghost storage g = _ghosts[bountyId];
         touched = bountyId;
@@ -194,8 +212,8 @@ contract Handler is IHubTypes {
     // ---------------------------------------------------------------- judge
 
     function judge(uint256 seed) external {
-        uint256 bountyId = _judgeable(seed);
-        if (bountyId == 0) bountyId = _pick(seed, Reason.OPEN);
+        seed = _shuffled(seed);
+        uint256 bountyId = _pick(seed, Stage.JUDGEABLE);
         if (bountyId == 0) return;
         Ghost storage g = _ghosts[bountyId];
         touched = bountyId;
@@ -203,10 +221,12 @@ contract Handler is IHubTypes {
         if (seed % 20 == 0) guardian = _guardians[(seed >> 16) % 5]; // perhaps not on this roster
         Ballot memory ballot;
         bytes32 work;
-        if ((seed >> 24) % 3 == 0 || g.submissions == 0) {
+        // Guardians tend to agree, or nothing would ever be decided: two votes of three follow the bounty's number.
+        uint256 opinion = (seed >> 24) % 3 == 0 ? (seed >> 32) % 4 : bountyId % 4;
+        if (opinion == 0 || g.submissions == 0) {
             ballot.kind = VerdictKind.NO_VALID_SUBMISSION;
         } else {
-            ballot = Ballot(VerdictKind.AWARDED, g.solvers[(seed >> 32) % g.submissions]);
+            ballot = Ballot(VerdictKind.AWARDED, g.solvers[opinion % g.submissions]);
             work = _work[bountyId][ballot.solver];
         }
         _vote(bountyId, guardian, ballot, work);
@@ -214,8 +234,7 @@ contract Handler is IHubTypes {
 
     function _vote(uint256 bountyId, address guardian, Ballot memory ballot, bytes32 work) private {
         Ghost storage g = _ghosts[bountyId];
-        uint256 time = vm.getBlockTimestamp();
-        bool allowed = g.submissions != 0 && time >= g.revealAt && time < g.judgingDeadline && _isGuardian(g, guardian);
+        bool allowed = _isAt(g, Stage.JUDGEABLE) && _isGuardian(g, guardian);
         vm.prank(guardian);
         (bool ok,) = address(hub).call(
             abi.encodeCall(IHub.recordVerdict, (bountyId, ballot.kind, ballot.solver, work, bytes32(uint256(1))))
@@ -237,12 +256,13 @@ contract Handler is IHubTypes {
     }
 
     function settle(uint256 seed) external {
-        uint256 bountyId = _pick(seed, Reason.OPEN);
+        seed = _shuffled(seed);
+        uint256 bountyId = _pick(seed, Stage.OPEN);
         if (bountyId == 0) return;
         Ghost storage g = _ghosts[bountyId];
         touched = bountyId;
         uint256 from = g.submissions == 0 ? g.submissionDeadline : g.judgingDeadline;
-        bool allowed = vm.getBlockTimestamp() >= from;
+        bool allowed = g.reason == Reason.OPEN && vm.getBlockTimestamp() >= from;
         vm.prank(address(uint160(seed | 1)));
         (bool ok,) = address(hub).call(abi.encodeCall(IHub.settle, (bountyId)));
         vm.assertTrue(ok == allowed, "settle: accepted exactly when the time is up");
@@ -262,7 +282,8 @@ contract Handler is IHubTypes {
 
     /// @notice Anyone tries any pull on any final bounty, entitled or not.
     function pull(uint256 seed) external {
-        uint256 bountyId = _pick(seed, 0xff);
+        seed = _shuffled(seed);
+        uint256 bountyId = _pick(seed, Stage.OWING);
         if (bountyId == 0) return;
         Ghost storage g = _ghosts[bountyId];
         uint256 which = (seed >> 8) % 4;
@@ -394,6 +415,11 @@ contract Handler is IHubTypes {
 
     // ---------------------------------------------------------------- inside
 
+    /// @dev The fuzzer likes some numbers; every move should be equally likely.
+    function _shuffled(uint256 seed) private returns (uint256) {
+        return uint256(keccak256(abi.encode(seed, ++_moves)));
+    }
+
     function _close(uint256 bountyId) private {
         _ghosts[bountyId].facts = _facts(hub.getBounty(bountyId));
     }
@@ -419,30 +445,28 @@ contract Handler is IHubTypes {
         return false;
     }
 
-    /// @dev One of the last twelve bounties, open (Reason.OPEN) or any (0xff), where there is one.
-    function _pick(uint256 seed, uint8 reason) private view returns (uint256) {
+    /// @dev One of the last twelve bounties at this stage; now and then, or where there is none, any of them.
+    function _pick(uint256 seed, Stage stage) private view returns (uint256 bountyId) {
         uint256 window = count < 12 ? count : 12;
+        if (window == 0) return 0;
         for (uint256 i = 0; i < window; ++i) {
-            uint256 bountyId = count - (seed / 7 + i) % window;
-            if (reason == 0xff || _ghosts[bountyId].reason == reason) return bountyId;
+            bountyId = count - (seed / 8 + i) % window;
+            if (seed % 8 == 0 || _isAt(_ghosts[bountyId], stage)) return bountyId;
         }
-        return 0;
+        if (seed % 4 != 0) return 0;
     }
 
-    function _judgeable(uint256 seed) private view returns (uint256) {
-        uint256 window = count < 12 ? count : 12;
+    function _isAt(Ghost storage g, Stage stage) private view returns (bool) {
         uint256 time = vm.getBlockTimestamp();
-        for (uint256 i = 0; i < window; ++i) {
-            uint256 bountyId = count - (seed / 7 + i) % window;
-            Ghost storage g = _ghosts[bountyId];
-            bool inTime = time >= g.revealAt && time < g.judgingDeadline;
-            if (inTime && g.reason == Reason.OPEN && g.submissions != 0) return bountyId;
-        }
-        return 0;
+        if (stage == Stage.OWING) return g.reason != Reason.OPEN && g.paidOut < g.escrow;
+        if (g.reason != Reason.OPEN) return false;
+        if (stage == Stage.ACCEPTING) return time < g.submissionDeadline;
+        if (stage == Stage.JUDGEABLE) return g.submissions != 0 && time >= g.revealAt && time < g.judgingDeadline;
+        return true;
     }
 
     function _live() private view returns (uint256 live) {
         uint256 window = count < 12 ? count : 12;
-        for (uint256 i = 0; i < window; ++i) if (_ghosts[count - i].reason == Reason.OPEN) ++live;
+        for (uint256 i = 0; i < window; ++i) if (_isAt(_ghosts[count - i], Stage.OPEN)) ++live;
     }
 }

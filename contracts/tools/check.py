@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Everything forge can say about the Hub, as the `contracts` session runs it.
+
+Promises: exit 0 only if the committed artifacts and the packaged ABI are what the sources compile to, the whole forge
+suite passes, no gas figure moved against contracts/snapshots, and each planted bug of contracts/mutants is found.
+Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
+contracts/package-lock.json to be there or reachable.
+
+    check.py [artifacts] [forge] [mutants]        these three where none is named
+    check.py all-mutants                          every planted bug, not only one of each kind
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from local_stack.toolbox import ensure_npm_package, find_npm, native_program
+
+CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
+PACKAGED_ABI = CONTRACTS.parent / "libs/service_common/src/service_common/chain/abi/Hub.json"
+TOOLS = CONTRACTS / "tools"
+DEFAULT = ("artifacts", "forge", "mutants")
+LANES = (("mutants", "all-mutants"), ("artifacts", "forge"))
+ONE_OF_EACH_KIND = (
+    "double_claim",
+    "missing_status_check",
+    "missing_reentrancy_guard",
+    "spilled_amount",
+    "rounding_leak",
+)
+TIME_LIMIT_SECONDS = 900
+
+
+def commands(forge: str) -> dict[str, Sequence[str]]:
+    mutants = [sys.executable, str(TOOLS / "check_mutants.py"), "--forge", forge]
+    return {
+        "artifacts": [sys.executable, str(TOOLS / "build_artifacts.py"), "--check", "--abi-out", str(PACKAGED_ABI)],
+        "forge": [forge, "test", "--root", str(CONTRACTS)],
+        "mutants": [*mutants, *ONE_OF_EACH_KIND],
+        "all-mutants": mutants,
+    }
+
+
+def environment() -> dict[str, str]:
+    """The compiler is a node script: the node beside npm comes first on the path."""
+    path = f"{pathlib.Path(find_npm()[0]).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    return {**os.environ, "PATH": path, "FORGE_SNAPSHOT_CHECK": "true"}
+
+
+def run_lane(steps: Sequence[str], known: dict[str, Sequence[str]], failed: list[str], say: threading.Lock) -> None:
+    for step in steps:
+        began = time.monotonic()
+        done = subprocess.run(
+            known[step],
+            cwd=CONTRACTS,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=TIME_LIMIT_SECONDS,
+            check=False,
+        )
+        if done.returncode:
+            failed.append(step)
+        with say:
+            print(done.stdout.strip())
+            print(f"-- {step}: {'FAILED' if done.returncode else 'ok'}, {time.monotonic() - began:.1f} s", flush=True)
+
+
+def print_gas() -> None:
+    figures = json.loads((CONTRACTS / "snapshots/hub.gas.json").read_text(encoding="utf-8"))
+    for name, used in figures.items():
+        print(f"{name:<40}{int(used):>9,} gas")
+
+
+def main(wanted: Sequence[str]) -> int:
+    known = commands(str(native_program(ensure_npm_package(CONTRACTS), "forge")))
+    if unknown := [name for name in wanted if name not in known]:
+        print(f"no such check: {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
+        return 2
+    failed: list[str] = []
+    say = threading.Lock()
+    lanes = [[step for step in lane if step in (wanted or DEFAULT)] for lane in LANES]
+    threads = [threading.Thread(target=run_lane, args=(lane, known, failed, say)) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print_gas()
+    if failed:
+        print(f"failed: {', '.join(sorted(failed))}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
