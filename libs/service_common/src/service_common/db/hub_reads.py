@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, tuple_, union_all
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from service_common.db import hub_index as t
 from service_common.domain.lifecycle import Outcome, SettlementReason
@@ -323,7 +324,7 @@ def _latest(table: Table, bounty_id: BountyId, key: ColumnElement[str]) -> Subqu
     c = table.c
     return (
         select(table)
-        .distinct(key)
+        .ext(distinct_on(key))
         .where(c.bounty_id == bounty_id)
         .order_by(key, c.block_number.desc(), c.log_index.desc())
         .subquery()

@@ -20,7 +20,8 @@ _LOCK: Final = 0x5EC0_DB00
 
 def migrate(url: str) -> str:
     """Apply what is missing; the revision the schema is at afterwards."""
-    with make_engine(url, application="migrate").connect() as connection, as_file(files(__package__)) as folder:
+    engine = make_engine(url, application="migrate", pool_size=1)
+    with engine.connect() as connection, as_file(files(__package__)) as folder:
         connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": _LOCK})
         connection.commit()
         config = Config()
@@ -29,7 +30,8 @@ def migrate(url: str) -> str:
         command.upgrade(config, "head")
         connection.commit()
         connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": _LOCK})
-        return ScriptDirectory.from_config(config).get_current_head() or ""
+    engine.dispose()
+    return ScriptDirectory.from_config(config).get_current_head() or ""
 
 
 def current_revision(connection: Connection) -> str | None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from service_common.db import hub_index as t
 from sqlalchemy import ColumnElement, Select, Subquery, Text, case, cast, literal, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 AMOUNT, NUMBER, TEXT, FLAG = "BigInt", "Integer", "String", "Boolean"
 ORIGIN: Final = {"block_number": NUMBER, "block_hash": TEXT, "tx_hash": TEXT, "time": NUMBER}
@@ -79,7 +80,7 @@ def _submissions() -> Select[tuple[object, ...]]:
             s.tx_hash,
             s.time,
         )
-        .distinct(s.bounty_id, s.solver)
+        .ext(distinct_on(s.bounty_id, s.solver))
         .order_by(s.bounty_id, s.solver, s.block_number.desc(), s.log_index.desc())
     )
 
@@ -100,7 +101,7 @@ def _verdicts() -> Select[tuple[object, ...]]:
             v.tx_hash,
             v.time,
         )
-        .distinct(v.bounty_id, v.guardian)
+        .ext(distinct_on(v.bounty_id, v.guardian))
         .order_by(v.bounty_id, v.guardian, v.block_number.desc(), v.log_index.desc())
     )
 

@@ -29,7 +29,7 @@ from graphql import (
     GraphQLString,
 )
 from service_common.db.hub_facts import HubFacts
-from service_common.types import MAX_UINT256, parse_decimal
+from service_common.types import MAX_UINT256, parse_bounty_id, parse_decimal
 from sqlalchemy import BigInteger, ColumnElement, Numeric, select
 from sqlalchemy import cast as sql_cast
 
@@ -57,10 +57,10 @@ def _decimal_text(value: object) -> str:
     return str(int(cast("Decimal", value)))
 
 
-def _amount(value: object) -> int:
+def _amount(value: object) -> Decimal:
     if not isinstance(value, str):
         raise ValueError("an amount is a decimal string")
-    return parse_decimal(value)
+    return Decimal(parse_decimal(value))
 
 
 def _integer(value: object) -> int:
@@ -153,7 +153,7 @@ def _fetch(
     first, skip = arguments.get("first", DEFAULT_FIRST), arguments.get("skip", 0)
     if not 1 <= first <= MAX_FIRST or not 0 <= skip <= MAX_SKIP:
         raise ValueError(f"first is 1 to {MAX_FIRST}, skip 0 to {MAX_SKIP}")
-    order = entity.rows.c[arguments.get("orderBy") or "id"]
+    order = entity.rows.c[arguments.get("orderBy") or next(iter(entity.fields))]
     ordered = order.desc() if arguments.get("orderDirection") == "desc" else order.asc()
     statement = select(entity.rows).where(*conditions).order_by(ordered, entity.rows.c.id).offset(skip).limit(first)
     rows = [dict(row) for row in request.facts.connection.execute(statement).mappings()]
@@ -171,7 +171,7 @@ def _conditions(entity: Entity, where: Mapping[str, Any]) -> list[ColumnElement[
         if entity.fields.get(name) == AMOUNT:
             column = sql_cast(column, Numeric(78, 0))
         elif name == "bounty_id":
-            value = [int(v) for v in value] if operator == "_in" else int(value)  # noqa: PLW2901
+            value = [parse_bounty_id(v) for v in value] if operator == "_in" else parse_bounty_id(value)  # noqa: PLW2901
             column = sql_cast(column, BigInteger)
         found.append(OPERATORS[operator](column, value))
     return found

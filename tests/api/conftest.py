@@ -1,0 +1,153 @@
+"""The api in this process over real servers: PostgreSQL, Valkey, a node, the GCS twin, the beacon, a review worker."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from local_stack import anvil, beacon, gcs, postgres, valkey
+from local_stack.process import minimal_environment
+from local_stack.runtime import running
+from local_stack.services import MIGRATOR, ROLES
+from service_api.app import make_app
+from service_api.config import read_config
+from service_api.dependencies import Dependencies, make_dependencies
+from service_common.auth.sign import RequestToSign, approval_header
+from service_common.auth.typed_data import SigningDomain, digest
+from service_common.chain.blocks import header_at
+from service_common.db.migrate import migrate
+from service_common.types import BlockNumber
+from werkzeug.test import TestResponse
+
+from tests.common.auth.signing import Key
+from tests.servers import TEMPLATE, Database, DatabaseServer
+from tests.world import ChainClock, World, make_world
+
+HOST = "bounties.example"
+
+
+@dataclass
+class Service:
+    """The api, its world, and a way to call it as someone."""
+
+    world: World
+    client: FlaskClient
+    dependencies: Dependencies
+    gcs: gcs.GcsServer
+    beacon: beacon.BeaconServer
+
+    def get(self, path: str, **headers: str) -> TestResponse:
+        return self.client.get(path, headers=headers)
+
+    def signed(
+        self,
+        private_key: str,
+        method: str,
+        path: str,
+        *,
+        query: str = "",
+        body: bytes = b"",
+        media_type: str | None = None,
+    ) -> TestResponse:
+        """One request with a fresh signature of this key."""
+        key = Key(bytes.fromhex(private_key.removeprefix("0x")))
+        head = header_at(self.world.rpc, "latest")
+        block = header_at(self.world.rpc, BlockNumber(head.number - 1))
+        approval = RequestToSign(method, path, query, body, HOST).approval(block.number, block.hash)
+        domain = SigningDomain(self.world.chain_id, self.world.hub_address)
+        headers = {"Authorization": approval_header(key.address, key.sign(digest(domain, approval)), approval)}
+        if media_type is not None:
+            headers["Content-Type"] = media_type
+        url = path + (f"?{query}" if query else "")
+        return self.client.open(url, method=method, data=body or None, headers=headers)
+
+    def publish(self, page: bytes) -> TestResponse:
+        """Publish a page as the Poster."""
+        poster = self.world.people.poster
+        return self.signed(
+            poster.wallet.private_key,
+            "POST",
+            "/api/bounty-challenge-specs/prepare-publication",
+            query=f"poster_address={poster.address}",
+            body=page,
+            media_type="text/markdown",
+        )
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Service]:
+    with (
+        running() as runtime,
+        postgres.start(runtime) as server,
+        valkey.start(runtime) as redis,
+        anvil.start(runtime, mining="automine") as node,
+        gcs.start(runtime) as storage,
+        beacon.start(runtime, period_seconds=3) as drand,
+    ):
+        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
+        server.create_database(TEMPLATE, owner=MIGRATOR)
+        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+        database = DatabaseServer(server, passwords).new()
+        with make_world(node, database) as world:
+            runtime.family.spawn(
+                "reviewer",
+                [Path(sys.executable).parent / "service-reviewer", "worker"],
+                environment=minimal_environment(runtime.logs)
+                | {
+                    "SERVICE_DATABASE_URL": database.url("service_reviewer"),
+                    "SERVICE_REDIS_URL": redis.url(),
+                    "SERVICE_REVIEW_PROVIDER": "rules",
+                    "SERVICE_INTERNAL_PORT": str(runtime.port()),
+                },
+                cwd=runtime.logs,
+            )
+            variables = api_variables(world, database, redis, storage, drand)
+            dependencies = make_dependencies(read_config(variables))
+            dependencies.clock = ChainClock(world.rpc)
+            yield Service(world, make_app(dependencies).test_client(), dependencies, storage, drand)
+            dependencies.engine.dispose()
+            dependencies.redis.close()
+            dependencies.http.clear()
+        database.close()
+
+
+def api_variables(
+    world: World,
+    database: Database,
+    redis: valkey.ValkeyServer,
+    storage: gcs.GcsServer,
+    drand: beacon.BeaconServer,
+) -> Mapping[str, str]:
+    """The api's environment."""
+    return {
+        "SERVICE_CHAIN_ID": str(world.chain_id),
+        "SERVICE_HUB_ADDRESS": world.hub_address,
+        "SERVICE_BLOCK_TIME_SECONDS": "2",
+        "SERVICE_RPC_URLS": world.node.url,
+        "SERVICE_PUBLIC_HOST": HOST,
+        "SERVICE_DATABASE_URL": database.url("service_api"),
+        "SERVICE_REDIS_URL": redis.url(),
+        "SERVICE_DELIVERY_URL": "http://127.0.0.1:9",
+        "SERVICE_STORAGE_BUCKET": storage.bucket,
+        "SERVICE_STORAGE_ENDPOINT": storage.url,
+        "SERVICE_STORAGE_CREDENTIALS": storage.credentials_file.read_text(),
+        "SERVICE_BEACON_URLS": drand.url,
+        "SERVICE_BEACON_CHAIN_HASH": drand.chain_hash,
+        "SERVICE_BEACON_PUBLIC_KEY": drand.public_key,
+        "SERVICE_REVIEW_QUOTA": "4",
+    }
+
+
+def error_of(response: TestResponse) -> dict[str, object]:
+    """The error envelope of a response, checked to be one."""
+    error = json.loads(response.data)["error"]
+    assert set(error) - {"retry_not_before"} == {"code", "message", "issues", "next_action"}
+    assert all(set(issue) == {"path", "message"} for issue in error["issues"])
+    if response.status_code in {429, 503}:
+        assert int(response.headers["Retry-After"]) >= 1
+    assert response.headers["X-Correlation-Id"]
+    found: dict[str, object] = error
+    return found

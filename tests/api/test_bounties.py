@@ -1,0 +1,126 @@
+"""Public reads of bounties."""
+
+from service_common.db import app as t
+from service_common.db.engine import writing
+from sqlalchemy import delete, update
+
+from tests.api.conftest import Service, error_of
+from tests.api.pages import JUDGING, page_for
+
+
+def test_detail__of_a_published_bounty__shows_everything_the_chain_says(service: Service) -> None:
+    world = service.world
+    page = page_for(world, title="Shown whole")
+    assert service.publish(page).status_code == 200
+    deadline = int(next(line for line in page.decode().splitlines() if "submission_deadline" in line).split()[1])
+    bounty_id = world.create(page, seconds=deadline - world.time() - 1, judging=JUDGING)
+    commitment = world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    detail = service.get(f"/api/bounties/{bounty_id}").json
+    assert detail is not None
+    assert detail["challenge"] == page.decode()
+    assert detail["facts"]["status"] == "open"
+    assert detail["facts"]["accepting"] is True
+    assert detail["facts"]["judgeable"] is False
+    assert detail["facts"]["escrow_amount"] == "25000000"
+    assert detail["facts"]["winner"] is None
+    assert detail["guardian_roster"]["guardian_roster_hash"] == detail["facts"]["guardian_roster_hash"]
+    assert [s["submission_commitment"] for s in detail["active_submissions"]] == [commitment]
+    assert detail["active_submission_count"] == 1
+    assert detail["finality"] == "finalized"
+    assert "verification_record" not in detail
+    assert "verification_record_error" not in detail
+    assert "error" not in detail
+    differing = {entry["field"] for entry in detail["challenge_terms"]["differences"]}
+    assert differing <= {"submission_deadline"}
+
+
+def test_detail__with_altered_or_missing_challenge_bytes__is_200_with_null_and_the_error(service: Service) -> None:
+    world = service.world
+    page = page_for(world, title="Altered later")
+    assert service.publish(page).status_code == 200
+    bounty_id = world.create(page)
+    world.finalize()
+    engine = service.dependencies.engine
+    for tamper in (update(t.challenge_pages).values(content=b"other"), delete(t.challenge_pages)):
+        with writing(engine) as connection:
+            connection.execute(tamper)
+        response = service.get(f"/api/bounties/{bounty_id}")
+        assert response.status_code == 200
+        assert response.json is not None
+        assert response.json["challenge"] is None
+        assert response.json["error"]["code"] == "bounty_challenge_content_mismatch"
+
+
+def test_detail__while_and_after_a_bounty_ends__has_record_or_reason_never_both(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    commitment = world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), commitment)
+    world.index()
+    early = service.get(f"/api/bounties/{bounty_id}").json
+    assert early is not None
+    assert early["facts"]["status"] == "final"
+    assert early["verification_record_error"]["code"] == "not_finalized"
+    assert "verification_record" not in early
+    world.finalize()
+    late = service.get(f"/api/bounties/{bounty_id}").json
+    assert late is not None
+    assert "verification_record_error" not in late
+    record = late["verification_record"]
+    assert record["winner"] == {"solver_address": world.solver(1).address, "submission_commitment": commitment}
+    assert sum(int(amount["amount"]) for amount in record["amounts"]) == 25_000_000
+    assert [v["supported_result"] for v in record["verdicts"]].count(True) == 2
+    world.contract.transact(world.solver(1), "claim", bounty_id, b"", b"")
+    world.finalize()
+    again = service.get(f"/api/bounties/{bounty_id}").json
+    assert again is not None
+    assert again["verification_record"] == record
+
+
+def test_list__paged_and_filtered__shows_each_bounty_once(service: Service) -> None:
+    world = service.world
+    ids = [world.create() for _ in range(5)]
+    world.submit(ids[0], world.solver(3))
+    world.finalize()
+    seen, cursor = [], ""
+    while True:
+        page = service.get(f"/api/bounties?limit=2{cursor}").json
+        assert page is not None
+        seen += [item["bounty_id"] for item in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+    assert len(seen) == len(set(seen))
+    assert {str(i) for i in ids} <= set(seen)
+    by_solver = service.get(f"/api/bounties?solver_address={world.solver(3).address}").json
+    assert by_solver is not None
+    assert [item["bounty_id"] for item in by_solver["items"]] == [str(ids[0])]
+    none = service.get("/api/bounties?poster_address=0x" + "11" * 20).json
+    assert none is not None
+    assert none["items"] == []
+    for item in (service.get("/api/bounties?judgeable=true").json or {})["items"]:
+        assert item["facts"]["judgeable"] is True
+
+
+def test_index__that_has_fallen_behind__says_so_instead_of_404(service: Service) -> None:
+    world = service.world
+    world.advance_to(world.time() + 10_000)
+    response = service.get("/api/bounties/4711")
+    assert response.status_code == 503
+    assert error_of(response)["code"] == "bounty_projection_unavailable"
+    world.index()
+    assert service.get("/api/bounties/4711").status_code == 404
+
+
+def test_deployment__describes_the_hub_it_serves(service: Service) -> None:
+    shown = service.get("/api/deployment").json
+    assert shown is not None
+    assert shown["hub_address"] == service.world.hub_address
+    assert shown["escrow_token"] == {"address": service.world.hub.token.address, "symbol": "tUSDC", "decimals": 6}
+    assert shown["fee_policy"]["protocol_fee_bps"] == 100
+    assert shown["reveal_delay_seconds"] == 60
+    assert shown["freshness_window_blocks"] == 150
+    assert shown["beacon"]["chain_hash"] == service.beacon.chain_hash

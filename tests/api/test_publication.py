@@ -1,0 +1,116 @@
+"""Publishing a challenge page."""
+
+import re
+
+from service_common.domain.abi_hashes import authorization_nonce
+from service_common.domain.commitments import spec_commitment
+from service_common.domain.terms import Terms
+from service_common.types import parse_address
+
+from tests.api.conftest import Service, error_of
+from tests.api.pages import page_for
+
+
+def fresh_poster(service: Service) -> None:
+    """Give every test its own quota: charges are per Poster, and the Poster is shared."""
+    from service_common.db import app as t
+    from service_common.db.engine import writing
+    from sqlalchemy import delete
+
+    with writing(service.dependencies.engine) as connection:
+        connection.execute(delete(t.review_charges))
+
+
+def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service: Service) -> None:
+    fresh_poster(service)
+    page = page_for(service.world, title="Ready")
+    answer = service.publish(page).json
+    assert answer is not None
+    assert answer["spec_commitment"] == spec_commitment(page)
+    assert answer["byte_length"] == len(page)
+    terms = Terms.from_args(answer["create_bounty"]["args"][0])
+    assert terms.spec_commitment == spec_commitment(page)
+    assert terms.escrow_amount == 25_000_000
+    assert terms.max_protocol_fee == 250_000
+    assert terms.expected_roster_hash == service.world.hub.roster_hash
+    poster = parse_address(service.world.people.poster.address)
+    nonce = authorization_nonce(service.world.chain_id, service.world.hub_address, poster, terms)
+    assert answer["authorization_typed_data"]["message"]["nonce"] == nonce
+    assert answer["create_bounty_with_authorization"]["args"][4] is None
+    on_chain = service.world.contract.call("authorizationNonce", terms.as_tuple(), poster)
+    assert "0x" + on_chain.hex() == nonce
+
+
+def test_publication__of_an_unready_page__lists_every_issue(service: Service) -> None:
+    fresh_poster(service)
+    page = page_for(service.world, title="TBD", summary="Good quality work, see the attachment.")
+    response = service.publish(page)
+    assert response.status_code == 400
+    error = error_of(response)
+    assert error["code"] == "bounty_challenge_not_ready"
+    paths = {issue["path"] for issue in error["issues"]}  # type: ignore[attr-defined]
+    assert {"title", "summary"} <= paths
+
+
+def test_publication__of_a_malformed_page__is_refused_before_any_review(service: Service) -> None:
+    fresh_poster(service)
+    page = page_for(service.world, escrow_amount="2.5e7", title="Malformed")
+    page = re.sub(rb"(?m)^language: en$", b"reward: high", page)
+    error = error_of(service.publish(page))
+    assert error["code"] == "invalid_bounty_challenge"
+    assert {issue["path"] for issue in error["issues"]} == {"escrow_amount", "reward"}  # type: ignore[attr-defined]
+
+
+def test_publication__with_terms_the_hub_would_refuse__names_them_all(service: Service) -> None:
+    fresh_poster(service)
+    page = page_for(service.world, deadline=1_000, escrow_amount="1", judging_window_seconds="1")
+    error = error_of(service.publish(page))
+    assert error["code"] == "invalid_bounty_challenge"
+    paths = {issue["path"] for issue in error["issues"]}  # type: ignore[attr-defined]
+    assert paths == {"submission_deadline", "escrow_amount", "judging_window_seconds"}
+
+
+def test_publication__by_another_wallet_than_declared__is_forbidden(service: Service) -> None:
+    page = page_for(service.world)
+    response = service.signed(
+        service.world.solver(1).private_key,
+        "POST",
+        "/api/bounty-challenge-specs/prepare-publication",
+        query=f"poster_address={service.world.people.poster.address}",
+        body=page,
+        media_type="text/markdown",
+    )
+    assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
+
+
+def test_publication__resent_identically__is_409_and_joined_by_a_fresh_signature(service: Service) -> None:
+    fresh_poster(service)
+    page = page_for(service.world, title="Sent twice")
+    first = service.publish(page)
+    assert first.status_code == 200
+    again = service.client.post(
+        first.request.path,
+        query_string=first.request.query_string.decode(),
+        data=page,
+        headers={"Authorization": first.request.headers["Authorization"], "Content-Type": "text/markdown"},
+    )
+    assert (again.status_code, error_of(again)["code"]) == (409, "publication_review_unavailable")
+    service.world.node.mine(1)
+    joined = service.publish(page)
+    assert joined.status_code == 200
+    assert joined.json is not None
+    assert first.json is not None
+    assert joined.json["review"] == first.json["review"]
+
+
+def test_quota__reached_by_new_pages__is_429_and_spares_pages_already_reviewed(service: Service) -> None:
+    fresh_poster(service)
+    pages = [page_for(service.world, title=f"Quota {number}") for number in range(5)]
+    assert [service.publish(page).status_code for page in pages[:4]] == [200] * 4
+    refused = service.publish(pages[4])
+    error = error_of(refused)
+    assert (refused.status_code, error["code"]) == (429, "publication_review_limit_reached")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(error["retry_not_before"]))
+    assert 86_000 < int(refused.headers["Retry-After"]) <= 86_402
+    service.world.node.mine(1)
+    assert service.publish(pages[0]).status_code == 200

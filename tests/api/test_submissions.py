@@ -1,0 +1,257 @@
+"""Sealed Submissions through the api: upload, prepare, content."""
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import urllib3
+from local_stack.contract import Wallet
+from service_common.crypto.artifact import SealedArtifact, seal_directory
+from service_common.crypto.capsule import seal_capsule
+from service_common.crypto.x25519 import Identity
+from service_common.domain.envelope import Envelope, build_envelope
+from service_common.domain.roster import Roster
+from service_common.types import BountyId, Bytes32, UnixSeconds, parse_address
+from werkzeug.test import TestResponse
+
+from tests.api.conftest import Service, error_of
+
+
+@dataclass
+class Sealed:
+    """A Solver's sealed work for one bounty."""
+
+    service: Service
+    bounty_id: BountyId
+    solver: Wallet
+    file: Path
+    artifact: SealedArtifact
+    envelope: Envelope
+
+    @property
+    def path(self) -> str:
+        return f"/api/bounties/{self.bounty_id}/submissions/{self.solver.address}"
+
+    def upload_url(self, **changes: object) -> TestResponse:
+        body = {
+            "ciphertext_sha256": self.artifact.sha256,
+            "ciphertext_byte_length": self.artifact.byte_length,
+            **changes,
+        }
+        return self.service.signed(
+            self.solver.private_key,
+            "POST",
+            f"{self.path}/artifact-upload-url",
+            body=json.dumps(body).encode(),
+            media_type="application/json",
+        )
+
+    def upload(self, data: bytes | None = None) -> int:
+        target = self.upload_url().json
+        assert target is not None
+        assert target["storage_locator"] == self.envelope.ciphertext.storage_locator
+        return urllib3.request(
+            target["upload_method"],
+            target["upload_url"],
+            body=data if data is not None else self.file.read_bytes(),
+            headers=target["upload_headers"],
+        ).status
+
+    def prepare(self, envelope: Envelope | None = None, body: bytes | None = None) -> TestResponse:
+        return self.service.signed(
+            self.solver.private_key,
+            "POST",
+            f"{self.path}/prepare",
+            body=body or (envelope or self.envelope).canonical_bytes(),
+            media_type="application/json",
+        )
+
+    def content(self, key: str, commitment: Bytes32 | None = None) -> TestResponse:
+        commitment = commitment or self.envelope.commitment()
+        return self.service.signed(key, "GET", f"/api/bounties/{self.bounty_id}/submissions/{commitment}/content")
+
+
+def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet) -> Sealed:
+    """Seal a small directory as the client does."""
+    world = service.world
+    work = folder / "work"
+    work.mkdir()
+    (work / "answer.txt").write_text("forty-two\n")
+    identity = Identity.generate()
+    artifact = seal_directory(work, identity.public_key, folder / "ciphertext.age")
+    detail = service.get(f"/api/bounties/{bounty_id}").json
+    assert detail is not None
+    roster = Roster.from_json(detail["guardian_roster"])
+    info = service.dependencies.beacon
+    policy = info.reveal_policy(UnixSeconds(detail["facts"]["reveal_at"]))
+    envelope = build_envelope(
+        chain_id=world.chain_id,
+        hub_address=world.hub_address,
+        bounty_id=bounty_id,
+        solver_address=parse_address(solver.address),
+        spec_commitment=detail["facts"]["spec_commitment"],
+        guardian_roster_hash=roster.guardian_roster_hash,
+        recipients_commitment=roster.recipients_commitment,
+        reveal_policy=policy,
+        content_public_key=identity.public_key,
+        key_capsule=seal_capsule(identity, roster.encryption_public_keys, policy.round, info),
+        ciphertext_sha256=artifact.sha256,
+        ciphertext_byte_length=artifact.byte_length,
+    )
+    return Sealed(service, bounty_id, solver, folder / "ciphertext.age", artifact, envelope)
+
+
+def open_bounty(service: Service) -> BountyId:
+    bounty_id = service.world.create(seconds=100_000)
+    service.world.finalize()
+    return bounty_id
+
+
+def test_submission__sealed_uploaded_and_prepared__is_served_to_poster_and_guardians_only(
+    service: Service, tmp_path: Path
+) -> None:
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    assert sealed.upload() == 200
+    first = sealed.prepare()
+    assert first.status_code == 201
+    assert first.json is not None
+    transaction = first.json["transaction"]
+    assert transaction["args"] == [
+        str(sealed.bounty_id),
+        sealed.envelope.commitment(),
+        sealed.envelope.guardian_roster_hash,
+    ]
+    assert sealed.prepare().status_code == 200
+    not_recorded = sealed.content(world.guardian(1).private_key)
+    assert error_of(not_recorded)["code"] == "submission_not_found"
+    world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
+    world.finalize()
+    for reader in (world.people.poster.wallet, world.guardian(3)):
+        content = sealed.content(reader.private_key).json
+        assert content is not None
+        assert content["envelope"].encode() == sealed.envelope.canonical_bytes()
+        assert content["active"] is True
+        downloaded = urllib3.request("GET", content["download_url"])
+        assert downloaded.data == sealed.file.read_bytes()
+    for stranger in (world.solver(1), world.solver(2)):
+        refused = sealed.content(stranger.private_key)
+        assert (refused.status_code, error_of(refused)["code"]) == (403, "forbidden")
+
+
+def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served(
+    service: Service, tmp_path: Path
+) -> None:
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    sealed.upload()
+    sealed.prepare()
+    world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
+    world.finalize()
+    world.submit(sealed.bounty_id, world.solver(1))
+    world.index()
+    between = sealed.content(world.guardian(1).private_key).json
+    assert between is not None
+    assert between["active"] is False
+    world.finalize()
+    assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
+
+
+def test_prepare__with_anything_that_does_not_fit__stores_nothing_and_says_what(
+    service: Service, tmp_path: Path
+) -> None:
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(2))
+    missing = sealed.prepare()
+    assert [i["path"] for i in error_of(missing)["issues"]] == ["ciphertext"]  # type: ignore[attr-defined]
+    sealed.upload()
+    envelope = sealed.envelope
+    policy = replace(envelope.reveal_policy, round=envelope.reveal_policy.round - 1)
+    wrong: list[tuple[bytes, str]] = [
+        (replace(envelope, spec_commitment=Bytes32("0x" + "11" * 32)).canonical_bytes(), "spec_commitment"),
+        (replace(envelope, recipients_commitment=Bytes32("0x" + "11" * 32)).canonical_bytes(), "recipients_commitment"),
+        (replace(envelope, reveal_policy=policy).canonical_bytes(), "reveal_policy.round"),
+        (envelope.canonical_bytes() + b" ", "envelope"),
+        (envelope.canonical_bytes().replace(b'{"bounty_id"', b'{"a":1,"bounty_id"'), "a"),
+        (b"{}", "version"),
+        (b"not json", "envelope"),
+    ]
+    for body, path in wrong:
+        response = sealed.prepare(body=body)
+        error = error_of(response)
+        assert (response.status_code, error["code"]) == (400, "invalid_solver_submission")
+        assert path in {issue["path"] for issue in error["issues"]}  # type: ignore[attr-defined]
+    assert sealed.prepare().status_code == 201
+
+
+def test_prepare__of_another_solvers_envelope__is_refused(service: Service, tmp_path: Path) -> None:
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    sealed.upload()
+    copied = replace(sealed, solver=world.solver(2))
+    error = error_of(copied.prepare())
+    assert {issue["path"] for issue in error["issues"]} == {"solver_address"}  # type: ignore[attr-defined]
+
+
+def test_poisoned_upload__of_other_bytes_of_the_same_length__is_removed_and_can_be_repeated(
+    service: Service, tmp_path: Path
+) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(3))
+    assert sealed.upload(b"\0" * sealed.artifact.byte_length) == 200
+    assert sealed.upload() == 412
+    assert error_of(sealed.prepare())["code"] == "invalid_solver_submission"
+    assert sealed.upload() == 200
+    assert sealed.prepare().status_code == 201
+
+
+def test_upload_url__with_a_malformed_body_or_for_a_closed_bounty__is_refused(service: Service, tmp_path: Path) -> None:
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    for changes in (
+        {"ciphertext_byte_length": "12"},
+        {"ciphertext_byte_length": 0},
+        {"ciphertext_byte_length": 2 * 1024**3},
+        {"ciphertext_sha256": "0x12"},
+        {"extra": 1},
+    ):
+        assert error_of(sealed.upload_url(**changes))["code"] == "invalid_solver_submission"
+    world.advance_to(world.time() + 100_001)
+    world.finalize()
+    closed = sealed.upload_url()
+    error = error_of(closed)
+    assert (closed.status_code, error["code"]) == (400, "invalid_solver_submission")
+    assert "Re-read the chain" in str(error["next_action"])
+    assert "Retry-After" not in closed.headers
+
+
+def test_another_solver__in_the_path__is_forbidden(service: Service, tmp_path: Path) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    response = service.signed(
+        service.world.solver(2).private_key,
+        "POST",
+        f"{sealed.path}/prepare",
+        body=sealed.envelope.canonical_bytes(),
+        media_type="application/json",
+    )
+    assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
+
+
+def test_stored_envelope__that_was_altered__is_never_served(service: Service, tmp_path: Path) -> None:
+    from service_common.db import app as t
+    from service_common.db.engine import writing
+    from sqlalchemy import update
+
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    sealed.upload()
+    sealed.prepare()
+    world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
+    world.finalize()
+    other = replace(sealed.envelope, spec_commitment=Bytes32("0x" + "11" * 32)).canonical_bytes()
+    with writing(service.dependencies.engine) as connection:
+        rows = update(t.submission_envelopes).where(
+            t.submission_envelopes.c.submission_commitment == sealed.envelope.commitment()
+        )
+        connection.execute(rows.values(content=other))
+    response = sealed.content(world.guardian(1).private_key)
+    assert (response.status_code, error_of(response)["code"]) == (500, "solver_submission_content_invalid")

@@ -1,0 +1,68 @@
+"""Signed requests for tests: a key, a chain that answers from a dict, and a request that verifies."""
+
+import secrets
+from dataclasses import dataclass, replace
+
+import coincurve
+import sha3
+from service_common.auth.header import ApprovalHeader, format_header
+from service_common.auth.sign import RequestToSign
+from service_common.auth.typed_data import SigningDomain, digest
+from service_common.auth.verify import Authority, ReceivedRequest
+from service_common.types import Address, BlockNumber, Bytes32, ChainId, address_of
+
+DOMAIN = SigningDomain(ChainId(31337), Address("0x" + "ab" * 20))
+AUTHORITY = Authority(DOMAIN, "bounties.example:8443", 150)
+HEAD = BlockNumber(1_000)
+
+
+class Chain:
+    """Blocks 850 to 1000, each hash derived from its number."""
+
+    def head(self) -> BlockNumber:
+        return HEAD
+
+    def hash_at(self, number: BlockNumber) -> Bytes32 | None:
+        return block_hash(number) if HEAD - 150 <= number <= HEAD else None
+
+
+def block_hash(number: int) -> Bytes32:
+    return Bytes32("0x" + sha3.keccak_256(str(number).encode()).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A throw-away account."""
+
+    secret: bytes
+
+    @property
+    def address(self) -> Address:
+        public = coincurve.PrivateKey(self.secret).public_key.format(compressed=False)
+        return address_of(sha3.keccak_256(public[1:]).digest()[12:])
+
+    def sign(self, message: bytes) -> bytes:
+        signature = coincurve.PrivateKey(self.secret).sign_recoverable(message, hasher=None)
+        return signature[:64] + bytes([signature[64] + 27])
+
+
+def new_key() -> Key:
+    return Key(secrets.token_bytes(32))
+
+
+REQUEST = RequestToSign("POST", "/api/bounties/7/delivery/wrap", "mine&b=c+d", b'{"a":1}', AUTHORITY.audience)
+
+
+def header_for(
+    key: Key, request: RequestToSign = REQUEST, number: int = HEAD - 3, domain: SigningDomain = DOMAIN
+) -> ApprovalHeader:
+    """What an honest client sends."""
+    approval = request.approval(BlockNumber(number), block_hash(number))
+    return ApprovalHeader(key.address, key.sign(digest(domain, approval)), approval.block_number, approval.block_hash)
+
+
+def received(header: ApprovalHeader | str, request: RequestToSign = REQUEST, **changes: object) -> ReceivedRequest:
+    """The request as it arrives, with changes an attacker made."""
+    text = header if isinstance(header, str) else format_header(header)
+    whole = ReceivedRequest(request.method, request.path, request.raw_query, request.body, (text,))
+    return replace(whole, **changes)  # type: ignore[arg-type]

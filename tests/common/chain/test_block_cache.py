@@ -1,0 +1,96 @@
+"""Block facts: at most one call per new block, and a real node's reorgs seen."""
+
+import pytest
+from local_stack.anvil import AnvilServer
+from service_common.chain.block_cache import BlockCache
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc
+from service_common.types import BlockNumber, UnixSeconds
+
+
+class CountingRpc(JsonRpc):
+    """Counts requests."""
+
+    requests = 0
+
+    def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
+        self.requests += 1
+        return super().batch(calls)
+
+
+class HandClock:
+    """Moves when told."""
+
+    time = 0.0
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(int(self.time))
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+def make(node: AnvilServer) -> tuple[BlockCache, CountingRpc, HandClock]:
+    rpc, clock = CountingRpc([node.url]), HandClock()
+    return BlockCache(rpc, clock, window=10, block_time=2.0), rpc, clock
+
+
+def test_cache__asked_often_within_a_block__asks_the_chain_once(node: AnvilServer) -> None:
+    node.mine(20)
+    cache, rpc, _ = make(node)
+    for _ in range(100):
+        assert cache.head() == 20
+        assert cache.hash_at(BlockNumber(15)) == header_at(JsonRpc([node.url]), BlockNumber(15)).hash
+    assert rpc.requests == 2  # the tip, and one batched fill
+
+
+def test_cache__after_a_new_block__takes_one_call(node: AnvilServer) -> None:
+    node.mine(20)
+    cache, rpc, clock = make(node)
+    cache.head()
+    node.mine(1)
+    clock.sleep(2.0)
+    before = rpc.requests
+    assert cache.head() == 21
+    assert rpc.requests == before + 1
+    assert cache.hash_at(BlockNumber(10)) is None
+    assert cache.hash_at(BlockNumber(11)) is not None
+
+
+def test_cache__asked_for_a_number_above_its_head__refreshes_at_most_four_times_a_second(node: AnvilServer) -> None:
+    node.mine(5)
+    cache, rpc, clock = make(node)
+    cache.head()
+    node.mine(1)
+    before = rpc.requests
+    assert cache.hash_at(BlockNumber(6)) is None
+    assert rpc.requests == before
+    clock.sleep(0.25)
+    assert cache.hash_at(BlockNumber(6)) is not None
+    assert cache.hash_at(BlockNumber(7)) is None
+    assert rpc.requests == before + 1
+
+
+def test_cache__after_a_reorg__shows_the_new_chain(node: AnvilServer) -> None:
+    node.mine(20)
+    cache, _, clock = make(node)
+    old = cache.hash_at(BlockNumber(20))
+    JsonRpc([node.url]).call("anvil_reorg", 2, [])
+    clock.sleep(2.0)
+    new = cache.hash_at(BlockNumber(20))
+    assert new is not None
+    assert new != old
+    assert new == header_at(JsonRpc([node.url]), BlockNumber(20)).hash
+
+
+def test_cache__with_a_dead_node__raises_even_for_a_block_it_knows(node: AnvilServer) -> None:
+    node.mine(5)
+    cache, _, clock = make(node)
+    assert cache.hash_at(BlockNumber(3)) is not None
+    node.kill()
+    clock.sleep(2.0)
+    with pytest.raises(ChainUnavailable):
+        cache.hash_at(BlockNumber(3))

@@ -1,0 +1,74 @@
+"""The migrated schema: what the tables say, who may write what."""
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from service_common.db import app, delivery, hub_index, review
+from service_common.db.migrate import current_revision, migrate
+from sqlalchemy import MetaData, text
+from sqlalchemy.exc import ProgrammingError
+
+from tests.servers import Database
+
+
+def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(database: Database) -> None:
+    whole = MetaData()
+    for metadata in (hub_index.metadata, app.metadata, review.metadata, delivery.metadata):
+        for table in metadata.tables.values():
+            table.to_metadata(whole)
+    with database.engine().connect() as connection:
+        context = MigrationContext.configure(
+            connection, opts={"include_schemas": True, "version_table": "schema_version", "compare_type": True}
+        )
+        assert compare_metadata(context, whole) == []
+
+
+def test_migration__run_again__changes_nothing(database: Database) -> None:
+    assert migrate(database.url()) == "0001"
+    with database.engine().connect() as connection:
+        assert current_revision(connection) == "0001"
+
+
+@pytest.mark.parametrize(
+    ("role", "schema", "table", "writable"),
+    [
+        ("service_indexer", "hub_index", "head", True),
+        ("service_api", "hub_index", "head", False),
+        ("service_delivery", "hub_index", "head", False),
+        ("service_api", "app", "challenge_pages", True),
+        ("service_reviewer", "review", "reviews", True),
+        ("service_api", "review", "reviews", False),
+        ("service_delivery", "delivery", "wraps", True),
+        ("service_delivery", "app", "submission_envelopes", False),
+    ],
+)
+def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
+    database: Database, role: str, schema: str, table: str, writable: bool
+) -> None:
+    with database.engine(role).connect() as connection:
+        assert connection.execute(text(f"SELECT count(*) FROM {schema}.{table}")).scalar() == 0
+        if writable:
+            assert connection.execute(text(f"DELETE FROM {schema}.{table}")).rowcount == 0
+        else:
+            with pytest.raises(ProgrammingError, match="permission denied"):
+                connection.execute(text(f"DELETE FROM {schema}.{table}"))
+
+
+@pytest.mark.parametrize(
+    ("role", "schema", "table"),
+    [
+        ("service_api", "delivery", "wraps"),
+        ("service_reviewer", "hub_index", "head"),
+        ("service_reviewer", "app", "challenge_pages"),
+        ("service_indexer", "app", "written_verdicts"),
+        ("service_delivery", "app", "written_verdicts"),
+    ],
+)
+def test_role__on_a_table_that_is_not_its_business__may_not_even_read(
+    database: Database, role: str, schema: str, table: str
+) -> None:
+    with (
+        database.engine(role).connect() as connection,
+        pytest.raises(ProgrammingError, match="permission denied"),
+    ):
+        connection.execute(text(f"SELECT count(*) FROM {schema}.{table}"))

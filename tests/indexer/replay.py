@@ -1,0 +1,33 @@
+"""The copy against a fresh replay of the chain: every table, row by row."""
+
+from service_common.chain.blocks import header_at
+from service_common.db import hub_index as t
+from service_common.types import BlockNumber
+from service_indexer.follower import advance
+from service_indexer.writer import only_writer
+from sqlalchemy import Engine, select
+
+from tests.servers import DatabaseServer
+from tests.world import World
+
+
+def contents(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
+    """Every fact of a copy, in a stable order."""
+    with engine.connect() as connection:
+        return {
+            table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr) for table in t.FACTS
+        }
+
+
+def replayed(world: World, server: DatabaseServer) -> dict[str, list[tuple[object, ...]]]:
+    """What a new copy made from the chain as it is now holds."""
+    fresh = server.new()
+    try:
+        engine = fresh.engine("service_indexer")
+        start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
+        with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
+            while advance(world.source, writer):
+                pass
+        return contents(engine)
+    finally:
+        fresh.close()

@@ -1,0 +1,93 @@
+"""The copy follows the chain: every kind of event, in order, with where it came from."""
+
+from service_common.db import hub_index as t
+from service_common.db.hub_reads import (
+    read_active_submissions,
+    read_bounty,
+    read_current_roster,
+    read_delivery_key,
+    read_fee_policy,
+    read_head,
+    read_latest_verdicts,
+    read_submission_history,
+)
+from service_common.domain.lifecycle import Outcome, SettlementReason
+from sqlalchemy import select
+
+from tests.indexer.replay import contents, replayed
+from tests.servers import DatabaseServer
+from tests.world import ESCROW, World
+
+
+def test_copy__of_a_deployed_hub__has_its_roster_fees_and_delivery_key(world: World) -> None:
+    with world.engine("service_api").connect() as connection:
+        roster, fees = read_current_roster(connection), read_fee_policy(connection)
+        assert roster is not None
+        roster.verify(world.chain_id, world.hub_address)
+        assert roster.accounts == tuple(sorted(g.address for g in world.people.guardians))
+        assert fees is not None
+        assert (fees.protocol_fee_bps, fees.guardian_fee_bps) == (100, 300)
+        assert read_delivery_key(connection) == world.delivery.public_key
+
+
+def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
+    bounty_id = world.create()
+    first = world.submit(bounty_id, world.solver(1))
+    second = world.submit(bounty_id, world.solver(1))
+    other = world.submit(bounty_id, world.solver(2))
+    world.advance_to(world.reveal_at(bounty_id))
+    world.reject(bounty_id, world.guardian(1))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), second)
+    world.contract.transact(world.solver(1), "claim", bounty_id, b"", b"")
+    world.index()
+    with world.engine("service_api").connect() as connection:
+        bounty = read_bounty(connection, bounty_id)
+        assert bounty is not None
+        assert bounty.finalization is not None
+        assert bounty.poster == world.people.poster.address
+        assert bounty.escrow_amount == ESCROW
+        assert bounty.finalization.outcome is Outcome.AWARDED
+        assert bounty.finalization.reason is SettlementReason.JUDGED
+        assert bounty.finalization.submission_commitment == second
+        active = {s.solver: s.submission_commitment for s in read_active_submissions(connection, bounty_id, 10)}
+        assert active == {world.solver(1).address: second, world.solver(2).address: other}
+        history = read_submission_history(connection, bounty_id, bounty.finalization.winner)
+        assert [s.submission_commitment for s in history] == [first, second]
+        verdicts = read_latest_verdicts(connection, bounty_id)
+        assert {(v.guardian, v.kind) for v in verdicts} == {
+            (world.guardian(1).address, 1),
+            (world.guardian(2).address, 1),
+        }
+        claims = connection.execute(select(t.claims.c.kind, t.claims.c.recipient)).all()
+        assert [tuple(row) for row in claims] == [("winner_award", world.solver(1).address)]
+
+
+def test_copy__of_everything_so_far__equals_a_fresh_replay(world: World, database_server: DatabaseServer) -> None:
+    for _ in range(3):
+        bounty_id = world.create()
+        world.submit(bounty_id, world.solver(1))
+        world.index()
+    world.contract.transact(world.guardian(1), "heartbeat")
+    world.finalize()
+    assert contents(world.engine("service_indexer")) == replayed(world, database_server)
+
+
+def test_head__after_indexing__is_the_tip_and_its_finality(world: World) -> None:
+    world.node.mine(5)
+    world.index()
+    with world.engine("service_api").connect() as connection:
+        head = read_head(connection, world.chain_id)
+    assert head is not None
+    tip = world.source.tip()
+    assert (head.block_number, head.block_hash) == (tip.latest.number, tip.latest.hash)
+    assert head.finalized_number == tip.finalized.number == tip.latest.number - 2
+    assert not head.is_finalized(tip.latest.number)
+    assert head.is_finalized(tip.finalized.number)
+
+
+def test_follower__with_nothing_new__writes_nothing(world: World) -> None:
+    from service_indexer.follower import advance
+
+    world.index()
+    assert advance(world.source, world.writer) is False

@@ -1,0 +1,105 @@
+"""Real servers for tests: one of each kind per session, a fresh database per test.
+
+A fixture of this module is imported by a part's ``conftest.py`` where that part needs it, so that a part without a
+database starts none.
+"""
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import psycopg
+import pytest
+from local_stack import anvil, gcs, postgres, valkey
+from local_stack.postgres import PostgresServer
+from local_stack.services import MIGRATOR, ROLES
+from redis import Redis
+from service_common.db.engine import make_engine
+from service_common.db.migrate import migrate
+from service_common.jobs.queues import connect
+from sqlalchemy import Engine
+
+TEMPLATE = "template_of_tests"
+
+
+@dataclass(slots=True)
+class Database:
+    """One migrated database. ``engine`` connects as a service's own role."""
+
+    server: PostgresServer
+    name: str
+    passwords: dict[str, str]
+    _engines: list[Engine] = field(default_factory=list)
+
+    def url(self, role: str = MIGRATOR) -> str:
+        """The URL of a role."""
+        return self.server.url(self.name, user=role, password=self.passwords[role])
+
+    def engine(self, role: str = MIGRATOR) -> Engine:
+        """An engine of a role, closed with the database."""
+        engine = make_engine(self.url(role), application=f"test-{role}", pool_size=5)
+        self._engines.append(engine)
+        return engine
+
+    def close(self) -> None:
+        for engine in self._engines:
+            engine.dispose()
+        self.server.drop_database(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseServer:
+    """A server with every role and a migrated template."""
+
+    server: PostgresServer
+    passwords: dict[str, str]
+
+    def new(self) -> Database:
+        """A copy of the template."""
+        name = f"test_{secrets.token_hex(6)}"
+        with psycopg.connect(self.server.url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {MIGRATOR}")
+        return Database(self.server, name, self.passwords)
+
+
+@pytest.fixture(scope="session")
+def database_server() -> Iterator[DatabaseServer]:
+    with postgres.start() as server:
+        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
+        server.create_database(TEMPLATE, owner=MIGRATOR)
+        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+        yield DatabaseServer(server, passwords)
+
+
+@pytest.fixture
+def database(database_server: DatabaseServer) -> Iterator[Database]:
+    database = database_server.new()
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="session")
+def valkey_server() -> Iterator[valkey.ValkeyServer]:
+    with valkey.start() as server:
+        yield server
+
+
+@pytest.fixture
+def redis(valkey_server: valkey.ValkeyServer) -> Iterator[Redis]:
+    connection = connect(valkey_server.url())
+    connection.flushall()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture(scope="session")
+def gcs_server() -> Iterator[gcs.GcsServer]:
+    with gcs.start() as server:
+        yield server
+
+
+@pytest.fixture
+def node() -> Iterator[anvil.AnvilServer]:
+    """A chain of the test's own, a block for each transaction."""
+    with anvil.start(mining="automine") as server:
+        yield server

@@ -1,0 +1,187 @@
+"""A deployed Hub with its people on a real node, and the index beside it: what most parts' tests start from.
+
+Chain time moves only when a test says so; ``index`` runs the real follower until it has nothing left to do.
+"""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from demo.examples import EXAMPLES
+from local_stack.accounts import People, make_people
+from local_stack.anvil import AnvilServer
+from local_stack.contract import Contract, Receipt, Wallet
+from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import JsonRpc
+from service_common.crypto.x25519 import Identity
+from service_common.db.hub_facts import FactSource
+from service_common.domain.commitments import keccak256, spec_commitment
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, to_bytes
+from service_indexer.follower import advance
+from service_indexer.source import RpcSource
+from service_indexer.writer import Writer, only_writer
+from sqlalchemy import Engine
+
+from tests.servers import Database
+
+TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60)
+ESCROW = 25_000_000
+
+
+class ChainClock:
+    """The chain's own time as the clock of a service; ``monotonic`` leaps, so that no cache outlives a request."""
+
+    def __init__(self, rpc: JsonRpc) -> None:
+        self._rpc = rpc
+        self._ticks = 0.0
+
+    def now(self) -> UnixSeconds:
+        return header_at(self._rpc, "latest").time
+
+    def monotonic(self) -> float:
+        self._ticks += 10.0
+        return self._ticks
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError("no test waits")
+
+
+@dataclass
+class World:
+    """One chain, one Hub, one database."""
+
+    node: AnvilServer
+    database: Database
+    people: People
+    delivery: Identity
+    hub: LocalHub
+    writer: Writer
+    rpc: JsonRpc
+    source: RpcSource
+    open_bounties: list[BountyId] = field(default_factory=list)
+
+    @property
+    def chain_id(self) -> ChainId:
+        return ChainId(self.node.chain_id)
+
+    @property
+    def hub_address(self) -> Address:
+        return Address(self.hub.hub.address)
+
+    @property
+    def contract(self) -> Contract:
+        return self.hub.hub
+
+    def engine(self, role: str) -> Engine:
+        """The database as one service sees it."""
+        return self.database.engine(role)
+
+    def facts(self, role: str = "service_api") -> FactSource:
+        """Facts as a service reads them, its clock the chain's."""
+        return FactSource(self.engine(role), self.chain_id, ChainClock(self.rpc))
+
+    def time(self) -> UnixSeconds:
+        """The newest block's time."""
+        return header_at(self.rpc, "latest").time
+
+    def advance_to(self, moment: int) -> None:
+        """Mine a block at ``moment``."""
+        self.rpc.call("evm_setNextBlockTimestamp", moment)
+        self.node.mine()
+
+    def finalize(self) -> None:
+        """Enough blocks that everything so far is final, all indexed."""
+        self.node.mine(3)
+        self.index()
+
+    def index(self) -> None:
+        """Run the follower until the copy is at the tip."""
+        while advance(self.source, self.writer):
+            pass
+
+    def create(
+        self, page: bytes | None = None, *, seconds: int = 1_000, judging: int = 1_000, escrow: int = ESCROW
+    ) -> BountyId:
+        """Fund a bounty by allowance; the page defaults to random bytes that nobody published."""
+        commitment = spec_commitment(page) if page is not None else random_commitment()
+        poster = self.people.poster.wallet
+        self.hub.token.transact(poster, "approve", self.hub_address, escrow)
+        terms = (
+            to_bytes(commitment),
+            bytes.fromhex(self.hub.roster_hash[2:]),
+            escrow,
+            self.time() + seconds,
+            judging,
+            escrow,
+            escrow,
+            secrets.token_bytes(32),
+        )
+        self.contract.transact(poster, "createBounty", terms)
+        count = len(self.open_bounties) + 1
+        self.open_bounties.append(BountyId(count))
+        return BountyId(count)
+
+    def submit(self, bounty_id: BountyId, solver: Wallet, commitment: Bytes32 | None = None) -> Bytes32:
+        """Record a Submission."""
+        commitment = commitment or random_commitment()
+        roster = bytes.fromhex(self.hub.roster_hash[2:])
+        self.contract.transact(solver, "submit", bounty_id, to_bytes(commitment), roster)
+        return commitment
+
+    def award(self, bounty_id: BountyId, guardian: Wallet, solver: Wallet, commitment: Bytes32) -> Receipt:
+        """Record an awarded Verdict."""
+        arguments = (bounty_id, 1, solver.address, to_bytes(commitment), to_bytes(random_commitment()))
+        return self.contract.transact(guardian, "recordVerdict", *arguments)
+
+    def reject(self, bounty_id: BountyId, guardian: Wallet) -> Receipt:
+        """Record a no_valid_submission Verdict."""
+        arguments = (bounty_id, 2, "0x" + "00" * 20, bytes(32), to_bytes(random_commitment()))
+        return self.contract.transact(guardian, "recordVerdict", *arguments)
+
+    def reveal_at(self, bounty_id: BountyId) -> int:
+        return int(self.contract.call("getBounty", bounty_id)[4])
+
+    def judging_deadline(self, bounty_id: BountyId) -> int:
+        return int(self.contract.call("getBounty", bounty_id)[5])
+
+    def solver(self, number: int = 1) -> Wallet:
+        return self.people.solvers[number - 1].wallet
+
+    def guardian(self, number: int = 1) -> Wallet:
+        return self.people.guardians[number - 1].wallet
+
+
+@contextmanager
+def make_world(node: AnvilServer, database: Database) -> Iterator[World]:
+    """Deploy everything and index it."""
+    people, delivery = make_people(solvers=3, guardians=3), Identity.generate()
+    hub = deploy_hub(
+        node,
+        owner=people.owner.wallet,
+        fee_recipient=people.fee_recipient.wallet,
+        guardians=[Guardian(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+        delivery_public_key=delivery.public_key,
+        holders=[person.wallet for person in people.everyone()],
+        terms=TERMS,
+    )
+    rpc = JsonRpc([node.url])
+    address = Address(hub.hub.address)
+    start = header_at(rpc, BlockNumber(max(0, hub.deploy_block - 1)))
+    with ExitStack() as stack:
+        engine = database.engine("service_indexer")
+        writer = stack.enter_context(only_writer(engine, ChainId(node.chain_id), address, start))
+        world = World(node, database, people, delivery, hub, writer, rpc, RpcSource(rpc, address))
+        world.finalize()
+        yield world
+
+
+def random_commitment() -> Bytes32:
+    """A commitment nobody knows the bytes of."""
+    return bytes32(keccak256(secrets.token_bytes(32)))
+
+
+def example_page() -> bytes:
+    """The example challenge page as it stands in the repository."""
+    return (EXAMPLES / "bounty_challenge.md").read_bytes()
