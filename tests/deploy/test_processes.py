@@ -99,6 +99,16 @@ def test_family__ranks__stop_services_before_servers(family: Family, tmp_path: P
     assert len((tmp_path / "order").read_text().split()) == 3
 
 
+def test_end__after_stop__starts_nothing(family: Family, tmp_path: Path) -> None:
+    child = family.spawn("api", command("import time; time.sleep(600)"), environment={}, cwd=tmp_path)
+    family.stop()
+
+    family.end([child], kill=True)
+
+    assert family._sentinel is None
+    assert child.exit_status() == -signal.SIGTERM
+
+
 def test_wait__child_dies__names_it_with_its_last_lines(family: Family, tmp_path: Path) -> None:
     code = "import sys; [print(f'line {n}', flush=True) for n in range(40)]; sys.exit('the disk is full')"
     child = family.spawn("indexer", command(code), environment=minimal_environment(tmp_path), cwd=tmp_path)

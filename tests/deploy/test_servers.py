@@ -80,6 +80,14 @@ def test_postgres__drop_database__ends_its_connections(database: postgres.Postgr
     database.drop_database("passing")
 
 
+def test_postgres__copy_of_a_template__has_its_tables(database: postgres.PostgresServer) -> None:
+    with psycopg.connect(database.create_database("template_one")) as connection:
+        connection.execute("CREATE TABLE notes AS SELECT 'kept' AS text")
+
+    with psycopg.connect(database.create_database("copy_one", template="template_one")) as copy:
+        assert copy.execute("SELECT text FROM notes").fetchall() == [("kept",)]
+
+
 def test_postgres__killed__recovers_what_was_committed(database: postgres.PostgresServer) -> None:
     url = database.create_database("kept")
     with psycopg.connect(url) as connection:

@@ -26,6 +26,10 @@ class EnvironmentFiles:
         self.folder = path.with_suffix("")
         self._lock = lock
 
+    def paths(self) -> tuple[Path, ...]:
+        """Everything this stack may leave in the folder if it is killed."""
+        return self.path, self.folder, _lock_path(self.path)
+
     def role_path(self, role: str) -> Path:
         """The file of one role."""
         return self.folder / f"{role}.env"

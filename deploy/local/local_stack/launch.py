@@ -20,6 +20,8 @@ from local_stack.services import ServiceProcess
 RANK: Final = 2
 """Services stop before the servers they use, which have rank 0."""
 _RULE: Final = StopRule(grace=8.0, ask_again=2.0)
+_STARTING: Final = StopRule(grace=1.5)
+"""Until it is ready a process has nothing to finish, and may not listen to signals yet."""
 
 
 class Running:
@@ -40,6 +42,7 @@ class Running:
         """Wait until it is ready; ``ChildFailed`` when it dies or takes too long."""
         if self.child is not None:
             self._launcher.runtime.family.wait(self.child, self.is_ready, self._launcher.timeout)
+            self.child.rule = _RULE
 
     def is_ready(self) -> bool:
         """Whether ``/readyz`` answers 200 now, and the public port answers at all."""
@@ -122,7 +125,7 @@ class Launcher:
             [program, *process.command[1:]],
             environment=environment,
             cwd=self._home / process.name,
-            rule=_RULE,
+            rule=_STARTING,
             rank=RANK,
         )
 

@@ -56,11 +56,13 @@ class PostgresServer:
         secret = self._password if password is None else password
         return f"postgresql://{quote(user, safe='')}:{quote(secret, safe='')}@{HOST}:{self.port}/{quote(database)}"
 
-    def create_database(self, name: str, *, owner: str | None = None) -> str:
-        """Make an empty database and return the superuser's URL of it."""
+    def create_database(self, name: str, *, owner: str | None = None, template: str | None = None) -> str:
+        """Make a database, empty or a copy of ``template`` (to which nobody is connected); the superuser's URL of it."""
         statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
         if owner is not None:
             statement += sql.SQL(" OWNER {}").format(sql.Identifier(owner))
+        if template is not None:
+            statement += sql.SQL(" TEMPLATE {} STRATEGY FILE_COPY").format(sql.Identifier(template))
         self._execute(statement)
         return self.url(name)
 

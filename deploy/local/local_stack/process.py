@@ -222,7 +222,8 @@ class Family:
             child.kill()
             if child in self._children:
                 self._children.remove(child)
-            self._tell(f"forget {child.pid}")
+            if self._sentinel is not None:
+                self._tell(f"forget {child.pid}")
 
     def stop(self) -> None:
         """End every child, highest rank first, then the sentinel."""

@@ -124,7 +124,7 @@ def _claimed(settings: StackSettings, runtime: Runtime) -> Iterator[EnvironmentF
         yield None
         return
     files = claim_files(settings.env_file, exactly=settings.env_file_exactly)
-    for path in (files.path, files.folder):
+    for path in files.paths():
         runtime.family.remove_after_death(path)
     try:
         yield files
