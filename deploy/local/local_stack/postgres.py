@@ -57,7 +57,7 @@ class PostgresServer:
         return f"postgresql://{quote(user, safe='')}:{quote(secret, safe='')}@{HOST}:{self.port}/{quote(database)}"
 
     def create_database(self, name: str, *, owner: str | None = None, template: str | None = None) -> str:
-        """Make a database, empty or a copy of ``template`` (to which nobody is connected); the superuser's URL of it."""
+        """Make a database, empty or a copy of ``template`` (which nobody uses now); the superuser's URL of it."""
         statement = sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name))
         if owner is not None:
             statement += sql.SQL(" OWNER {}").format(sql.Identifier(owner))
