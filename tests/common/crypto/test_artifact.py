@@ -14,6 +14,7 @@ from common.crypto.test_archive import FILES, make, pack, tree
 from service_common.crypto import age, output
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
+from service_common.crypto.digest import DEPTH, BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.x25519 import recipient_text
 from service_common.types import Bytes32
@@ -151,6 +152,40 @@ def test_artifact__output_already_holds_something__refused_and_untouched(tmp_pat
     assert tree(full) == {"mine": b"keep"}
     open_artifact(target, CONTENT, tmp_path / "empty", sha256=sealed.sha256, byte_length=sealed.byte_length)
     assert tree(tmp_path / "empty") == FILES
+
+
+def test_artifact__many_blocks_large__digest_is_that_of_the_file(tmp_path: Path) -> None:
+    work = make(tmp_path / "work", {"big": seeded("big")(2**20) * 9, "small": b"x"})
+    target = tmp_path / "a.age"
+    for _ in range(3):
+        sealed = seal_directory(work, CONTENT.public_key, target)
+        data = target.read_bytes()
+        assert (sealed.sha256, sealed.byte_length) == (_digest(data), len(data))
+        target.unlink()
+    target.write_bytes(data)
+    open_artifact(target, CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data))
+    assert tree(tmp_path / "out") == tree(work)
+
+
+@pytest.mark.parametrize("sizes", [[], [0, 1], [5] * 40, [2**20, 1, 2**20]])
+def test_digest__blocks_of_any_size__that_of_their_concatenation(sizes: list[int]) -> None:
+    blocks = [seeded(f"block {number}")(size) for number, size in enumerate(sizes)]
+    with BackgroundSha256() as digest:
+        for block in blocks:
+            digest.update(block)
+        assert digest.value() == digest.value() == _digest(b"".join(blocks))
+
+
+def test_digest__a_block_reused_as_soon_as_allowed__not_missed() -> None:
+    ring = [bytearray(2**18) for _ in range(DEPTH + 2)]
+    expected = hashlib.sha256()
+    with BackgroundSha256() as digest:
+        for number in range(200):
+            block = ring[number % len(ring)]
+            block[:] = bytes([number]) * len(block)
+            expected.update(block)
+            digest.update(block)
+        assert digest.value() == "0x" + expected.hexdigest()
 
 
 def test_seal__target_exists__refused_and_untouched(tmp_path: Path) -> None:

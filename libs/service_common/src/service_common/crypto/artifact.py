@@ -6,25 +6,27 @@ place only after the whole ciphertext matched the envelope's digest and every ch
 told as that (``ciphertext_mismatch``), so that a bad download is never taken for a bad Submission.
 """
 
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from service_common.crypto import age
 from service_common.crypto.age_header import Readable
-from service_common.crypto.age_stream import Block, Sink
+from service_common.crypto.age_stream import Block
 from service_common.crypto.archive import ArchiveLimits, Progress
 from service_common.crypto.archive_read import Unpacked, unpack
 from service_common.crypto.archive_write import list_directory, tar_blocks, tar_length
-from service_common.crypto.digest import BackgroundSha256
+from service_common.crypto.digest import DEPTH, BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.output import new_directory, new_file
 from service_common.crypto.x25519 import Identity, Randomness
 from service_common.types import Bytes32
 
 _READ: Final = 1024 * 1024
+_BLOCK: Final = 1024 * 1024
 _DEFAULT_LIMITS: Final = ArchiveLimits()
 
 
@@ -54,6 +56,7 @@ def seal_directory(
     with new_file(out_file) as file, BackgroundSha256() as digest:
         sink = _DigestingSink(file, digest)
         age.encrypt(blocks, sink, [content_public_key], randomness)
+        sink.flush()
         sha256 = digest.value()
     file_count = sum(not entry.directory for entry in entries)
     return SealedArtifact(sha256, sink.byte_length, file_count)
@@ -88,22 +91,35 @@ def open_artifact(
 
 
 class _DigestingSink:
-    """Passes writes on and keeps their SHA-256 and length."""
+    """Gathers writes into large blocks, passes these on, and keeps their SHA-256 and length."""
 
-    def __init__(self, sink: Sink, digest: BackgroundSha256) -> None:
-        self._sink = sink
+    def __init__(self, file: BinaryIO, digest: BackgroundSha256) -> None:
+        self._file = file
         self._digest = digest
+        self._blocks = itertools.cycle([memoryview(bytearray(_BLOCK)) for _ in range(DEPTH + 2)])
+        self._block = next(self._blocks)
+        self._filled = 0
         self.byte_length = 0
 
     def write(self, data: Block, /) -> None:
-        """Write all of it; a raw file may take less at a time."""
-        kept = bytes(data)
-        self._digest.update(kept)
-        self.byte_length += len(kept)
-        view = memoryview(kept)
+        """Take all of it."""
+        view = memoryview(data)
         while view:
-            taken = self._sink.write(view)
-            view = view[taken if isinstance(taken, int) else len(view) :]
+            part = view[: _BLOCK - self._filled]
+            self._block[self._filled : self._filled + len(part)] = part
+            self._filled += len(part)
+            view = view[len(part) :]
+            if self._filled == _BLOCK:
+                self.flush()
+
+    def flush(self) -> None:
+        """Pass on what was gathered."""
+        block = self._block[: self._filled]
+        self._digest.update(block)
+        self.byte_length += len(block)
+        while block:  # a raw file may take less at a time
+            block = block[self._file.write(block) :]
+        self._block, self._filled = next(self._blocks), 0
 
 
 class _DigestingSource:
