@@ -3,7 +3,7 @@
 Promises: ``running_stack`` yields only when every process says it is ready; whatever ends the with statement, and
 whenever, every process is stopped in order (services before their servers) and the runtime directory and the
 environment files are gone. A child that dies while starting raises ``ChildFailed`` with its name and last log lines;
-``Stack.check`` does the same while running. Specification: "Deployments"; local stack: DESIGN section 9.
+``Stack.check`` does the same while running.
 """
 
 import json

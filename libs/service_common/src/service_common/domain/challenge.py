@@ -1,4 +1,4 @@
-"""The challenge page: Markdown whose frontmatter states the terms (DESIGN section 10, "challenge frontmatter").
+"""The challenge page: Markdown whose frontmatter states the terms.
 
 Promises: a page that parses has every field in its canonical form, and all problems of a page that does not are
 reported at once as ``invalid_bounty_challenge``. Whether the terms are wise is the readiness review's question, and

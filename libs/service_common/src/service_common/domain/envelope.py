@@ -1,4 +1,4 @@
-"""The Submission envelope: canonical JSON whose keccak256 is the Submission's commitment (DESIGN sections 5 and 10).
+"""The Submission envelope: canonical JSON whose keccak256 is the Submission's commitment (docs/formats.md).
 
 Promises: a parsed envelope has every field in its one form, its key capsule hashes to the digest beside it and its
 storage locator is the one its own fields derive, so ``parse_envelope(e.canonical_bytes()) == e``. Refuses, with
@@ -57,7 +57,7 @@ class Envelope:
     mode: str = MODE
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object, key names of DESIGN section 10."""
+        """The JSON object, key names of docs/formats.md."""
         return {
             "version": self.version,
             "mode": self.mode,

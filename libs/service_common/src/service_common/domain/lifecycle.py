@@ -1,4 +1,4 @@
-"""A bounty's states and the moments at which they change (DESIGN section 4, "Words" and "Times").
+"""A bounty's states and the moments at which they change (docs/hub.md).
 
 Promises: wire names and the contract's numbers meet here and nowhere else; every boundary is exact: a deadline's own
 second belongs to what comes after it. Refuses, with ``ValueError``, numbers the Hub never emits.

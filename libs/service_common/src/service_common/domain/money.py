@@ -1,4 +1,4 @@
-"""The money table: what each party is owed by a final bounty, exactly as the Hub computes it (DESIGN section 4).
+"""The money table: what each party is owed by a final bounty, exactly as the Hub computes it (docs/hub.md).
 
 Promises: the amounts of a bounty always add up to its escrow; fees round down; silence pays nobody but the Poster.
 Refuses, with ``ValueError``, figures no Hub can hold (fees at or above the escrow, more Verdicts than members).

@@ -68,7 +68,7 @@ class SettlementTransaction:
 
 @dataclass(frozen=True, slots=True)
 class VerificationRecord:
-    """The record; ``to_json`` has the key names of DESIGN section 10."""
+    """The record; ``to_json`` has the public key names."""
 
     bounty: FinalBounty
     verdicts: tuple[RecordedVerdict | None, ...]

@@ -1,4 +1,4 @@
-"""Reveal points and beacon rounds (DESIGN section 5, "Beacon").
+"""Reveal points and beacon rounds (docs/formats.md).
 
 Promises: ``round_at`` is the first round whose time is at or after the reveal point, so a capsule never opens before
 it. drand counts rounds from 1 and round 1 is due at genesis. Refuses nothing by itself; ``check_reveal_policy`` lists

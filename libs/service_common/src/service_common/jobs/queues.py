@@ -23,7 +23,6 @@ class QueueName(StrEnum):
 
     REVIEWS = "reviews"
     INDEX = "index"
-    SETTLE = "settle"
     ARTIFACTS = "artifacts"
     DELIVERY = "delivery"
 

@@ -3,7 +3,7 @@
 Promises of every implementation: an upload URL creates the object once (a second use is refused), takes exactly the
 stated number of bytes and expires; an object never changes under its generation; reading is bounded in memory; every
 failure of the storage itself is ``ServiceError`` ``storage_unavailable`` without the library's words.
-DESIGN section 5, "Storage locator".
+How objects are named: docs/formats.md.
 """
 
 from collections.abc import Iterator, Mapping

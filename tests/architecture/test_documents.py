@@ -1,0 +1,39 @@
+"""Documents against the code: what they tell a reader to type exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+from service_cli.main import COMMANDS
+
+TOP = Path(__file__).parents[2]
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
+SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
+SPECIFIED = {
+    "poster:publish-fund",
+    "poster:open-winning-submission",
+    "solver:submit",
+    "claim",
+    "spec-commitment",
+    "verification-record",
+    "guardian:judgeable",
+    "guardian:open",
+    "guardian:verdict",
+    "guardian:deliver-key",
+}
+
+
+def test_commands__of_the_interface__all_exist() -> None:
+    assert set(COMMANDS) >= SPECIFIED
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(TOP)))
+def test_document__naming_sessions_commands_and_files__names_ones_that_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert set(re.findall(r"\./noxw -s (\w+)", text)) <= SESSIONS
+    named = {word for word in re.findall(r"service-cli ((?:\w+:)?[a-z][\w-]*)", text) if word != "help"}
+    assert named <= set(COMMANDS)
+    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+        assert (path.parent / link).exists(), link
+    for code in re.findall(r"`((?:services|libs|cli|contracts|deploy|tests|docs|examples|tools)/[\w./-]+)`", text):
+        assert (TOP / code).exists(), code

@@ -1,0 +1,74 @@
+"""Each package declares what it imports, and nothing of another's."""
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+PACKAGES = {
+    "service_common": "libs/service_common",
+    "service_api": "services/api",
+    "service_indexer": "services/indexer",
+    "service_reviewer": "services/reviewer",
+    "service_delivery": "services/delivery",
+    "service_cli": "cli",
+}
+DISTRIBUTIONS = {
+    "sha3": "safe-pysha3",
+    "nacl": "pynacl",
+    "yaml": "pyyaml",
+    "py_arkworks_bls12381": "py-arkworks-bls12381",
+    "flask_smorest": "flask-smorest",
+    "eth_abi": "eth-abi",
+    "eth_account": "eth-account",
+    "prometheus_client": "prometheus-client",
+    "google": "google-cloud-storage",
+    "graphql": "graphql-core",
+    "markdown_it": "markdown-it-py",
+    "requests": "google-cloud-storage",
+    "werkzeug": "flask",
+    "service_common": "service-common",
+}
+
+
+def imported(folder: Path) -> set[str]:
+    found: set[str] = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.split(".")[0])
+    return found - set(sys.stdlib_module_names)
+
+
+def declared(project: dict[str, object]) -> set[str]:
+    lines = list(project["dependencies"])  # type: ignore[call-overload]
+    for extra in project.get("optional-dependencies", {}).values():  # type: ignore[attr-defined]
+        lines += extra
+    return {re.split(r"[\[<>=!~ ]", line)[0] for line in lines}
+
+
+@pytest.mark.parametrize("module", PACKAGES)
+def test_package__as_declared__covers_what_it_imports(module: str) -> None:
+    folder = TOP / PACKAGES[module]
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    needed = {DISTRIBUTIONS.get(name, name) for name in imported(folder / "src" / module) - {module}}
+    if module == "service_cli":
+        needed.discard("service-common")  # bundled: no distribution may depend on a name that is not published
+    extras = tomllib.loads((TOP / "libs/service_common/pyproject.toml").read_text())["project"]
+    available = declared(project) | (declared(extras) if "service-common" in declared(project) else set())
+    assert needed <= available
+
+
+def test_pins__of_every_package__carry_hashes_and_no_index() -> None:
+    for name in ("constraints.txt", "nox.txt"):
+        text = (TOP / "requirements" / name).read_text()
+        pins = re.findall(r"(?m)^[a-z0-9][\w.-]*==", text)
+        assert len(pins) > 10
+        assert text.count("--hash=sha256:") >= len(pins)
+        assert not re.search(r"://|--index|--find-links", text)

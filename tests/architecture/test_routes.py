@@ -1,0 +1,52 @@
+"""Every route is decided: signed or public, and this is the list."""
+
+from collections.abc import Iterator
+from unittest.mock import MagicMock
+
+import pytest
+from flask import Flask
+from service_api.app import make_app as make_api
+from service_delivery.app import make_app as make_delivery
+
+API = {
+    "GET /api/bounties": "public",
+    "GET /api/bounties/<bounty_id>": "public",
+    "GET /api/bounties/<bounty_id>/delivery/status": "public",
+    "GET /api/bounties/<bounty_id>/submissions/<submission_commitment>/content": "signed",
+    "GET /api/deployment": "public",
+    "GET /api/deployment/delivery-key": "public",
+    "GET /api/openapi.json": "public",
+    "GET /api/readiness-rubric": "public",
+    "GET /api/schemas/bounty-challenge.json": "public",
+    "GET /api/written-verdicts/<report_commitment>": "public",
+    "GET /healthz": "public",
+    "POST /api/bounties/<bounty_id>/delivery/retrieve": "signed",
+    "POST /api/bounties/<bounty_id>/delivery/wrap": "signed",
+    "POST /api/bounties/<bounty_id>/submissions/<solver_address>/artifact-upload-url": "signed",
+    "POST /api/bounties/<bounty_id>/submissions/<solver_address>/prepare": "signed",
+    "POST /api/bounty-challenge-specs/prepare-publication": "signed",
+    "POST /api/written-verdicts/<report_commitment>": "signed",
+    "POST /subgraph": "public",
+}
+DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {
+    "GET /api/openapi.json": "public",
+    "GET /healthz": "public",
+}
+LIBRARY_VIEWS = {"api-docs.openapi_json"}
+"""Views of flask-smorest's own: a fixed document."""
+
+
+def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
+    for rule in app.url_map.iter_rules():
+        view = app.view_functions[rule.endpoint]
+        access = "public" if rule.endpoint in LIBRARY_VIEWS else getattr(view, "access", None)
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            yield f"{method} {rule.rule}", access
+
+
+@pytest.mark.parametrize(("make", "expected"), [(make_api, API), (make_delivery, DELIVERY)])
+def test_routes__of_a_service__are_each_signed_or_public(make: object, expected: dict[str, str]) -> None:
+    dependencies = MagicMock()
+    dependencies.config.chain.freshness_window = 150
+    app = make(dependencies)  # type: ignore[operator]
+    assert dict(decided(app)) == expected

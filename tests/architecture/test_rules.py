@@ -1,0 +1,92 @@
+"""Rules that hold across parts, read off the tree itself."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+from service_common.auth import verify
+from service_common.chain.deployment import deployment_of
+from service_common.crypto.beacon_info import QUICKNET
+from service_common.errors import PROBLEMS
+from service_common.jobs.queues import QueueName
+from service_common.types import ChainId
+
+TOP = Path(__file__).parents[2]
+FILES = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=True).stdout.splitlines()
+PYTHON = [TOP / name for name in FILES if name.endswith(".py") and (TOP / name).exists()]
+SOURCES = [path for path in PYTHON if "src" in path.relative_to(TOP).parts]
+
+
+def test_queues__all_of_them__have_exactly_one_worker() -> None:
+    text = "\n".join(path.read_text() for path in SOURCES if path.name == "main.py")
+    served = re.findall(r"run_worker\(\[QueueName\.(\w+)\]", text)
+    assert sorted(served) == sorted(queue.name for queue in QueueName)
+
+
+def test_migrations__as_a_history__have_one_head() -> None:
+    versions = TOP / "libs/service_common/src/service_common/db/migrations/versions"
+    parents, revisions = set(), set()
+    for path in versions.glob("0*.py"):
+        values = {
+            target.id: node.value.value
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        revisions.add(values["revision"])
+        parents.add(values["down_revision"])
+    assert len(revisions - parents) == 1
+
+
+def test_verified_requests__are_made__in_one_place_only() -> None:
+    makers = [path for path in SOURCES if re.search(r"\bVerifiedRequest\(", path.read_text())]
+    assert [path.name for path in makers] == [Path(verify.__file__).name]
+
+
+def test_pickle__in_a_queue__appears_nowhere() -> None:
+    users = [path.name for path in SOURCES if re.search(r"\bpickle\b|from rq import .*\bQueue\b", path.read_text())]
+    assert users == ["queues.py"]
+
+
+def test_error_codes__raised_by_services__are_all_in_the_table() -> None:
+    used: dict[str, Path] = {}
+    for path in SOURCES:
+        if "service_cli" in path.parts or {"domain", "crypto"} & set(path.parts):
+            continue
+        for code in re.findall(r'(?:ServiceError|state_refusal)\(\s*"(\w+)"', path.read_text()):
+            used[code] = path
+    assert set(used) <= set(PROBLEMS)
+
+
+def test_files__of_the_project__stay_rooms() -> None:
+    large = [str(path.relative_to(TOP)) for path in PYTHON if path.read_text().count("\n") > 400]
+    assert large == []
+
+
+def test_files__of_the_project__speak_only_of_the_project() -> None:
+    foreign = re.compile(
+        r"\.\./shared\b|DESIGN section|interface-spec\.md|hub-interface\.md|house-style\.md"
+        r"|https?://(?:[\w.-]*\.)?(?:pypi|pythonhosted|npmjs)\.\w+"
+    )
+    found = {}
+    for name in FILES:
+        path = TOP / name
+        if path.exists() and path != Path(__file__):
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if words := foreign.findall(text):
+                found[name] = words
+    assert found == {}
+
+
+def test_beacon__of_known_networks__is_the_pinned_one() -> None:
+    for chain_id in (8453, 84532):
+        deployment = deployment_of(ChainId(chain_id))
+        assert deployment is not None
+        assert deployment.beacon is not None
+        assert deployment.beacon.chain_hash == QUICKNET.chain_hash
+        assert deployment.beacon.public_key == QUICKNET.public_key
+        assert deployment.beacon.genesis_time == QUICKNET.genesis_time
+        assert deployment.beacon.period_seconds == QUICKNET.period_seconds
+        assert deployment.hub_address is None  # never an invented address
