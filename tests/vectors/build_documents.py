@@ -14,7 +14,8 @@ from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from service_common.errors import ServiceError
 from service_common.types import checksum_address
-from vectors.samples import (
+
+from tests.vectors.samples import (
     BEACON,
     BOUNTY_ID,
     CHAIN_ID,

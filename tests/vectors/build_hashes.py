@@ -7,7 +7,8 @@ from service_common.domain.abi_hashes import AUTHORIZATION_TYPE, authorization_n
 from service_common.domain.commitments import keccak256, log_digest, spec_commitment
 from service_common.domain.locator import storage_locator
 from service_common.domain.reveal import round_at
-from vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, PAGE, POSTER, ROSTER, SOLVER, TERMS, word
+
+from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, PAGE, POSTER, ROSTER, SOLVER, TERMS, word
 
 
 def commitments() -> dict[str, object]:

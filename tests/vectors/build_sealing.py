@@ -23,7 +23,8 @@ from service_common.crypto.sealed_box import unwrap
 from service_common.crypto.timelock import timelock_encrypt
 from service_common.crypto.x25519 import recipient_text
 from service_common.types import Bytes32, to_bytes
-from vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, ROSTER, ROUND, identity, seeded, word
+
+from tests.vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, ROSTER, ROUND, identity, seeded, word
 
 SIGNED: Final = Beacon(ROUND, BEACON.signature(ROUND))
 FILES_OF_ARTIFACT: Final = {

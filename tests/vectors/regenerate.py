@@ -1,4 +1,4 @@
-"""Write every vector file again: ``PYTHONPATH=tests:deploy/local python tests/vectors/regenerate.py``.
+"""Write every vector file again: ``PYTHONPATH=.:deploy/local python tests/vectors/regenerate.py``.
 
 Deterministic: a run changes nothing unless a format changed, and a test compares. ``--check`` only reports.
 Each file says in ``about`` what its cases mean; see ``docs/formats.md``.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from vectors import build_documents, build_hashes, build_sealing
+from tests.vectors import build_documents, build_hashes, build_sealing
 
 HERE: Final = Path(__file__).parent
 Builder = Callable[[], dict[str, object]]

@@ -12,7 +12,8 @@ from service_common.crypto.age_header import MAX_HEADER_BYTES, Stanza, encode_ba
 from service_common.crypto.age_stream import CHUNK
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.x25519 import Identity, recipient_text
-from vectors.samples import identity, seeded
+
+from tests.vectors.samples import identity, seeded
 
 ONE, TWO, THREE = identity("one"), identity("two"), identity("three")
 SIZES = [1, 100, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17]

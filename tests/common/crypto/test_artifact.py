@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyrage
 import pytest
-from common.crypto.test_archive import FILES, make, pack, tree
 from service_common.crypto import age, output
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
@@ -18,7 +17,9 @@ from service_common.crypto.digest import DEPTH, BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.x25519 import recipient_text
 from service_common.types import Bytes32
-from vectors.samples import CONTENT, identity, seeded
+
+from tests.common.crypto.test_archive import FILES, make, pack, tree
+from tests.vectors.samples import CONTENT, identity, seeded
 
 
 def _digest(data: bytes) -> Bytes32:

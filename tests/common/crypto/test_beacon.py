@@ -33,7 +33,8 @@ from service_common.crypto.beacon_info import (
 )
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.types import UnixSeconds
-from vectors.samples import BEACON, word
+
+from tests.vectors.samples import BEACON, word
 
 ROUND_1 = "b55e7cb2d5c613ee0b2e28d6750aabbb78c39dcc96bd9d38c2c2e12198df95571de8e8e402a0cc48871c7089a2b3af4b"
 ROUND_123 = "b75c69d0b72a5d906e854e808ba7e2accb1542ac355ae486d591aa9d43765482e26cd02df835d3546d23c4b13e0dfc92"

@@ -14,7 +14,8 @@ from service_common.crypto.capsule import check_capsule, check_identity, open_ca
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
 from service_common.crypto.x25519 import Identity, recipient_text
-from vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, REVEAL_AT, ROSTER, identity, seeded, word
+
+from tests.vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, REVEAL_AT, ROSTER, identity, seeded, word
 
 INFO = BEACON.info
 POLICY = INFO.reveal_policy(REVEAL_AT)

@@ -10,7 +10,8 @@ from service_common.crypto import bech32
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.x25519 import Identity, parse_keyring, parse_recipient, recipient_text
 from service_common.types import Bytes32
-from vectors.samples import identity
+
+from tests.vectors.samples import identity
 
 ONE = identity("one")
 

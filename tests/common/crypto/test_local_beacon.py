@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 from beacon.server import answer
-from common.crypto.test_beacon import Clock
 from service_common.clock import SystemClock
 from service_common.crypto.beacon import Beacon, BeaconClient, NotYet, fetch_info
 from service_common.crypto.beacon_http import Urllib3Get
 from service_common.crypto.beacon_info import parse_info
 from service_common.crypto.failures import Failure, SealedDataError
-from vectors.samples import BEACON
+
+from tests.common.crypto.test_beacon import Clock
+from tests.vectors.samples import BEACON
 
 CHAIN = BEACON.info.chain_hash[2:]
 NOW = BEACON.info.time_of(9)

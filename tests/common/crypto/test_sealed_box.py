@@ -7,7 +7,8 @@ from nacl.public import PrivateKey, PublicKey, SealedBox
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.sealed_box import unwrap, wrap
 from service_common.types import Bytes32, to_bytes
-from vectors.samples import CONTENT, identity
+
+from tests.vectors.samples import CONTENT, identity
 
 DELIVERY, RETIRED = identity("delivery"), identity("retired")
 WRAPPED = wrap(CONTENT, DELIVERY.public_key)

@@ -12,7 +12,8 @@ from service_common.crypto.beacon import Beacon
 from service_common.crypto.beacon_info import QUICKNET
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.timelock import read_timelock, timelock_decrypt, timelock_encrypt
-from vectors.samples import BEACON, seeded, word
+
+from tests.vectors.samples import BEACON, seeded, word
 
 INFO = BEACON.info
 NINE = Beacon(9, BEACON.signature(9))

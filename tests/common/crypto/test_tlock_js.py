@@ -20,7 +20,8 @@ from service_common.crypto.beacon import Beacon
 from service_common.crypto.capsule import open_capsule, seal_capsule
 from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
 from service_common.crypto.x25519 import recipient_text
-from vectors.samples import CONTENT, GUARDIAN_IDENTITIES, ROSTER, seeded
+
+from tests.vectors.samples import CONTENT, GUARDIAN_IDENTITIES, ROSTER, seeded
 
 FOLDER: Final = Path(__file__).parent / "tlock_js"
 ROUND: Final = 5

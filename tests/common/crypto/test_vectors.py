@@ -8,7 +8,6 @@ from typing import Any
 
 import pyrage
 import pytest
-import vectors.regenerate as vectors
 from service_common.crypto import bls
 from service_common.crypto.age import decrypt_bytes
 from service_common.crypto.archive import ArchiveLimits
@@ -29,7 +28,9 @@ from service_common.domain.reveal import round_at
 from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.domain.verdict import parse_verdict
-from vectors import build_documents, build_sealing
+
+import tests.vectors.regenerate as vectors
+from tests.vectors import build_documents, build_sealing
 
 
 def _load(name: str) -> Any:

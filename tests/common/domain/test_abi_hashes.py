@@ -12,7 +12,8 @@ from service_common.domain.abi_hashes import (
 )
 from service_common.domain.commitments import keccak256
 from service_common.types import Bytes32, to_bytes
-from vectors.samples import CHAIN_ID, GUARDIANS, HUB, POSTER, ROSTER, TERMS, account, word
+
+from tests.vectors.samples import CHAIN_ID, GUARDIANS, HUB, POSTER, ROSTER, TERMS, account, word
 
 KEYS = list(ROSTER.encryption_public_keys)
 

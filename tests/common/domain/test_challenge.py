@@ -6,7 +6,8 @@ import pytest
 from service_common.domain.challenge import challenge_schema, parse_challenge, term_differences
 from service_common.domain.frontmatter import split_document
 from service_common.errors import ServiceError
-from vectors.samples import PAGE
+
+from tests.vectors.samples import PAGE
 
 DELIVERABLES = b"deliverables:\n  - The tool that writes the tiles, with its source.\n"
 

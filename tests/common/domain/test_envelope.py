@@ -14,7 +14,8 @@ from service_common.domain.commitments import keccak256
 from service_common.domain.envelope import MAX_CAPSULE_BYTES, Envelope, build_envelope, parse_envelope
 from service_common.errors import ServiceError
 from service_common.types import checksum_address
-from vectors.samples import BEACON, BOUNTY_ID, CHAIN_ID, CONTENT, HUB, REVEAL_AT, ROSTER, SOLVER, word
+
+from tests.vectors.samples import BEACON, BOUNTY_ID, CHAIN_ID, CONTENT, HUB, REVEAL_AT, ROSTER, SOLVER, word
 
 CAPSULE = b"age-encryption.org/v1\n-> tlock 1 aa\n"
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from common.domain.test_envelope import envelope
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
 from service_common.types import BountyId
-from vectors.samples import BEACON, BOUNTY_ID, CHAIN_ID, HUB, POSTER, REVEAL_AT, ROSTER, SOLVER, word
+
+from tests.common.domain.test_envelope import envelope
+from tests.vectors.samples import BEACON, BOUNTY_ID, CHAIN_ID, HUB, POSTER, REVEAL_AT, ROSTER, SOLVER, word
 
 EXPECTED = ExpectedEnvelope(
     chain_id=CHAIN_ID,

@@ -108,4 +108,4 @@ def test_document__any_bytes__split_or_refused(data: bytes) -> None:
         try:
             split_document(candidate)
         except FrontmatterError as error:
-            assert error.issues  # noqa: PT017  # either answer is right, any other exception is not
+            assert error.issues  # either answer is right, any other exception is not

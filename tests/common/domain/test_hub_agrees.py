@@ -12,7 +12,8 @@ from service_common.domain.abi_hashes import authorization_nonce, guardian_roste
 from service_common.domain.commitments import keccak256
 from service_common.domain.public_keys import _LOW_ORDER
 from service_common.types import Address, Bytes32, to_bytes
-from vectors.samples import POSTER, PROTOCOL, ROSTER, TERMS, account
+
+from tests.vectors.samples import POSTER, PROTOCOL, ROSTER, TERMS, account
 
 ARTIFACTS: Final = Path(__file__).parents[3] / "contracts/artifacts"
 CHAIN_ID: Final = 1  # the EVM's own

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from service_common.crypto.beacon_info import QUICKNET
 from service_common.domain.locator import StorageLocation, parse_locator, storage_locator
 from service_common.domain.reveal import round_at, time_of_round
-from vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, SOLVER, word
+
+from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, SOLVER, word
 
 LOCATOR = storage_locator(CHAIN_ID, HUB, BOUNTY_ID, SOLVER, word("c"))
 

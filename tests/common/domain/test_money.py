@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service_common.domain.lifecycle import Outcome
 from service_common.domain.money import AmountKind, amounts_due, fee_amount, settlement
-from vectors.samples import GUARDIANS, POSTER, PROTOCOL, SOLVER
+
+from tests.vectors.samples import GUARDIANS, POSTER, PROTOCOL, SOLVER
 
 AWARDED, NOBODY = Outcome.AWARDED, Outcome.NO_VALID_SUBMISSION
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service_common.domain.public_keys import _LOW_ORDER, FIELD_PRIME, check_public_key, parse_public_key
 from service_common.types import Bytes32, to_bytes
-from vectors.samples import identity
+
+from tests.vectors.samples import identity
 
 
 def _key(number: int) -> Bytes32:

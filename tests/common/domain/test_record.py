@@ -16,7 +16,8 @@ from service_common.domain.record import (
 )
 from service_common.errors import ServiceError
 from service_common.types import BlockNumber, TokenAmount
-from vectors.samples import BOUNTY_ID, CHAIN_ID, GUARDIANS, HUB, POSTER, PROTOCOL, ROSTER, SOLVER, account, word
+
+from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, GUARDIANS, HUB, POSTER, PROTOCOL, ROSTER, SOLVER, account, word
 
 AWARDED = FinalBounty(
     chain_id=CHAIN_ID,

@@ -6,7 +6,8 @@ import pytest
 from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
 from service_common.types import UnixSeconds
-from vectors.samples import CHAIN_ID, GUARDIANS, HUB, POSTER, ROSTER, word
+
+from tests.vectors.samples import CHAIN_ID, GUARDIANS, HUB, POSTER, ROSTER, word
 
 LOW_ORDER = "0x" + "00" * 32
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service_common.domain.terms import TERMS_TYPES, Terms
 from service_common.types import MAX_INT64, MAX_UINT256, Bytes32, TokenAmount, UnixSeconds
-from vectors.samples import TERMS, word
+
+from tests.vectors.samples import TERMS, word
 
 amounts = st.integers(0, MAX_UINT256).map(TokenAmount)
 words = st.binary(min_size=32, max_size=32).map(lambda data: Bytes32("0x" + data.hex()))

@@ -9,7 +9,8 @@ from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from service_common.errors import ServiceError
 from service_common.types import Address, checksum_address
-from vectors.samples import BOUNTY_ID, CHAIN_ID, GUARDIANS, HUB, SOLVER, word
+
+from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, GUARDIANS, HUB, SOLVER, word
 
 AWARDED = WrittenVerdict(
     kind=VerdictKind.AWARDED,
@@ -44,7 +45,7 @@ def test_verdict__any_body__rendered_and_read_the_same(body: str) -> None:
     try:
         assert parse_verdict(render_verdict(verdict)).body == verdict.body
     except ServiceError as error:  # only what the document format itself refuses
-        assert any(issue.path == "document" for issue in error.issues)  # noqa: PT017
+        assert any(issue.path == "document" for issue in error.issues)
 
 
 def test_verdict__rendered__quotes_what_yaml_would_turn_into_numbers() -> None:
