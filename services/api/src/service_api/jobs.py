@@ -19,7 +19,10 @@ def verify_artifact(received: dict[str, object]) -> str:
     if not isinstance(length, int):
         raise ValueError("byte_length is not a number")
     wanted = CiphertextReference(parse_bytes32(str(received["sha256"])), length, locator)
-    info = deps.store.stat(locator)
-    if info is None or is_known_good(deps, info, wanted):
-        return "nothing to do"
-    return verify(deps, info, wanted, lambda: True).value
+    try:
+        info = deps.store.stat(locator)
+        if info is None or is_known_good(deps, info, wanted):
+            return "nothing to do"
+        return verify(deps, info, wanted, lambda: True).value
+    finally:
+        deps.engine.dispose()

@@ -8,7 +8,7 @@ import os
 import time
 from datetime import UTC, datetime
 
-from service_common.db.engine import make_engine, reading, writing
+from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.review import reviews
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import keccak256, spec_commitment
@@ -34,20 +34,20 @@ def review(received: dict[str, object]) -> str:
     """Judge one page; ``done`` or the code of what went wrong."""
     check_message(received)
     config = read_config(os.environ)
-    engine = make_engine(config.database_url, application="reviewer", pool_size=1)
     poster, page = parse_address(str(received["poster"])), unpack_page(str(received["page"]))
     rubric = current_rubric()
     identifier = review_id(poster, spec_commitment(page), rubric.hash)
     if identifier != received["review_id"]:
         log.error("a review of another rubric than this worker's", review_id=str(received["review_id"]))
         return "orchestrator_provider_error"
-    if _exists(engine, identifier):
-        return DONE
-    try:
-        return _judge(engine, make_provider(config.provider), identifier, poster, page)
-    except ProviderError as error:
-        log.warning("review without judgement", code=error.code, review_id=identifier)
-        return error.code
+    with engine_of_job(config.database_url, application="reviewer") as engine:
+        if _exists(engine, identifier):
+            return DONE
+        try:
+            return _judge(engine, make_provider(config.provider), identifier, poster, page)
+        except ProviderError as error:
+            log.warning("review without judgement", code=error.code, review_id=identifier)
+            return error.code
 
 
 def make_provider(name: str | None) -> Provider:

@@ -36,6 +36,16 @@ def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
 
 
 @contextmanager
+def engine_of_job(url: str, *, application: str) -> Iterator[Engine]:
+    """An engine for the length of one job; its connections are closed with it."""
+    engine = make_engine(url, application=application, pool_size=2)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A connection in one repeatable-read, read-only transaction: every query sees the same moment."""
     with _translated(), engine.connect() as connection:

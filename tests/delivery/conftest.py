@@ -1,0 +1,104 @@
+"""The delivery service in this process over real servers."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from local_stack.anvil import AnvilServer
+from local_stack.contract import Wallet
+from local_stack.valkey import ValkeyServer
+from service_common.auth.sign import RequestToSign, approval_header
+from service_common.auth.typed_data import SigningDomain, digest
+from service_common.chain.blocks import header_at
+from service_common.crypto.x25519 import Identity
+from service_common.db import app as tables
+from service_common.domain.envelope import Envelope, build_envelope
+from service_common.domain.reveal import RevealPolicy
+from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, parse_address
+from service_delivery.app import make_app
+from service_delivery.config import read_config
+from service_delivery.dependencies import make_dependencies
+from sqlalchemy import insert
+from werkzeug.test import TestResponse
+
+from tests.common.auth.signing import Key
+from tests.servers import Database, database, database_server, node, valkey_server
+from tests.world import ChainClock, World, make_world
+
+__all__ = ["database", "database_server", "node", "valkey_server"]
+
+HOST = "bounties.example"
+
+
+@dataclass
+class Delivery:
+    """The delivery service, its world and its retired key."""
+
+    world: World
+    client: FlaskClient
+    retired: Identity
+    variables: dict[str, str]
+
+    def call(self, wallet: Wallet, path: str, body: object) -> TestResponse:
+        """One signed POST below the bounty's delivery path."""
+        data = json.dumps(body).encode()
+        block = header_at(self.world.rpc, BlockNumber(header_at(self.world.rpc, "latest").number - 1))
+        approval = RequestToSign("POST", path, "", data, HOST).approval(block.number, block.hash)
+        key = Key(bytes.fromhex(wallet.private_key[2:]))
+        domain = SigningDomain(self.world.chain_id, self.world.hub_address)
+        header = approval_header(key.address, key.sign(digest(domain, approval)), approval)
+        return self.client.post(path, data=data, headers={"Authorization": header, "Content-Type": "application/json"})
+
+    def submission(self, bounty_id: BountyId, solver: Wallet, identity: Identity) -> Envelope:
+        """An envelope stored as the api stores it, its commitment recorded on chain."""
+        world = self.world
+        envelope = build_envelope(
+            chain_id=world.chain_id,
+            hub_address=world.hub_address,
+            bounty_id=bounty_id,
+            solver_address=parse_address(solver.address),
+            spec_commitment=Bytes32("0x" + "11" * 32),
+            guardian_roster_hash=Bytes32(world.hub.roster_hash),
+            recipients_commitment=Bytes32("0x" + "22" * 32),
+            reveal_policy=RevealPolicy(Bytes32("0x" + "33" * 32), 7, UnixSeconds(world.reveal_at(bounty_id))),
+            content_public_key=identity.public_key,
+            key_capsule=b"capsule",
+            ciphertext_sha256=Bytes32("0x" + "44" * 32),
+            ciphertext_byte_length=1,
+        )
+        row = {
+            "bounty_id": bounty_id,
+            "solver": solver.address,
+            "submission_commitment": envelope.commitment(),
+            "content": envelope.canonical_bytes(),
+            "storage_locator": envelope.ciphertext.storage_locator,
+        }
+        with world.engine("service_api").begin() as connection:
+            connection.execute(insert(tables.submission_envelopes).values(row))
+        world.submit(bounty_id, solver, envelope.commitment())
+        return envelope
+
+
+@pytest.fixture
+def delivery(node: AnvilServer, database: Database, valkey_server: ValkeyServer, tmp_path: Path) -> Iterator[Delivery]:
+    with make_world(node, database) as world:
+        retired = Identity.generate()
+        keys = tmp_path / "keys.json"
+        keys.write_text(json.dumps([world.delivery.to_text(), retired.to_text()]))
+        variables = {
+            "SERVICE_CHAIN_ID": str(world.chain_id),
+            "SERVICE_HUB_ADDRESS": world.hub_address,
+            "SERVICE_BLOCK_TIME_SECONDS": "2",
+            "SERVICE_RPC_URLS": node.url,
+            "SERVICE_PUBLIC_HOST": HOST,
+            "SERVICE_DATABASE_URL": database.url("service_delivery"),
+            "SERVICE_REDIS_URL": valkey_server.url(),
+            "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
+        }
+        dependencies = replace(make_dependencies(read_config(variables)), clock=ChainClock(world.rpc))
+        yield Delivery(world, make_app(dependencies).test_client(), retired, variables)
+        dependencies.engine.dispose()
+        dependencies.redis.close()

@@ -1,0 +1,174 @@
+"""Wrap, status, retrieve: who may, for which Submission, with which key."""
+
+import os
+
+import pytest
+from service_common.crypto import sealed_box
+from service_common.crypto.x25519 import Identity
+from service_common.db import app as tables
+from service_common.domain.envelope import Envelope
+from service_common.types import BountyId
+from sqlalchemy import text, update
+from werkzeug.test import TestResponse
+
+from tests.api.conftest import error_of
+from tests.delivery.conftest import Delivery
+
+
+def wrap_path(bounty_id: BountyId) -> str:
+    return f"/api/bounties/{bounty_id}/delivery/wrap"
+
+
+def body_for(envelope: Envelope, wrapped: str) -> dict[str, str]:
+    return {
+        "solver_address": envelope.solver_address,
+        "submission_commitment": envelope.commitment(),
+        "wrapped_key": wrapped,
+    }
+
+
+def exists(delivery: Delivery, bounty_id: BountyId, envelope: Envelope) -> bool:
+    response = delivery.client.get(
+        f"/api/bounties/{bounty_id}/delivery/status?submission_commitment={envelope.commitment()}"
+    )
+    assert response.json is not None
+    assert set(response.json) == {"exists"}
+    return bool(response.json["exists"])
+
+
+def refusal(response: TestResponse) -> tuple[int, object]:
+    return response.status_code, error_of(response)["code"]
+
+
+def awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity, Envelope]:
+    """A finalized award: bounty, winning envelope, its identity, and the losing envelope."""
+    world, identity = delivery.world, Identity.generate()
+    bounty_id = world.create()
+    winner = delivery.submission(bounty_id, world.solver(1), identity)
+    loser = delivery.submission(bounty_id, world.solver(2), Identity.generate())
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.finalize()
+    return bounty_id, winner, identity, loser
+
+
+def test_delivery_key__as_served__is_the_one_on_chain(delivery: Delivery) -> None:
+    shown = delivery.client.get("/api/deployment/delivery-key").json
+    assert shown is not None
+    assert shown["delivery_public_key"] == "0x" + delivery.world.contract.call("deliveryKey").hex()
+    assert shown["algorithm"] == "x25519-sealed-box"
+
+
+def test_winning_key__wrapped_by_a_guardian__reaches_the_poster_sealed_to_a_fresh_key(delivery: Delivery) -> None:
+    world = delivery.world
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    retrieve, fresh = f"/api/bounties/{bounty_id}/delivery/retrieve", Identity.generate()
+    poster, request = world.people.poster.wallet, {"poster_ephemeral_public_key": fresh.public_key}
+    assert refusal(delivery.call(poster, retrieve, request)) == (404, "winning_solution_key_not_found")
+    body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
+    assert exists(delivery, bounty_id, envelope) is False
+    assert delivery.call(world.guardian(3), wrap_path(bounty_id), body).status_code == 201
+    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 200
+    assert exists(delivery, bounty_id, envelope) is True
+    answer = delivery.call(poster, retrieve, request).json
+    assert answer is not None
+    assert answer["solver_address"] == world.solver(1).address
+    opened = sealed_box.unwrap(answer["wrapped_key"], [fresh], envelope.content_public_key)
+    assert opened.secret == identity.secret
+    assert refusal(delivery.call(world.guardian(1), retrieve, request)) == (403, "forbidden")
+    assert refusal(delivery.call(world.solver(1), retrieve, request)) == (403, "forbidden")
+
+
+def test_wrap__for_a_retired_key__still_opens(delivery: Delivery) -> None:
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    body = body_for(envelope, sealed_box.wrap(identity, delivery.retired.public_key))
+    assert delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+
+
+def test_wrap__that_does_not_hold_the_envelopes_key__is_refused(delivery: Delivery) -> None:
+    world = delivery.world
+    bounty_id, envelope, identity, loser = awarded(delivery)
+    good = sealed_box.wrap(identity, world.delivery.public_key)
+    for wrapped in (
+        sealed_box.wrap(Identity.generate(), world.delivery.public_key),
+        sealed_box.wrap(identity, Identity.generate().public_key),
+        good[:-4],
+        good.rstrip("=") + "!",
+        "",
+    ):
+        response = delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
+        assert refusal(response) == (400, "invalid_winning_solution_delivery")
+    for body in ({**body_for(envelope, good), "x": 1}, {"wrapped_key": good}, []):
+        response = delivery.call(world.guardian(1), wrap_path(bounty_id), body)
+        assert refusal(response) == (400, "invalid_winning_solution_delivery")
+    lost = delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(loser, good))
+    assert refusal(lost) == (400, "invalid_winning_solution_delivery")
+    assert "Re-read the chain" in str(error_of(lost)["next_action"])
+    stranger = delivery.call(world.solver(2), wrap_path(bounty_id), body_for(envelope, good))
+    assert refusal(stranger) == (403, "forbidden")
+    assert exists(delivery, bounty_id, envelope) is False
+
+
+def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -> None:
+    bounty_id, envelope, identity, loser = awarded(delivery)
+    with delivery.world.engine("service_api").begin() as connection:
+        rows = update(tables.submission_envelopes).where(
+            tables.submission_envelopes.c.submission_commitment == envelope.commitment()
+        )
+        connection.execute(rows.values(content=loser.canonical_bytes()))
+    body = body_for(envelope, sealed_box.wrap(identity, delivery.world.delivery.public_key))
+    response = delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body)
+    assert refusal(response) == (500, "solver_submission_content_invalid")
+
+
+def test_retrieve__before_finality_or_with_a_bad_key__is_refused(delivery: Delivery) -> None:
+    world = delivery.world
+    identity, bounty_id = Identity.generate(), world.create()
+    envelope = delivery.submission(bounty_id, world.solver(1), identity)
+    world.finalize()
+    retrieve, poster = f"/api/bounties/{bounty_id}/delivery/retrieve", world.people.poster.wallet
+    request = {"poster_ephemeral_public_key": Identity.generate().public_key}
+    assert refusal(delivery.call(poster, retrieve, request)) == (400, "invalid_winning_solution_delivery")
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), envelope.commitment())
+    world.index()
+    assert refusal(delivery.call(poster, retrieve, request)) == (503, "bounty_chain_state_unavailable")
+    world.finalize()
+    for key in ("0x" + "00" * 32, "0x01", "0x" + "ff" * 32):
+        response = delivery.call(poster, retrieve, {"poster_ephemeral_public_key": key})
+        assert refusal(response) == (400, "invalid_winning_solution_delivery")
+
+
+def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
+    from service_common.jobs.queues import message
+    from service_delivery.jobs import sweep
+
+    world = delivery.world
+    first, second = Identity.generate(), Identity.generate()
+    bounty_id = world.create()
+    winner = delivery.submission(bounty_id, world.solver(1), first)
+    loser = delivery.submission(bounty_id, world.solver(2), second)
+    world.finalize()
+    for envelope, identity in ((winner, first), (loser, second)):
+        body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
+        assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    for name, value in delivery.variables.items():
+        monkeypatch.setitem(os.environ, name, value)
+    assert sweep(message()) == 0
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
+    world.finalize()
+    assert sweep(message()) == 1
+    assert exists(delivery, bounty_id, winner)
+    assert not exists(delivery, bounty_id, loser)
+
+
+def test_stored_wraps__as_rows__name_no_guardian(delivery: Delivery) -> None:
+    with delivery.world.engine("service_delivery").connect() as connection:
+        columns = connection.execute(
+            text("SELECT column_name FROM information_schema.columns WHERE table_schema = 'delivery'")
+        ).scalars()
+        assert not any("guardian" in column or "signer" in column for column in columns)

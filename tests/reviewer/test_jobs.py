@@ -1,0 +1,72 @@
+"""A review as a job: one row, whatever happens around it."""
+
+import os
+
+import pytest
+from demo.examples import EXAMPLES
+from redis import Redis
+from rq import SimpleWorker
+from rq.serializers import JSONSerializer
+from service_common.db.review import reviews
+from service_common.domain.commitments import spec_commitment
+from service_common.domain.reviews import pack_page, review_id
+from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.rubric import current_rubric
+from service_common.types import Address
+from service_reviewer.jobs import review
+from sqlalchemy import select
+
+from tests.servers import Database
+
+POSTER = Address("0x" + "ab" * 20)
+PAGE = (EXAMPLES / "bounty_challenge.md").read_bytes()
+
+
+@pytest.fixture
+def configured(database: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
+    monkeypatch.setitem(os.environ, "SERVICE_DATABASE_URL", database.url("service_reviewer"))
+    monkeypatch.setitem(os.environ, "SERVICE_REDIS_URL", "redis://unused")
+    monkeypatch.setitem(os.environ, "SERVICE_REVIEW_PROVIDER", "rules")
+    return database
+
+
+def job(page: bytes = PAGE, **changes: str) -> dict[str, object]:
+    identifier = review_id(POSTER, spec_commitment(page), current_rubric().hash)
+    fields = {"review_id": identifier, "poster": POSTER, "spec_commitment": spec_commitment(page), **changes}
+    return dict(message(**fields, page=pack_page(page)))
+
+
+def rows(database: Database) -> list[tuple[str, list[object]]]:
+    with database.engine("service_reviewer").connect() as connection:
+        return [(row.result, row.issues) for row in connection.execute(select(reviews))]
+
+
+def test_review__of_a_page__is_one_row_and_is_not_repeated(configured: Database) -> None:
+    assert review(job()) == "done"
+    assert review(job()) == "done"
+    assert rows(configured) == [("ready", [])]
+
+
+def test_review__of_an_unready_page__keeps_its_issues(configured: Database) -> None:
+    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest"))) == "done"
+    ((result, issues),) = rows(configured)
+    assert result == "not_ready"
+    assert [issue["path"] for issue in issues] == ["title"]  # type: ignore[index]
+
+
+def test_review__without_a_judgement__is_its_code_and_no_row(
+    configured: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert review(job(b"no page at all")) == "invalid_orchestrator_output"
+    assert review(job(review_id="0x" + "11" * 32)) == "orchestrator_provider_error"
+    monkeypatch.delitem(os.environ, "SERVICE_REVIEW_PROVIDER")
+    assert review(job()) == "orchestrator_unconfigured"
+    assert rows(configured) == []
+
+
+def test_message__of_an_unknown_version__is_parked_as_failed_and_visible(redis: Redis) -> None:
+    queue = open_queue(QueueName.REVIEWS, redis)
+    queued = queue.enqueue("service_reviewer.jobs.review", {"version": 99})
+    SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True, logging_level="CRITICAL")
+    assert queued.get_status(refresh=True) == "failed"
+    assert queue.failed_job_registry.get_job_ids() == [queued.id]
