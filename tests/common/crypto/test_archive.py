@@ -223,6 +223,18 @@ def test_archive__limits__the_last_allowed_and_the_first_refused(tmp_path: Path)
         pack(root, ArchiveLimits(max_bytes=7))
 
 
+@pytest.mark.parametrize(("size", "limit", "said"), [(4 * 2**30, 2**30, "more than"), (2**33, 2**40, "larger than")])
+def test_archive__a_huge_file__refused_before_it_is_read(size: int, limit: int, said: str, tmp_path: Path) -> None:
+    root = make(tmp_path / "d")
+    with (root / "huge").open("wb") as file:
+        file.truncate(size)  # sparse: it takes no room
+    with pytest.raises(SealedDataError, match=said):
+        pack(root, ArchiveLimits(max_bytes=limit))
+    with (root / "huge").open("wb") as file:
+        file.truncate(2**33 - 1)
+    assert len(list_directory(root, ArchiveLimits(max_bytes=2**40))) == len(FILES) + 3
+
+
 def test_archive__names_without_end__refused_in_time() -> None:
     names = Names(ArchiveLimits(max_entries=1_000))
     for number in range(1_000):
