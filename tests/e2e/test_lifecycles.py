@@ -1,0 +1,124 @@
+"""Whole bounties through every part: awarded and delivered, refunded after judgement, settled over a silent roster.
+
+The three run side by side on one stack: all are funded and submitted to first, then the clock is waited for once.
+"""
+
+from dataclasses import dataclass
+
+import pytest
+from demo.bounty import Cast, Funded, Submitted
+from demo.examples import same_files
+from local_stack.contract import Wallet
+
+ESCROW = 25_000_000
+SUBMISSION_SECONDS = 25
+JUDGING_SECONDS = 35
+GUARDIAN_SHARE = ESCROW * 300 // 10_000 // 3
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Three funded bounties with work in them, past their reveal point."""
+
+    awarded: Funded
+    refunded: Funded
+    silent: Funded
+    work: Submitted
+    weak: Submitted
+    ignored: Submitted
+
+
+@pytest.fixture(scope="session")
+def stage(cast: Cast) -> Stage:
+    awarded, refunded, silent = (
+        cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=JUDGING_SECONDS, title=title)
+        for title in ("To be awarded", "To be refunded", "To be forgotten")
+    )
+    work = cast.submit(awarded, "solver-1")
+    weak = cast.submit(refunded, "solver-2", note="Unfinished.")
+    ignored = cast.submit(silent, "solver-1", note="For nobody.")
+    cast.wait_for(max(bounty.reveal_at for bounty in (awarded, refunded, silent)))
+    return Stage(awarded, refunded, silent, work, weak, ignored)
+
+
+def record_of(cast: Cast, bounty: Funded) -> dict[str, object]:
+    """The VerificationRecord, once its block is final."""
+    import time
+
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        ran = cast.person("solver-2").run("verification-record", bounty.bounty_id)
+        if ran.events[0].name == "verification_record.fetched":
+            record = ran.events[0].fields["record"]
+            assert isinstance(record, dict)
+            return record
+        assert ran.events[0].text("code") in {"not_finalized", "bounty_open"}
+        time.sleep(0.5)
+    raise AssertionError("no record in time")
+
+
+def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast, stage: Stage) -> None:
+    bounty, work = stage.awarded, stage.work
+    listed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
+    assert bounty.bounty_id in {event.fields.get("bounty_id") for event in listed.events}
+    pair = (bounty.bounty_id, work.solver, work.commitment)
+    cast.person("guardian-1").run("guardian:open", *pair, "opened")
+    assert same_files(cast.person("guardian-1").home / "opened", work.directory)
+    for guardian in ("guardian-1", "guardian-2"):
+        cast.award(bounty, guardian, work, "All criteria hold.\n")
+    too_late = cast.person("guardian-3").run(
+        "guardian:verdict", bounty.bounty_id, "no_valid_submission", "-", stdin=b"No.\n", code=1
+    )
+    assert too_late.event("guardian_verdict.refused").text("code") == "bounty_final"
+    before = cast.token_balance(work.solver)
+    cast.person("solver-1").run("claim", bounty.bounty_id)
+    assert cast.token_balance(work.solver) - before == ESCROW * 96 // 100
+    not_yet = cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id, "early", code=1)
+    assert not_yet.event("open_winning_submission.refused").text("code") == "winning_solution_key_not_found"
+    owed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
+    assert owed.event("guardian_judgeable.delivery_owed").text("bounty_id") == bounty.bounty_id
+    first = cast.person("guardian-1").run("guardian:deliver-key", *pair)
+    again = cast.person("guardian-2").run("guardian:deliver-key", *pair)
+    created = [ran.event("guardian_deliver_key.stored").fields["created"] for ran in (first, again)]
+    assert created == [True, False]
+    opened = cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id)
+    folder = cast.person("poster").home / opened.event("open_winning_submission.artifact_opened").text("output_dir")
+    assert same_files(folder, work.directory)
+    assert folder.parts[-3:] == ("winning-submission", bounty.bounty_id, work.commitment)
+    assert record_of(cast, bounty)["outcome"] == "awarded"
+
+
+def test_refunded_bounty__judged_without_a_valid_submission__returns_the_escrow(cast: Cast, stage: Stage) -> None:
+    bounty = stage.refunded
+    for guardian in ("guardian-2", "guardian-3"):
+        recorded = cast.reject(bounty, guardian, "The second criterion fails.\n").event("guardian_verdict.recorded")
+        assert recorded.fields["solver"] is None
+    loser = cast.person("solver-2").run("claim", bounty.bounty_id, code=1)
+    assert loser.event("claim.refused").text("code") == "not_entitled"
+    before = cast.token_balance(cast.address("poster"))
+    claimed = cast.person("poster").run("claim", bounty.bounty_id).event("claim.claimed")
+    refund = ESCROW - 2 * GUARDIAN_SHARE
+    assert cast.token_balance(cast.address("poster")) - before == refund == int(claimed.text("claimable_amount"))
+    none = cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id, code=1)
+    assert none.event("open_winning_submission.refused").text("code") == "not_awarded"
+    record = record_of(cast, bounty)
+    assert (record["outcome"], record["settlement_reason"], record["winner"]) == ("no_valid_submission", "judged", None)
+
+
+def test_silent_roster__past_the_judging_deadline__is_settled_by_anyone_and_refunded_whole(
+    cast: Cast, stage: Stage
+) -> None:
+    bounty = stage.silent
+    early = cast.person("poster").run("claim", bounty.bounty_id, code=1)
+    assert early.event("claim.refused").text("code") == "bounty_open"
+    cast.wait_for(bounty.judging_deadline)
+    listed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
+    assert bounty.bounty_id in {event.fields.get("bounty_id") for event in listed.events}
+    anyone = Wallet()
+    cast.stack.anvil.fund(anyone.address)
+    cast.stack.hub.hub.transact(anyone, "settle", int(bounty.bounty_id))
+    before = cast.token_balance(cast.address("poster"))
+    cast.person("poster").run("claim", bounty.bounty_id)
+    assert cast.token_balance(cast.address("poster")) - before == ESCROW
+    record = record_of(cast, bounty)
+    assert (record["outcome"], record["settlement_reason"]) == ("no_valid_submission", "guardians_silent")

@@ -1,0 +1,44 @@
+"""Commands typed twice, and by the wrong people."""
+
+from demo.bounty import Cast
+from demo.examples import artifact
+
+ESCROW = 25_000_000
+
+
+def test_publish_fund__run_again__funds_once(cast: Cast) -> None:
+    bounty = cast.fund(submission_seconds=600, judging_seconds=60, title="Funded once")
+    poster = cast.person("poster")
+    before = cast.token_balance(poster_address := cast.address("poster"))
+    again = poster.run("poster:publish-fund", str(poster.home / "bounty_challenge.md"))
+    assert again.event("publish_fund.bounty_created").text("bounty_id") == bounty.bounty_id
+    assert cast.token_balance(poster_address) == before
+
+
+def test_submit__run_again__keeps_the_commitment_until_the_work_changes(cast: Cast) -> None:
+    bounty = cast.fund(submission_seconds=600, judging_seconds=60, title="Submitted twice")
+    solver = cast.person("solver-2")
+    work = artifact(solver.home / "twice")
+    runs = [solver.run("solver:submit", bounty.bounty_id, str(work)) for _ in range(2)]
+    first, second = (ran.event("submit.submission_recorded").text("submission_commitment") for ran in runs)
+    assert first == second
+    (work / "NOTES.md").write_text("Changed.\n")
+    changed = solver.run("solver:submit", bounty.bounty_id, str(work)).event("submit.submission_recorded")
+    assert changed.text("submission_commitment") != first
+    on_chain = "0x" + cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), changed.text("solver")).hex()
+    assert on_chain == changed.text("submission_commitment")
+
+
+def test_submit__by_the_poster_or_a_guardian__is_refused_before_anything_is_sealed(cast: Cast) -> None:
+    bounty = cast.fund(submission_seconds=600, judging_seconds=60, title="Roles kept apart")
+    for name, key, code in (
+        ("poster", "SERVICE_POSTER_PRIVATE_KEY", "solver_is_poster"),
+        ("guardian-1", "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY", "solver_on_roster"),
+    ):
+        person = cast.person(name)
+        environment = {**person.environment, "SERVICE_SOLVER_PRIVATE_KEY": person.environment[key]}
+        disguised = type(person)(name, environment, person.home, person.family)
+        work = artifact(person.home / "as-solver")
+        ran = disguised.run("solver:submit", bounty.bounty_id, str(work), code=1)
+        assert ran.event("submit.refused").text("code") == code
+        assert len(ran.events) == 1
