@@ -1,0 +1,61 @@
+"""The Hub follows the rules that the model tells, in random histories that reach every event and every refusal."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from service_common.chain.abi import parse_abi
+
+from tests.contracts.evm import ARTIFACTS
+from tests.contracts.machine import REACHED, HubMachine
+from tests.contracts.values import Terms
+from tests.contracts.walk import walk
+
+# Reached by forge with hostile tokens and bad deployments, which these histories have not.
+ELSEWHERE = {
+    "EscrowNotReceived",
+    "InvalidConfiguration",
+    "Reentered",
+    "RosterNotFound",
+    "TokenTransferFailed",
+    "ValueTooLarge",
+}
+SETTINGS = settings(
+    max_examples=80,
+    stateful_step_count=60,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_hub__random_histories__agree_with_the_model() -> None:
+    REACHED.clear()
+    run_state_machine_as_test(HubMachine, settings=SETTINGS)
+    assert {"AwardClaimed", "RefundClaimed", "GuardianFeeClaimed", "VerdictRecorded"} <= set(REACHED)
+
+
+def test_hub__long_walks__agree_with_the_model_and_reach_every_event_and_refusal() -> None:
+    REACHED.clear()
+    for seed in range(4):
+        walk(seed, 1_500)
+    abi = parse_abi((ARTIFACTS / "Hub.abi.json").read_text(encoding="utf-8"))
+    names = {error.name for error in abi.errors.values()} | {event.name for event in abi.events.values()}
+    reasons = {f"reason {reason}" for reason in (1, 2, 3, 4)}
+    assert set(REACHED) == (names - ELSEWHERE) | reasons
+
+
+@pytest.mark.parametrize("field", range(8))
+def test_authorization_nonce__each_term__changes_it_as_the_model_says(field: int) -> None:
+    machine = HubMachine()
+    machine.begin(250, 300, 3, 1, False)
+    bounty = machine.model.bounties[0]
+    value = bounty.terms[field]
+    other = value ^ 1 if isinstance(value, int) else b"\3" * 32
+    change: dict[str, Any] = {Terms._fields[field]: other}
+    changed = bounty.terms._replace(**change)
+    told = [machine.hub.read("authorizationNonce", tuple(terms), bounty.poster) for terms in (bounty.terms, changed)]
+    assert told == ["0x" + machine.model.nonce(terms, bounty.poster).hex() for terms in (bounty.terms, changed)]
+    assert told[0] != told[1]

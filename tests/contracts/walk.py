@@ -1,0 +1,52 @@
+"""Long uniform walks over the moves of the machine: what hypothesis may miss by taste, these reach by length."""
+
+from random import Random
+
+from tests.contracts.machine import EVERYONE, GUARDIANS, POSTERS, SOLVERS, HubMachine
+
+WORDS = [bytes([number]) * 32 for number in (7, 8, 9, 7, 8, 9, 0)]
+ESCROWS = [1_000, 1_001, 1_047, 10**6 + 370, 10**12 + 1, 2**88 - 1]
+
+
+def walk(seed: int, steps: int) -> None:
+    random = Random(seed)
+    machine = HubMachine()
+    machine.begin(250, 300, 3 if seed % 2 else 0, 0, False)
+    for _ in range(steps):
+        step(machine, random)
+        machine.everybody_agrees()
+    machine.teardown()
+
+
+def step(machine: HubMachine, random: Random) -> None:
+    any_bounty = bool(machine.model.bounties)
+    strange, spoil = random.random() < 0.08, random.choice([-1] * 30 + list(range(14)))
+    other, back, member = random.choice(EVERYONE), random.randrange(6), random.randrange(5)
+    match random.choices(range(9), weights=[6, 10, 9, 8, 14, 16, 6, 20, 2])[0]:
+        case 0:
+            machine.wait(random.choice([1, 30, 61, 200]))
+        case 1 if any_bounty:
+            machine.wait_for_edge(back, random.random() < 0.3, random.random() < 0.15)
+        case 2:
+            action = random.choice(["roster", "roster", "fees", "fees", "delivery key", "offer", "accept"])
+            members = set(random.sample(range(5), random.randrange(6)))
+            bps = (random.randrange(1_050), random.randrange(2_100))
+            wrong_roster, extra = random.choice([-1] * 6 + list(range(5))), random.choice([1, 1, 1, 0, 2])
+            machine.owner(action, members, extra, wrong_roster, other, strange, bps)
+        case 3:
+            poster, escrow, salt = random.choice(POSTERS), random.choice(ESCROWS), random.randbytes(32)
+            until, window, signed = random.choice([100, 500, 1_000]), random.choice([500, 2_000]), random.random() < 0.5
+            machine.create(poster, escrow, until, window, spoil, signed, salt)
+        case 4 if any_bounty:
+            unknown, wrong = random.random() < 0.03, random.random() < 0.05
+            machine.submit(random.choice(SOLVERS), other, strange, back, random.choice(WORDS), wrong, unknown)
+        case 5 if any_bounty:
+            bad = random.choice([-1] * 16 + list(range(4)))
+            opinion = (random.randrange(4), bad, random.choice(WORDS))
+            machine.record_verdicts(member, random.randrange(4), other, strange, back, *opinion)
+        case 6 if any_bounty:
+            machine.settle(other, back, random.random() < 0.7)
+        case 7 if any_bounty:
+            machine.pull(random.randrange(4), other, strange, back, member, random.random() < 0.1)
+        case 8:
+            machine.heartbeat_and_donation(random.choice(GUARDIANS), other, strange, 1 + random.randrange(1_000))
