@@ -99,7 +99,8 @@ def test_wrap__that_does_not_hold_the_envelopes_key__is_refused(delivery: Delive
     ):
         response = delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
         assert refusal(response) == (400, "invalid_winning_solution_delivery")
-    for body in ({**body_for(envelope, good), "x": 1}, {"wrapped_key": good}, []):
+    malformed: list[object] = [{**body_for(envelope, good), "x": 1}, {"wrapped_key": good}, []]
+    for body in malformed:
         response = delivery.call(world.guardian(1), wrap_path(bounty_id), body)
         assert refusal(response) == (400, "invalid_winning_solution_delivery")
     lost = delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(loser, good))

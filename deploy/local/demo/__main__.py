@@ -3,6 +3,7 @@
 Exit code 0 only if every step was verified. Narrates on stderr, ends with a table on stdout.
 """
 
+import signal
 import sys
 import tempfile
 import time
@@ -10,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from local_stack.__main__ import Interrupted, Interrupts
-from local_stack.process import StackError
+from local_stack.interrupts import Interrupted, Interrupts
+from local_stack.process import StackError, signal_when_parent_ends
 from local_stack.stack import running_stack
 
 from demo.bounty import Cast, Funded, Submitted
@@ -60,6 +61,7 @@ class Story:
 def main() -> int:
     """Run the demo; the exit code."""
     interrupts, story = Interrupts(), Story()
+    signal_when_parent_ends(signal.SIGTERM)
     try:
         with (
             running_stack(checkpoint=interrupts.checkpoint, say=story.tell) as stack,

@@ -12,32 +12,12 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Final, TextIO
+
+from local_stack.interrupts import Interrupted, Interrupts
 
 DEFAULT_ENV_FILE: Final = Path(".local/stack.env")
 _POLL_SECONDS: Final = 0.1
-
-
-class Interrupted(BaseException):
-    """Somebody asked to stop. Raised only where the stack looks for it, so that no step is cut in two."""
-
-
-class Interrupts:
-    """Remembers that a signal came; the stack asks between its steps and in every wait."""
-
-    def __init__(self) -> None:
-        self.received: int | None = None
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._remember)
-
-    def checkpoint(self) -> None:
-        """Raise ``Interrupted`` once a signal came."""
-        if self.received is not None:
-            raise Interrupted
-
-    def _remember(self, number: int, _frame: FrameType | None) -> None:
-        self.received = number
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """RFC 3339 timestamps, fast."""
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
 
 _SHAPE = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -23,7 +23,7 @@ def parse(text: str) -> datetime:
 @lru_cache(maxsize=64)
 def _zone(offset: str) -> timezone:
     if offset in "Zz":
-        return timezone.utc
+        return UTC
     hours, minutes = int(offset[1:3]), int(offset[4:6])
     if hours > 23 or minutes > 59:
         raise ValueError("not an offset")

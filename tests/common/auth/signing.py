@@ -1,7 +1,7 @@
 """Signed requests for tests: a key, a chain that answers from a dict, and a request that verifies."""
 
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import coincurve
 import sha3
@@ -61,8 +61,7 @@ def header_for(
     return ApprovalHeader(key.address, key.sign(digest(domain, approval)), approval.block_number, approval.block_hash)
 
 
-def received(header: ApprovalHeader | str, request: RequestToSign = REQUEST, **changes: object) -> ReceivedRequest:
-    """The request as it arrives, with changes an attacker made."""
+def received(header: ApprovalHeader | str, request: RequestToSign = REQUEST) -> ReceivedRequest:
+    """The request as it arrives."""
     text = header if isinstance(header, str) else format_header(header)
-    whole = ReceivedRequest(request.method, request.path, request.raw_query, request.body, (text,))
-    return replace(whole, **changes)  # type: ignore[arg-type]
+    return ReceivedRequest(request.method, request.path, request.raw_query, request.body, (text,))

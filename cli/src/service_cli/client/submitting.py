@@ -61,6 +61,7 @@ def submit(
     _require_accepting(chain, bounty)
     api = ApiClient(settings.api_base_url(), chain)
     work = Work(settings, chain, api, signer, bounty_id, bounty, chain.pinned_roster(bounty))
+    _require_permitted(work)
     _check_terms(work, accept_differences)
     with open_journal(chain.chain_id, chain.hub.address, "submit", str(bounty_id), signer.address) as journal:
         envelope = _seal(work, directory, journal)
@@ -75,6 +76,12 @@ def _require_accepting(chain: ChainClient, bounty: BountyView) -> None:
     if not schedule.accepting(status, chain.latest().time):
         message = "The bounty does not accept Submissions any more."
         raise Refused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+
+
+def _require_permitted(work: Work) -> None:
+    """Ask the Hub, with a placeholder, whether this account may submit at all: before anything is sealed or signed."""
+    placeholder = HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
+    simulate(work.chain, work.signer.address, placeholder)
 
 
 def _check_terms(work: Work, accept_differences: bool) -> None:

@@ -1,6 +1,7 @@
 """The jobs of queue ``artifacts``."""
 
 import os
+from collections.abc import Mapping
 
 from service_common.domain.envelope import CiphertextReference
 from service_common.jobs.queues import check_message
@@ -11,7 +12,7 @@ from service_api.dependencies import make_dependencies
 from service_api.usecases.ciphertexts import is_known_good, verify
 
 
-def verify_artifact(received: dict[str, object]) -> str:
+def verify_artifact(received: Mapping[str, object]) -> str:
     """Hash one uploaded ciphertext to its end; idempotent per object generation."""
     check_message(received)
     deps = make_dependencies(read_config(os.environ))

@@ -1,6 +1,7 @@
 """The jobs of queue ``delivery``."""
 
 import os
+from collections.abc import Mapping
 
 from service_common.clock import SystemClock
 from service_common.db import delivery as t
@@ -13,7 +14,7 @@ from sqlalchemy import delete, exists
 from service_delivery.config import read_config
 
 
-def sweep(received: dict[str, object]) -> int:
+def sweep(received: Mapping[str, object]) -> int:
     """Delete wraps of Submissions that did not win a finally final bounty; how many were deleted."""
     check_message(received)
     config = read_config(os.environ)

@@ -7,12 +7,15 @@ second one, and the chain's lock in PostgreSQL, which is what makes it the only 
 
 import os
 import time
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from threading import Event, Thread
 from typing import Final
 
 from redis import Redis
 from redis.exceptions import RedisError
+from rq import get_current_job
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable, make_engine
@@ -28,6 +31,7 @@ from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
 LEASE_JOB_SECONDS: Final = 300
 LEASE_SECONDS: Final = 5
+RENEW_SECONDS: Final = 0.5
 POLL_SECONDS: Final = 0.1
 MAX_BACKOFF_SECONDS: Final = 5.0
 
@@ -39,57 +43,64 @@ def lease_key(config: IndexerConfig) -> str:
     return f"lease:follow:{config.chain.chain_id}"
 
 
-def follow(received: dict[str, object]) -> str:
-    """Follow the chain until the job's time is up; the reason it ended."""
+def follow(received: Mapping[str, object]) -> str:
+    """Follow the chain until the job's time is up or its worker is asked to stop; the reason it ended."""
     check_message(received)
     config, engine = _setup()
     rpc = config.chain.rpc()
-    stopped = Event()
-    renewal = Thread(target=_keep_lease, args=(config, stopped), daemon=True)
+    ended, draining = Event(), Event()
+    renewal = Thread(target=_keep_lease, args=(config, ended, draining), daemon=True)
     renewal.start()
     try:
         start = header_at(rpc, BlockNumber(max(0, config.chain.deploy_block - 1)))
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
-            return _follow(RpcSource(rpc, config.chain.hub_address), writer)
+            return _follow(RpcSource(rpc, config.chain.hub_address), writer, draining)
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("follower stopped", reason=type(error).__name__, detail=str(error))
-        time.sleep(1)  # whatever it was, the successor need not meet it at once
+        draining.wait(1)  # whatever it was, the successor need not meet it at once
         return type(error).__name__
     finally:
-        stopped.set()
+        ended.set()
         renewal.join()
+        engine.dispose()
 
 
-def _follow(source: RpcSource, writer: Writer) -> str:
+def _follow(source: RpcSource, writer: Writer, draining: Event) -> str:
     ends = time.monotonic() + LEASE_JOB_SECONDS
     pause = POLL_SECONDS
-    while time.monotonic() < ends:
+    while time.monotonic() < ends and not draining.is_set():
         try:
             busy = advance(source, writer)
         except (ChainUnavailable, DatabaseUnavailable) as error:
             log.warning("cannot advance", reason=str(error))
             pause = min(MAX_BACKOFF_SECONDS, pause * 2)
-            time.sleep(pause)
+            draining.wait(pause)
             continue
         pause = POLL_SECONDS
         if not busy:
-            time.sleep(pause)
-    return "lease ended"
+            draining.wait(pause)
+    return "draining" if draining.is_set() else "lease ended"
 
 
-def _keep_lease(config: IndexerConfig, stopped: Event) -> None:
-    """Renew the lease every second; a Redis that does not answer only means that a second job may start and end."""
+def _keep_lease(config: IndexerConfig, ended: Event, draining: Event) -> None:
+    """Renew the lease every second and see whether the worker was asked to stop.
+
+    A Redis that does not answer only means that a second job may start, and end at once for want of the lock.
+    """
     redis: Redis = connect(config.redis_url)
-    while True:
+    job = get_current_job()
+    worker = job.worker_name if job is not None else None
+    while not ended.is_set():
         try:
             redis.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)
-            if stopped.wait(1):
-                redis.delete(lease_key(config))
-                return
+            if worker and redis.hexists(f"rq:worker:{worker}", "shutdown_requested_date"):
+                draining.set()
         except RedisError as error:
             log.warning("lease not renewed", reason=type(error).__name__)
-            if stopped.wait(1):
-                return
+        ended.wait(RENEW_SECONDS)
+    with suppress(RedisError):
+        redis.delete(lease_key(config))
+    redis.close()
 
 
 @cache

@@ -6,6 +6,7 @@ the job ends, so losing Redis loses nothing; any other ending is the job's retur
 
 import os
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from service_common.db.engine import engine_of_job, reading, writing
@@ -30,7 +31,7 @@ DONE = "done"
 log = get_logger(__name__)
 
 
-def review(received: dict[str, object]) -> str:
+def review(received: Mapping[str, object]) -> str:
     """Judge one page; ``done`` or the code of what went wrong."""
     check_message(received)
     config = read_config(os.environ)

@@ -4,6 +4,7 @@ Promises: every queue and worker speaks JSON, never pickle; a job's one argument
 fact: whatever is lost with it is found again from PostgreSQL or the chain.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -48,7 +49,7 @@ def message(**fields: str | int | None) -> dict[str, str | int | None]:
     return {"version": MESSAGE_VERSION, **fields}
 
 
-def check_message(received: dict[str, object]) -> None:
+def check_message(received: Mapping[str, object]) -> None:
     """Refuse a message of a version this release does not know; the job is parked as failed and stays visible."""
     if received.get("version") != MESSAGE_VERSION:
         raise ValueError(f"a job message of version {received.get('version')!r}; this worker reads {MESSAGE_VERSION}")

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Final
 
+import urllib3
 from granian import Granian
 from granian.constants import Interfaces
 
@@ -21,7 +22,7 @@ BLOCKING_THREADS: Final = 128
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
     """Serve ``package.module:application`` until SIGTERM or SIGINT."""
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="metrics-"))
-    serve_internal_port(internal_port, checks)
+    serve_internal_port(internal_port, {**checks, "http": lambda: _check_public_port(host, port)})
     Granian(
         target,
         address=host,
@@ -35,3 +36,10 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         log_access=False,
         log_enabled=False,
     ).serve()
+
+
+def _check_public_port(host: str, port: int) -> None:
+    """Return when the app itself answers: a process whose workers still load is not ready."""
+    answer = urllib3.request("GET", f"http://{host}:{port}/healthz", timeout=2.0, retries=False)
+    if answer.status != 200:
+        raise OSError("the public port does not answer")
