@@ -18,7 +18,7 @@ from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.x25519 import recipient_text
 from service_common.types import Bytes32
 
-from tests.common.crypto.test_archive import FILES, make, pack, tree
+from tests.common.crypto.trees import FILES, make, pack, tree
 from tests.vectors.samples import CONTENT, identity, seeded
 
 
