@@ -18,6 +18,7 @@ from tests.common.auth.signing import (
     AUTHORITY,
     DOMAIN,
     HEAD,
+    PLAIN_KEYS,
     REQUEST,
     Chain,
     block_hash,
@@ -33,13 +34,13 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 def refused(request: ReceivedRequest) -> str:
     with pytest.raises(ServiceError) as caught:
-        verify_request(request, AUTHORITY, Chain())
+        verify_request(request, AUTHORITY, Chain(), PLAIN_KEYS)
     assert caught.value.status in {401, 403}
     return caught.value.code
 
 
 def test_request__signed_by_its_wallet__is_verified() -> None:
-    verified = verify_request(received(GOOD), AUTHORITY, Chain())
+    verified = verify_request(received(GOOD), AUTHORITY, Chain(), PLAIN_KEYS)
     assert verified.signer == KEY.address
     assert verified.body == REQUEST.body
     verified.require_signer({KEY.address})
@@ -56,7 +57,7 @@ def test_digest__of_an_approval__is_the_one_any_wallet_computes() -> None:
     assert Account.recover_message is not None
     fresh = REQUEST.approval(BlockNumber(997), block_hash(997))
     signed = account.sign_typed_data(full_message=typed_data(DOMAIN, fresh)).signature
-    verified = verify_request(received(replace(header, signature=bytes(signed))), AUTHORITY, Chain())
+    verified = verify_request(received(replace(header, signature=bytes(signed))), AUTHORITY, Chain(), PLAIN_KEYS)
     assert verified.signer == account.address.lower()
 
 
@@ -80,7 +81,7 @@ def test_request__changed_after_signing__is_unauthorized(changes: dict[str, obje
 
 
 def test_query__in_another_spelling_of_the_same_parameters__is_still_verified() -> None:
-    assert verify_request(replace(received(GOOD), raw_query="mine=&b=c%20d"), AUTHORITY, Chain()).signer == KEY.address
+    assert verify_request(replace(received(GOOD), raw_query="mine=&b=c%20d"), AUTHORITY, Chain(), PLAIN_KEYS).signer == KEY.address
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_query__in_another_spelling_of_the_same_parameters__is_still_verified() 
 )
 def test_request__for_another_deployment__is_unauthorized(authority: object) -> None:
     with pytest.raises(ServiceError) as caught:
-        verify_request(received(GOOD), authority, Chain())  # type: ignore[arg-type]
+        verify_request(received(GOOD), authority, Chain(), PLAIN_KEYS)  # type: ignore[arg-type]
     assert caught.value.code == "unauthorized"
 
 
@@ -103,7 +104,7 @@ def test_request__for_another_deployment__is_unauthorized(authority: object) -> 
 def test_block__at_the_edges_of_the_window__is_fresh_exactly_within(number: int, fresh: bool) -> None:
     request = received(header_for(KEY, number=number))
     if fresh:
-        assert verify_request(request, AUTHORITY, Chain()).signer == KEY.address
+        assert verify_request(request, AUTHORITY, Chain(), PLAIN_KEYS).signer == KEY.address
     else:
         assert refused(request) == "unauthorized"
 
@@ -121,7 +122,7 @@ def test_chain__that_cannot_be_asked__is_an_error_and_never_an_answer() -> None:
             raise ChainUnavailable("down")
 
     with pytest.raises(ChainUnavailable):
-        verify_request(received(GOOD), AUTHORITY, Dead())
+        verify_request(received(GOOD), AUTHORITY, Dead(), PLAIN_KEYS)
 
 
 def _forms() -> list[bytes]:
@@ -140,7 +141,7 @@ def _forms() -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("signature", _forms())
+@pytest.mark.parametrize("signature", _forms(), ids=[f"form-{number}" for number in range(len(_forms()))])
 def test_signature__of_another_form__is_unauthorized(signature: bytes) -> None:
     assert refused(received(replace(GOOD, signature=signature))) == "unauthorized"
 
@@ -162,7 +163,7 @@ def test_header__with_any_byte_changed__verifies_nobody_else(data: st.DataObject
     letter = data.draw(st.characters(min_codepoint=32, max_codepoint=126))
     changed = text[:index] + letter + text[index + 1 :]
     try:
-        verified = verify_request(received(changed), AUTHORITY, Chain())
+        verified = verify_request(received(changed), AUTHORITY, Chain(), PLAIN_KEYS)
     except ServiceError as error:
         assert error.code == "unauthorized"
     else:  # the same approval in another spelling of the scheme or of hex digits
