@@ -37,14 +37,14 @@ class LocalSigner:
     _key: bytes = field(repr=False)
 
     def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
-        from eth_account import Account
+        from service_cli.client.wallet_library import Account
 
         say(f"signing: {words}")
         return bytes(Account.sign_typed_data(self._key, full_message=_with_integers(typed_data)).signature)
 
     def sign_transaction(self, fields: Mapping[str, object], words: str) -> bytes:
         """The raw signed transaction."""
-        from eth_account import Account
+        from service_cli.client.wallet_library import Account
 
         say(f"signing: {words}")
         return bytes(Account.sign_transaction(dict(fields), self._key).raw_transaction)
@@ -68,7 +68,7 @@ class ExternalSigner:
 
 def local_signer(environment: Environment, variable: str) -> LocalSigner:
     """The signer behind a key variable, or a refusal that names it."""
-    from eth_account import Account
+    from service_cli.client.wallet_library import Account
 
     text = environment.secret(variable)
     if text is None:

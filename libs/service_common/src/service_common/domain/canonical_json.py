@@ -10,6 +10,8 @@ import json
 from typing import Final, NoReturn
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
+MAX_CONTAINERS: Final = 500
+"""Opening brackets and braces a text may hold, in strings too: bounds its depth whatever the recursion limit is."""
 
 
 def canonical_bytes(value: object) -> bytes:
@@ -26,6 +28,8 @@ def parse_canonical(data: bytes, max_bytes: int) -> object:
     """Read canonical JSON of at most ``max_bytes``."""
     if len(data) > max_bytes:
         raise ValueError(f"larger than {max_bytes} bytes")
+    if data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
+        raise ValueError("nested too deeply or with too many parts")
     try:
         value: object = json.loads(
             data.decode("utf-8"), object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float
