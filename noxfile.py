@@ -30,6 +30,8 @@ PACKAGES = [
     "cli",
 ]
 LOCK = "requirements/constraints.txt"
+UV = [sys.executable, "-m", "uv", "--system-certs"]
+"""uv trusts the certificates that the system trusts, as pip and npm do."""
 CODE = ["libs", "services", "cli/src", "deploy/local", "contracts/tools", "tests", "tools", "examples", "noxfile.py"]
 ON_PATH = [TOP / "deploy/local", TOP]
 # Longest first: two run at a time, so the order decides how long the whole takes.
@@ -48,13 +50,12 @@ def env(session: nox.Session) -> None:
     with _only_one(LOCAL / "venv.lock"):
         if stamp.exists() and stamp.read_text() == wanted:
             return
-        uv = [sys.executable, "-m", "uv"]
         python = str(VENV / "bin/python")
         editable = [word for package in PACKAGES for word in ("--editable", package)]
-        session.run(*uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(VENV))
-        session.run(*uv, "pip", "sync", "--quiet", "--python", python, "--require-hashes", "--no-build", LOCK)
+        session.run(*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(VENV))
+        session.run(*UV, "pip", "sync", "--quiet", "--python", python, "--require-hashes", "--no-build", LOCK)
         session.run(
-            *uv, "pip", "install", "--quiet", "--python", python, "--no-deps", "--no-build-isolation", "--offline",
+            *UV, "pip", "install", "--quiet", "--python", python, "--no-deps", "--no-build-isolation", "--offline",
             *editable,
         )  # fmt: skip
         stamp.write_text(wanted)
@@ -166,7 +167,7 @@ def lock(session: nox.Session) -> None:
     """Compile the pins from requirements/*.in and the packages' own dependencies."""
     LOCAL.mkdir(exist_ok=True)
     compile_ = [
-        sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
+        *UV, "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
         "--generate-hashes", "--no-header", "--no-annotate", *session.posargs,
     ]  # fmt: skip
     session.run(*compile_, "requirements/nox.in", "-o", "requirements/nox.txt")
