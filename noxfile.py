@@ -32,7 +32,6 @@ PACKAGES = [
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
-CODE = ["libs", "services", "cli/src", "deploy/local", "contracts/tools", "tests", "tools", "examples", "noxfile.py"]
 ON_PATH = [TOP / "deploy/local", TOP]
 # Longest first: two run at a time, so the order decides how long the whole takes.
 CHECKS = [
