@@ -1,7 +1,7 @@
 """Write every vector file again: ``PYTHONPATH=.:deploy/local python tests/vectors/regenerate.py``.
 
 Deterministic: a run changes nothing unless a format changed, and a test compares. ``--check`` only reports.
-Each file says in ``about`` what its cases mean; see ``docs/formats.md``.
+Each file says in ``about`` what its cases mean; see ``docs/formats.md`` and ``docs/authentication.md``.
 """
 
 import argparse
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.vectors import build_documents, build_hashes, build_sealing
+from tests.vectors import build_auth, build_documents, build_hashes, build_sealing
 
 HERE: Final = Path(__file__).parent
 Builder = Callable[[], dict[str, object]]
-FILES: Final[dict[str, Builder]] = build_hashes.FILES | build_documents.FILES | build_sealing.FILES
+FILES: Final[dict[str, Builder]] = build_hashes.FILES | build_documents.FILES | build_sealing.FILES | build_auth.FILES
 
 
 def render(value: dict[str, object]) -> str:
