@@ -213,13 +213,10 @@ contract Hub is Views {
     }
 
     /// @dev The choice that a Verdict means, given the other Guardians' ballots.
-    function _choose(
-        uint256 bountyId,
-        uint80 others,
-        uint8 kind,
-        address solver,
-        bytes32 submissionCommitment
-    ) private returns (uint256) {
+    function _choose(uint256 bountyId, uint80 others, uint8 kind, address solver, bytes32 submissionCommitment)
+        private
+        returns (uint256)
+    {
         if (kind == VerdictKind.NO_VALID_SUBMISSION) {
             if (solver != address(0) || submissionCommitment != 0) {
                 revert VerdictNamesSubmission(bountyId, solver, submissionCommitment);

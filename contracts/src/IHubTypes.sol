@@ -110,9 +110,7 @@ interface IHubTypes {
         address protocolFeeRecipient,
         bytes32 authorizationNonce
     );
-    event SubmissionRecorded(
-        uint256 indexed bountyId, address indexed solver, bytes32 indexed submissionCommitment
-    );
+    event SubmissionRecorded(uint256 indexed bountyId, address indexed solver, bytes32 indexed submissionCommitment);
     event VerdictRecorded(
         uint256 indexed bountyId,
         address indexed guardian,

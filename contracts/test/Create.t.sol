@@ -21,8 +21,7 @@ contract CreateTest is HubTest {
         vm.assertEq(log.topics[2], bytes32(uint256(uint160(poster))));
         vm.assertEq(log.topics[3], SPEC);
         bytes memory first = abi.encode(rosterHash, 1, ESCROW, deadline, deadline + REVEAL_DELAY);
-        bytes memory second =
-            abi.encode(deadline + REVEAL_DELAY + 3 days, 25_000_000, 30_000_000, treasury, nonce);
+        bytes memory second = abi.encode(deadline + REVEAL_DELAY + 3 days, 25_000_000, 30_000_000, treasury, nonce);
         vm.assertEq(keccak256(log.data), keccak256(bytes.concat(first, second)));
     }
 
@@ -103,8 +102,18 @@ contract CreateTest is HubTest {
         );
         bytes32 expected = keccak256(
             abi.encode(
-                typeHash, block.chainid, address(hub), poster, t.specCommitment, t.expectedRosterHash, t.escrowAmount,
-                t.submissionDeadline, t.judgingWindow, t.maxProtocolFee, t.maxGuardianFee, t.salt
+                typeHash,
+                block.chainid,
+                address(hub),
+                poster,
+                t.specCommitment,
+                t.expectedRosterHash,
+                t.escrowAmount,
+                t.submissionDeadline,
+                t.judgingWindow,
+                t.maxProtocolFee,
+                t.maxGuardianFee,
+                t.salt
             )
         );
         vm.assertEq(hub.authorizationNonce(t, poster), expected);
@@ -216,9 +225,7 @@ contract CreateTest is HubTest {
         token.approve(address(hub), ESCROW - 1);
         refused(
             t,
-            abi.encodeWithSelector(
-                TestToken.InsufficientAllowance.selector, poster, address(hub), ESCROW - 1, ESCROW
-            )
+            abi.encodeWithSelector(TestToken.InsufficientAllowance.selector, poster, address(hub), ESCROW - 1, ESCROW)
         );
     }
 }

@@ -70,7 +70,9 @@ contract FuzzTest is IHubTypes {
         vm.assertEq(ballots.chosen() | 1, chosen | 1); // bit 0, nobody's choice, carries no meaning
         for (uint256 choice = 1; choice < 17; ++choice) {
             uint256 count;
-            for (uint256 seat = 0; seat < 15; ++seat) if (model[seat] == choice) ++count;
+            for (uint256 seat = 0; seat < 15; ++seat) {
+                if (model[seat] == choice) ++count;
+            }
             vm.assertEq(ballots.count(choice), count);
         }
     }
@@ -132,10 +134,13 @@ contract FuzzTest is IHubTypes {
             if (edge < 64) key = (key & ~bytes32(uint256(0xff))) | bytes32(uint256(0x7f));
         }
         uint256 number;
-        for (uint256 i = 0; i < 32; ++i) number |= uint256(uint8(key[i])) << (8 * i);
+        for (uint256 i = 0; i < 32; ++i) {
+            number |= uint256(uint8(key[i])) << (8 * i);
+        }
         uint256 p = 2 ** 255 - 19;
-        if (number >= p) vm.expectRevert(abi.encodeWithSelector(EncryptionKeyNotCanonical.selector, key));
-        else if (number < 2 || number == p - 1) {
+        if (number >= p) {
+            vm.expectRevert(abi.encodeWithSelector(EncryptionKeyNotCanonical.selector, key));
+        } else if (number < 2 || number == p - 1) {
             vm.expectRevert(abi.encodeWithSelector(EncryptionKeyLowOrder.selector, key));
         }
         this.check(key);

@@ -21,7 +21,9 @@ contract FuzzLifeTest is HubTest {
         uint256[3] memory votes = vote(bountyId, size, quorum, seed);
         BountyView memory b = hub.getBounty(bountyId);
         if (b.outcome == Outcome.OPEN) {
-            for (uint256 i = 0; i < 3; ++i) vm.assertGt(quorum, votes[i], "quorum overlooked");
+            for (uint256 i = 0; i < 3; ++i) {
+                vm.assertGt(quorum, votes[i], "quorum overlooked");
+            }
             toEnd(bountyId);
             hub.settle(bountyId);
             bool silent = votes[0] + votes[1] + votes[2] == 0;

@@ -50,16 +50,35 @@ contract InvariantTest is IHubTypes {
     /// @dev A selector that stands more often is called more often.
     function targetSelectors() external view returns (FuzzSelector[] memory targets) {
         bytes4[23] memory moves = [
-            Handler.wait.selector, Handler.waitForEdge.selector, Handler.waitForEdge.selector, Handler.create.selector, Handler.create.selector, Handler.submit.selector,
-            Handler.submit.selector, Handler.judge.selector, Handler.judge.selector, Handler.judge.selector,
-            Handler.judge.selector, Handler.judge.selector, Handler.judge.selector, Handler.settle.selector,
-            Handler.settle.selector, Handler.pull.selector, Handler.pull.selector, Handler.pull.selector,
-            Handler.pull.selector, Handler.publishRoster.selector, Handler.setFeePolicy.selector,
-            Handler.donate.selector, Handler.heartbeat.selector
+            Handler.wait.selector,
+            Handler.waitForEdge.selector,
+            Handler.waitForEdge.selector,
+            Handler.create.selector,
+            Handler.create.selector,
+            Handler.submit.selector,
+            Handler.submit.selector,
+            Handler.judge.selector,
+            Handler.judge.selector,
+            Handler.judge.selector,
+            Handler.judge.selector,
+            Handler.judge.selector,
+            Handler.judge.selector,
+            Handler.settle.selector,
+            Handler.settle.selector,
+            Handler.pull.selector,
+            Handler.pull.selector,
+            Handler.pull.selector,
+            Handler.pull.selector,
+            Handler.publishRoster.selector,
+            Handler.setFeePolicy.selector,
+            Handler.donate.selector,
+            Handler.heartbeat.selector
         ];
         targets = new FuzzSelector[](1);
         targets[0] = FuzzSelector(address(handler), new bytes4[](moves.length));
-        for (uint256 i = 0; i < moves.length; ++i) targets[0].selectors[i] = moves[i];
+        for (uint256 i = 0; i < moves.length; ++i) {
+            targets[0].selectors[i] = moves[i];
+        }
     }
 
     /// @dev After every call: the bounty it touched and its neighbour tell the ghosts' story, and the Hub holds
@@ -74,9 +93,25 @@ contract InvariantTest is IHubTypes {
     /// @dev At the end of each history: every transition happened, every bounty agrees, and every unit can leave.
     function afterInvariant() public {
         bytes32[20] memory transitions = [
-            bytes32("created"), "submitted", "resubmitted", "submission refused", "verdict", "verdict replaced",
-            "verdict refused", "awarded", "judged none", "settled empty", "settled silent", "settled without quorum",
-            "settlement refused", "award", "refund", "guardian fee", "protocol fee", "pull refused", "roster",
+            bytes32("created"),
+            "submitted",
+            "resubmitted",
+            "submission refused",
+            "verdict",
+            "verdict replaced",
+            "verdict refused",
+            "awarded",
+            "judged none",
+            "settled empty",
+            "settled silent",
+            "settled without quorum",
+            "settlement refused",
+            "award",
+            "refund",
+            "guardian fee",
+            "protocol fee",
+            "pull refused",
+            "roster",
             "heartbeat"
         ];
         for (uint256 i = 0; i < transitions.length; ++i) {

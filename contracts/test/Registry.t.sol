@@ -14,9 +14,7 @@ contract RegistryTest is HubTest {
         vm.prank(owner);
     }
 
-    function refusedRoster(address[] memory accounts, bytes32[] memory keys, uint256 quorum, bytes memory why)
-        private
-    {
+    function refusedRoster(address[] memory accounts, bytes32[] memory keys, uint256 quorum, bytes memory why) private {
         asOwner(why);
         hub.publishRoster(accounts, keys, quorum);
     }

@@ -56,7 +56,16 @@ contract VerdictTest is HubTest {
         expectVerdict(bountyId, guardians[2], VerdictKind.NO_VALID_SUBMISSION, address(0), 0);
         vm.expectEmit(address(hub));
         emit BountyFinalized(
-            bountyId, Outcome.NO_VALID_SUBMISSION, Reason.JUDGED, address(0), 0, 0, ESCROW - 20_000_000, 0, 10_000_000, 2
+            bountyId,
+            Outcome.NO_VALID_SUBMISSION,
+            Reason.JUDGED,
+            address(0),
+            0,
+            0,
+            ESCROW - 20_000_000,
+            0,
+            10_000_000,
+            2
         );
         reject(0, bountyId);
         vm.assertEq(hub.getBounty(bountyId).winner, address(0));
@@ -114,14 +123,20 @@ contract VerdictTest is HubTest {
         guardians = ascending(15);
         rosterHash = publish(guardians, 8);
         uint256 bountyId = create();
-        for (uint256 i = 0; i < 15; ++i) submitAs(address(uint160(0x9000 + i)), bountyId, bytes32(i + 1));
+        for (uint256 i = 0; i < 15; ++i) {
+            submitAs(address(uint160(0x9000 + i)), bountyId, bytes32(i + 1));
+        }
         toReveal(bountyId);
-        for (uint256 i = 0; i < 15; ++i) award(i, bountyId, address(uint160(0x9000 + i)), bytes32(i + 1));
+        for (uint256 i = 0; i < 15; ++i) {
+            award(i, bountyId, address(uint160(0x9000 + i)), bytes32(i + 1));
+        }
         for (uint256 i = 0; i < 15; ++i) {
             expectVerdict(bountyId, guardians[i], VerdictKind.AWARDED, address(uint160(0x9000 + i)), bytes32(i + 1));
         }
         vm.assertEq(hub.getBounty(bountyId).verdictCount, 15);
-        for (uint256 i = 0; i < 7; ++i) award(i, bountyId, address(uint160(0x900E)), bytes32(uint256(15)));
+        for (uint256 i = 0; i < 7; ++i) {
+            award(i, bountyId, address(uint160(0x900E)), bytes32(uint256(15)));
+        }
         vm.assertEq(hub.getBounty(bountyId).winner, address(uint160(0x900E)));
     }
 
@@ -186,19 +201,35 @@ contract VerdictTest is HubTest {
         uint256 bountyId = judgeable();
         address g = guardians[0];
         refused(
-            g, bountyId, VerdictKind.AWARDED, solver, OTHER_WORK,
+            g,
+            bountyId,
+            VerdictKind.AWARDED,
+            solver,
+            OTHER_WORK,
             abi.encodeWithSelector(SubmissionNotActive.selector, bountyId, solver, OTHER_WORK, WORK)
         );
         refused(
-            g, bountyId, VerdictKind.AWARDED, stranger, WORK,
+            g,
+            bountyId,
+            VerdictKind.AWARDED,
+            stranger,
+            WORK,
             abi.encodeWithSelector(SubmissionNotActive.selector, bountyId, stranger, WORK, bytes32(0))
         );
         refused(
-            g, bountyId, VerdictKind.AWARDED, stranger, 0,
+            g,
+            bountyId,
+            VerdictKind.AWARDED,
+            stranger,
+            0,
             abi.encodeWithSelector(SubmissionNotActive.selector, bountyId, stranger, bytes32(0), bytes32(0))
         );
         refused(
-            g, bountyId, VerdictKind.AWARDED, address(0), 0,
+            g,
+            bountyId,
+            VerdictKind.AWARDED,
+            address(0),
+            0,
             abi.encodeWithSelector(SubmissionNotActive.selector, bountyId, address(0), bytes32(0), bytes32(0))
         );
     }
@@ -208,11 +239,19 @@ contract VerdictTest is HubTest {
         address g = guardians[0];
         uint8 kind = VerdictKind.NO_VALID_SUBMISSION;
         refused(
-            g, bountyId, kind, solver, 0,
+            g,
+            bountyId,
+            kind,
+            solver,
+            0,
             abi.encodeWithSelector(VerdictNamesSubmission.selector, bountyId, solver, bytes32(0))
         );
         refused(
-            g, bountyId, kind, address(0), WORK,
+            g,
+            bountyId,
+            kind,
+            address(0),
+            WORK,
             abi.encodeWithSelector(VerdictNamesSubmission.selector, bountyId, address(0), WORK)
         );
     }

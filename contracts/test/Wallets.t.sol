@@ -114,7 +114,9 @@ contract WalletsTest is HubTest {
         Terms memory t = terms();
         uint256 validBefore = inAnHour();
         bytes memory signed = signature(t, poster, POSTER_KEY, 0, validBefore);
-        vm.expectRevert(abi.encodeWithSelector(RosterHashMismatch.selector, rosterHash, other.getRoster(1).guardianRosterHash));
+        vm.expectRevert(
+            abi.encodeWithSelector(RosterHashMismatch.selector, rosterHash, other.getRoster(1).guardianRosterHash)
+        );
         other.createBountyWithAuthorization(t, poster, 0, validBefore, signed);
         t.expectedRosterHash = other.getRoster(1).guardianRosterHash;
         vm.expectRevert(abi.encodeWithSelector(TestToken.InvalidSignature.selector, poster));
@@ -153,8 +155,7 @@ contract WalletsTest is HubTest {
         bytes32 nonce = hub.authorizationNonce(t, poster);
         bytes32 content = keccak256(abi.encode(token.CANCEL_AUTHORIZATION_TYPEHASH(), poster, nonce));
         bytes32 domain = token.DOMAIN_SEPARATOR();
-        (uint8 v, bytes32 r, bytes32 s) =
-            vm.sign(POSTER_KEY, keccak256(abi.encodePacked(hex"1901", domain, content)));
+        (uint8 v, bytes32 r, bytes32 s) = vm.sign(POSTER_KEY, keccak256(abi.encodePacked(hex"1901", domain, content)));
         token.cancelAuthorization(poster, nonce, v, r, s);
         vm.expectRevert(abi.encodeWithSelector(TestToken.AuthorizationUsedOrCanceled.selector, poster, nonce));
         hub.createBountyWithAuthorization(t, poster, 0, validBefore, signed);

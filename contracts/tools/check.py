@@ -6,8 +6,8 @@ suite passes, no gas figure moved against contracts/snapshots, and each planted 
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
 contracts/package-lock.json to be there or reachable.
 
-    check.py [artifacts] [forge] [mutants]        these three where none is named
-    check.py all-mutants                          every planted bug, not only one of each kind
+    check.py [format] [artifacts] [forge] [mutants]        these four where none is named
+    check.py all-mutants                                   every planted bug, not only one of each kind
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from local_stack.toolbox import ensure_npm_package, find_npm, native_program
 CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
 PACKAGED_ABI = CONTRACTS.parent / "libs/service_common/src/service_common/chain/abi/Hub.json"
 TOOLS = CONTRACTS / "tools"
-DEFAULT = ("artifacts", "forge", "mutants")
-LANES = (("mutants", "all-mutants"), ("artifacts", "forge"))
+DEFAULT = ("format", "artifacts", "forge", "mutants")
+LANES = (("mutants", "all-mutants"), ("format", "artifacts", "forge"))
 ONE_OF_EACH_KIND = (
     "double_claim",
     "missing_status_check",
@@ -41,6 +41,7 @@ TIME_LIMIT_SECONDS = 900
 def commands(forge: str) -> dict[str, Sequence[str]]:
     mutants = [sys.executable, str(TOOLS / "check_mutants.py"), "--forge", forge]
     return {
+        "format": [forge, "fmt", "--root", str(CONTRACTS), "--check"],
         "artifacts": [sys.executable, str(TOOLS / "build_artifacts.py"), "--check", "--abi-out", str(PACKAGED_ABI)],
         "forge": [forge, "test", "--root", str(CONTRACTS)],
         "mutants": [*mutants, *ONE_OF_EACH_KIND],

@@ -151,9 +151,8 @@ contract TestToken {
         bytes memory signature
     ) public {
         if (to != msg.sender) revert CallerNotPayee(msg.sender, to);
-        bytes32 content = keccak256(
-            abi.encode(RECEIVE_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce)
-        );
+        bytes32 content =
+            keccak256(abi.encode(RECEIVE_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce));
         _useAuthorization(from, validAfter, validBefore, nonce, content, signature);
         _transfer(from, to, value);
     }
@@ -208,7 +207,9 @@ contract TestToken {
         bytes32 content,
         bytes memory signature
     ) private {
-        if (block.timestamp <= validAfter) revert AuthorizationNotYetValid(validAfter, block.timestamp);
+        if (block.timestamp <= validAfter) {
+            revert AuthorizationNotYetValid(validAfter, block.timestamp);
+        }
         if (block.timestamp >= validBefore) revert AuthorizationExpired(validBefore, block.timestamp);
         if (authorizationState[from][nonce]) revert AuthorizationUsedOrCanceled(from, nonce);
         _requireSignature(from, content, signature);

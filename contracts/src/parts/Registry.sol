@@ -175,8 +175,7 @@ abstract contract Registry is IHub {
             revert FeeRecipientInvalid(recipient);
         }
         uint16 version = Narrow.toUint16(uint256(_feePolicyVersion) + 1);
-        _feePolicies[version] =
-            FeePolicy(recipient, Narrow.toUint16(protocolFeeBps), Narrow.toUint16(guardianFeeBps));
+        _feePolicies[version] = FeePolicy(recipient, Narrow.toUint16(protocolFeeBps), Narrow.toUint16(guardianFeeBps));
         _feePolicyVersion = version;
         emit FeePolicyChanged(protocolFeeBps, guardianFeeBps, recipient);
     }

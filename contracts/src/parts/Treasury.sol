@@ -53,9 +53,8 @@ abstract contract Treasury is Registry {
         bytes calldata signature
     ) internal {
         uint256 before = _balance();
-        IEscrowToken(token).receiveWithAuthorization(
-            poster, address(this), amount, validAfter, validBefore, nonce, signature
-        );
+        IEscrowToken(token)
+            .receiveWithAuthorization(poster, address(this), amount, validAfter, validBefore, nonce, signature);
         _requireReceived(before, amount);
     }
 

@@ -72,7 +72,9 @@ contract Handler is IHubTypes {
             vm.prank(_posters[i]);
             token.approve(address(hub), type(uint256).max);
         }
-        for (uint256 i = 0; i < 5; ++i) _guardians.push(address(uint160(0xC000 + i)));
+        for (uint256 i = 0; i < 5; ++i) {
+            _guardians.push(address(uint160(0xC000 + i)));
+        }
         publishRoster(2);
         _policy(123, 456, 0);
     }
@@ -99,8 +101,11 @@ contract Handler is IHubTypes {
         uint256 time = vm.getBlockTimestamp();
         if (time < g.submissionDeadline) {
             if (g.submissions != 0 || seed % 64 < 16) vm.warp(g.submissionDeadline);
-        } else if (time < g.revealAt) vm.warp(g.revealAt);
-        else if (time < g.judgingDeadline && seed % 3 == 0) vm.warp(g.judgingDeadline);
+        } else if (time < g.revealAt) {
+            vm.warp(g.revealAt);
+        } else if (time < g.judgingDeadline && seed % 3 == 0) {
+            vm.warp(g.judgingDeadline);
+        }
     }
 
     function publishRoster(uint256 seed) public {
@@ -236,9 +241,8 @@ contract Handler is IHubTypes {
         Ghost storage g = _ghosts[bountyId];
         bool allowed = _isAt(g, Stage.JUDGEABLE) && _isGuardian(g, guardian);
         vm.prank(guardian);
-        (bool ok,) = address(hub).call(
-            abi.encodeCall(IHub.recordVerdict, (bountyId, ballot.kind, ballot.solver, work, bytes32(uint256(1))))
-        );
+        (bool ok,) = address(hub)
+            .call(abi.encodeCall(IHub.recordVerdict, (bountyId, ballot.kind, ballot.solver, work, bytes32(uint256(1)))));
         vm.assertTrue(ok == allowed, "verdict: accepted exactly from the pinned roster while judgeable");
         if (!ok) {
             reached["verdict refused"]++;
@@ -429,7 +433,9 @@ contract Handler is IHubTypes {
     }
 
     function _activeSet(uint256 bountyId) private view returns (bytes32 set) {
-        for (uint256 i = 0; i < 3; ++i) set = keccak256(abi.encode(set, hub.getSubmission(bountyId, _solvers[i])));
+        for (uint256 i = 0; i < 3; ++i) {
+            set = keccak256(abi.encode(set, hub.getSubmission(bountyId, _solvers[i])));
+        }
     }
 
     function _agreeing(uint256 bountyId, Ballot memory ballot) private view returns (uint256 agreeing) {
@@ -441,7 +447,9 @@ contract Handler is IHubTypes {
     }
 
     function _isGuardian(Ghost storage g, address account) private view returns (bool) {
-        for (uint256 i = 0; i < g.guardians.length; ++i) if (g.guardians[i] == account) return true;
+        for (uint256 i = 0; i < g.guardians.length; ++i) {
+            if (g.guardians[i] == account) return true;
+        }
         return false;
     }
 
@@ -467,6 +475,8 @@ contract Handler is IHubTypes {
 
     function _live() private view returns (uint256 live) {
         uint256 window = count < 12 ? count : 12;
-        for (uint256 i = 0; i < window; ++i) if (_isAt(_ghosts[count - i], Stage.OPEN)) ++live;
+        for (uint256 i = 0; i < window; ++i) {
+            if (_isAt(_ghosts[count - i], Stage.OPEN)) ++live;
+        }
     }
 }

@@ -70,18 +70,24 @@ abstract contract HubTest is IHubTypes {
         list = new address[](3);
         (list[0], list[1], list[2]) = (a, b, c);
         for (uint256 i = 1; i < list.length; ++i) {
-            for (uint256 j = i; j > 0 && list[j] < list[j - 1]; --j) (list[j], list[j - 1]) = (list[j - 1], list[j]);
+            for (uint256 j = i; j > 0 && list[j] < list[j - 1]; --j) {
+                (list[j], list[j - 1]) = (list[j - 1], list[j]);
+            }
         }
     }
 
     function ascending(uint256 count) internal pure returns (address[] memory list) {
         list = new address[](count);
-        for (uint256 i = 0; i < count; ++i) list[i] = address(uint160(0x1000 + i));
+        for (uint256 i = 0; i < count; ++i) {
+            list[i] = address(uint160(0x1000 + i));
+        }
     }
 
     function keysFor(uint256 count) internal pure returns (bytes32[] memory keys) {
         keys = new bytes32[](count);
-        for (uint256 i = 0; i < count; ++i) keys[i] = bytes32(uint256(0x09 + i) << 248);
+        for (uint256 i = 0; i < count; ++i) {
+            keys[i] = bytes32(uint256(0x09 + i) << 248);
+        }
     }
 
     function publish(address[] memory accounts, uint256 quorum) internal returns (bytes32) {
