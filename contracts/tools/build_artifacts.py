@@ -25,6 +25,7 @@ CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
 ARTIFACTS = CONTRACTS / "artifacts"
 SOURCES = {
     "Hub": "src/Hub.sol",
+    "SignatureValidator": "src/SignatureValidator.sol",
     "TestToken": "src/local/TestToken.sol",
     "LocalProxy": "src/local/LocalProxy.sol",
 }

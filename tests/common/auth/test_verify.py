@@ -81,7 +81,10 @@ def test_request__changed_after_signing__is_unauthorized(changes: dict[str, obje
 
 
 def test_query__in_another_spelling_of_the_same_parameters__is_still_verified() -> None:
-    assert verify_request(replace(received(GOOD), raw_query="mine=&b=c%20d"), AUTHORITY, Chain(), PLAIN_KEYS).signer == KEY.address
+    assert (
+        verify_request(replace(received(GOOD), raw_query="mine=&b=c%20d"), AUTHORITY, Chain(), PLAIN_KEYS).signer
+        == KEY.address
+    )
 
 
 @pytest.mark.parametrize(

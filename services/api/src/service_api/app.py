@@ -2,6 +2,7 @@
 
 from flask import Flask
 from service_common.chain.block_cache import BlockCache
+from service_common.chain.contract_wallets import ContractWallets
 from service_common.web.app import create_app
 from service_common.web.authentication import Authentication
 
@@ -26,7 +27,10 @@ def make_app(dependencies: Dependencies) -> Flask:
     cache = BlockCache(
         dependencies.rpc, dependencies.clock, window=chain.freshness_window, block_time=chain.block_time_seconds
     )
-    app, api = create_app("service_api", "Bounty Escrow Service", Authentication(dependencies.authority, cache))
+    wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
+    app, api = create_app(
+        "service_api", "Bounty Escrow Service", Authentication(dependencies.authority, cache, wallets)
+    )
     attach(app, dependencies)
     for room in ROOMS:
         api.register_blueprint(room.routes)

@@ -2,6 +2,7 @@
 
 from flask import Flask
 from service_common.chain.block_cache import BlockCache
+from service_common.chain.contract_wallets import ContractWallets
 from service_common.web.app import create_app
 from service_common.web.authentication import Authentication
 
@@ -15,7 +16,8 @@ def make_app(dependencies: Dependencies) -> Flask:
     cache = BlockCache(
         dependencies.rpc, dependencies.clock, window=chain.freshness_window, block_time=chain.block_time_seconds
     )
-    authentication = Authentication(dependencies.authority, cache)
+    wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
+    authentication = Authentication(dependencies.authority, cache, wallets)
     app, api = create_app("service_delivery", "Bounty Escrow Service: delivery", authentication)
     app.extensions[EXTENSION] = dependencies
     api.register_blueprint(delivery.routes)

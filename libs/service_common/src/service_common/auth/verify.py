@@ -27,6 +27,13 @@ class ChainView(Protocol):
         """The canonical hash at a recent number; None outside the recent blocks."""
 
 
+class WalletView(Protocol):
+    """Accounts that are contracts. Raises for an unreachable chain and when too much is asked at once."""
+
+    def accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
+        """Whether the account's own code accepts the signature (ERC-1271, before deployment ERC-6492)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Authority:
     """What one deployment's signatures must name: its signing domain, its one public host, its window in blocks."""
@@ -69,19 +76,20 @@ class VerifiedRequest:
             raise ServiceError("forbidden", "The signature is valid, but this action belongs to another wallet.")
 
 
-def verify_request(request: ReceivedRequest, authority: Authority, chain: ChainView) -> VerifiedRequest:
+def verify_request(
+    request: ReceivedRequest, authority: Authority, chain: ChainView, wallets: WalletView
+) -> VerifiedRequest:
     """Prove who signed exactly this request, or raise 401 ``unauthorized``."""
     header, query = _parse(request)
     # 1. The block is canonical: the claimed hash is the real hash at its number.
-    canonical = chain.hash_at(header.block_number)
+    canonical, head = chain.hash_at(header.block_number), chain.head()
+    if canonical is not None and canonical != header.block_hash:
+        raise unauthorized("The approval names a block that is not part of this chain.")
     # 2. The block is fresh: not in the future and not older than the freshness window.
-    head = chain.head()
     if header.block_number > head:
         raise unauthorized("The approval names a block that this chain has not produced yet.")
-    if header.block_number < head - authority.window:
+    if canonical is None or header.block_number < head - authority.window:
         raise unauthorized("The approval names a block older than the freshness window.")
-    if canonical != header.block_hash:
-        raise unauthorized("The approval names a block that is not part of this chain.")
     # 3. The signature is valid over the recomputed typed data.
     approval = Approval(
         endpoint_id=endpoint_id(request.method, request.path),
@@ -92,7 +100,10 @@ def verify_request(request: ReceivedRequest, authority: Authority, chain: ChainV
         block_hash=header.block_hash,
     )
     signed = digest(authority.domain, approval)
-    if recover(signed, header.signature) != header.address:
+    # A plain key counts whether or not its account has code (EIP-7702); only then is the account itself asked.
+    if recover(signed, header.signature) != header.address and not wallets.accepts(
+        header.address, signed, header.signature
+    ):
         raise unauthorized("The signature does not verify for this exact request and signer.")
     # 4. Address scope follows where the route knows whom the action belongs to: VerifiedRequest.require_signer.
     return VerifiedRequest(header.address, bytes32(signed), request.body, _MADE_HERE)

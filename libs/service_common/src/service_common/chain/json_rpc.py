@@ -1,7 +1,7 @@
 """A small JSON-RPC client over several endpoints.
 
 Promises: a call is tried on each endpoint in turn, starting with the last one that answered; an endpoint's address,
-which may hold a secret, never appears in an error or a log. Refuses answers over ``MAX_ANSWER_BYTES`` and answers
+which may hold a secret, never appears in an error or a log. Refuses answers over ``max_answer_bytes`` and answers
 that are not JSON-RPC. Raises ``ChainUnavailable`` when no endpoint answers and ``RpcRefused`` when one answers with
 an error of its own (a revert, a method it does not have).
 """
@@ -37,12 +37,20 @@ class RpcRefused(Exception):
 class JsonRpc:
     """JSON-RPC over HTTP. Thread-safe."""
 
-    def __init__(self, urls: Sequence[str], *, timeout: urllib3.Timeout = TIMEOUT) -> None:
+    def __init__(
+        self, urls: Sequence[str], *, timeout: urllib3.Timeout = TIMEOUT, max_answer_bytes: int = MAX_ANSWER_BYTES
+    ) -> None:
         if not urls:
             raise ValueError("no RPC endpoint given")
         self._urls = tuple(urls)
+        self._max_answer_bytes = max_answer_bytes
         self._preferred = 0
         self._http = urllib3.PoolManager(maxsize=16, retries=False, timeout=timeout)
+
+    def bounded(self, *, seconds: float, max_answer_bytes: int) -> "JsonRpc":
+        """A client of the same endpoints that waits and reads less: what waits on it is a person's request."""
+        timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
+        return JsonRpc(self._urls, timeout=timeout, max_answer_bytes=max_answer_bytes)
 
     def call(self, method: str, *params: object) -> object:
         """One call; its ``result``."""
@@ -74,10 +82,10 @@ class JsonRpc:
             "POST", url, body=body, headers={"Content-Type": "application/json"}, preload_content=False, redirect=False
         )
         try:
-            data = response.read(MAX_ANSWER_BYTES + 1)
+            data = response.read(self._max_answer_bytes + 1)
         finally:
             response.release_conn()
-        if len(data) > MAX_ANSWER_BYTES:
+        if len(data) > self._max_answer_bytes:
             raise ValueError("answer too large")
         parsed = json.loads(data)
         answers = parsed if isinstance(parsed, list) else [parsed]

@@ -13,7 +13,14 @@ from typing import Concatenate, Final, ParamSpec, TypeVar, cast
 from flask import Request, current_app, request
 
 from service_common.auth.query import parse_query
-from service_common.auth.verify import Authority, ChainView, ReceivedRequest, VerifiedRequest, verify_request
+from service_common.auth.verify import (
+    Authority,
+    ChainView,
+    ReceivedRequest,
+    VerifiedRequest,
+    WalletView,
+    verify_request,
+)
 from service_common.errors import Issue, ServiceError
 
 P = ParamSpec("P")
@@ -27,6 +34,7 @@ class Authentication:
 
     authority: Authority
     chain: ChainView
+    wallets: WalletView
 
 
 def public(view: Callable[P, R]) -> Callable[P, R]:
@@ -75,7 +83,7 @@ def signed(
 def authenticate(received: Request, body: bytes) -> VerifiedRequest:
     """Prove who signed this request; raises 401, or 503 when the chain cannot be asked."""
     setup = cast("Authentication", current_app.extensions[EXTENSION])
-    return verify_request(received_request(received, body), setup.authority, setup.chain)
+    return verify_request(received_request(received, body), setup.authority, setup.chain, setup.wallets)
 
 
 def received_request(received: Request, body: bytes) -> ReceivedRequest:

@@ -1,0 +1,226 @@
+"""Accounts that are contracts, on a real node: the honest are accepted, the hostile are not, nothing gets stuck."""
+
+import json
+import secrets
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+from local_stack.anvil import AnvilServer
+from service_common.auth.header import ApprovalHeader
+from service_common.auth.typed_data import digest
+from service_common.auth.verify import VerifiedRequest, verify_request
+from service_common.chain import contract_wallets
+from service_common.chain.blocks import header_at
+from service_common.chain.contract_wallets import ContractWallets
+from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc
+from service_common.clock import SystemClock
+from service_common.errors import ServiceError
+from service_common.types import Address, BlockNumber
+
+from tests.common.auth import wallets as w
+from tests.common.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
+
+DIGEST = digest(DOMAIN, REQUEST.approval(BlockNumber(HEAD - 3), block_hash(HEAD - 3)))
+OWNER = new_key()
+SIGNATURE = OWNER.sign(DIGEST)
+
+
+def asking(node: AnvilServer) -> ContractWallets:
+    rpc = JsonRpc([node.url])
+    return ContractWallets(rpc, lambda: header_at(rpc, "latest").number, SystemClock())
+
+
+def verify(node: AnvilServer, account: Address, signature: bytes) -> VerifiedRequest:
+    header = ApprovalHeader(account, signature, BlockNumber(HEAD - 3), block_hash(HEAD - 3))
+    return verify_request(received(header), AUTHORITY, Chain(), asking(node))
+
+
+def refused(node: AnvilServer, account: Address, signature: bytes) -> None:
+    with pytest.raises(ServiceError) as caught:
+        verify(node, account, signature)
+    assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
+
+
+def test_validator__in_the_package__is_the_contract_folders() -> None:
+    artifact = Path(__file__).parents[3] / "contracts/artifacts/SignatureValidator.json"
+    packaged = contract_wallets._validator().hex()
+    assert json.loads(artifact.read_text())["bytecode"] == "0x" + packaged
+
+
+def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(node: AnvilServer) -> None:
+    wallet = w.place(node, w.owner_wallet(OWNER.address))
+    assert verify(node, wallet, SIGNATURE).signer == wallet
+    refused(node, wallet, new_key().sign(DIGEST))
+    refused(node, wallet, OWNER.sign(bytes(32)))
+    refused(node, wallet, SIGNATURE + b"\0")
+    refused(node, wallet, b"\x01")
+
+
+def test_wallet_with_code__under_the_same_approval_in_other_bytes__is_the_same_approval(node: AnvilServer) -> None:
+    wallet = w.place(node, w.ACCEPT_ALL)
+    first, second = verify(node, wallet, b"\x01"), verify(node, wallet, b"\x02" * 500)
+    assert first.approval_digest == second.approval_digest
+
+
+@pytest.mark.parametrize("kind", w.HOSTILE)
+def test_wallet_with_code__that_is_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
+    refused(node, w.place(node, w.HOSTILE[kind]), SIGNATURE)
+
+
+def test_wallet_with_code__in_a_6492_wrapper__is_asked_about_the_inner_signature_and_no_factory_is_called(
+    node: AnvilServer,
+) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    wallet.deploy(node)
+    assert verify(node, wallet.address, wallet.wrap(SIGNATURE)).signer == wallet.address
+    endless = w.place(node, w.ENDLESS, "factory")
+    assert verify(node, wallet.address, wallet.wrap(SIGNATURE, factory=endless)).signer == wallet.address
+    refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))
+
+
+def test_undeployed_wallet__with_its_factory_and_its_owners_signature__is_verified(node: AnvilServer) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address), secrets.token_bytes(32))
+    assert verify(node, wallet.address, wallet.wrap(SIGNATURE)).signer == wallet.address
+    assert node.rpc.call("eth_getCode", wallet.address, "latest") == "0x"  # asked, never deployed
+
+
+def test_undeployed_wallet__with_anything_wrong_in_its_wrapper__is_unauthorized(node: AnvilServer) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    other = w.Undeployed(w.ACCEPT_ALL)
+    good = wallet.wrap(SIGNATURE)
+    refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))  # a wrong inner signature
+    refused(node, wallet.address, wallet.wrap(b""))
+    refused(node, wallet.address, SIGNATURE)  # no wrapper
+    refused(node, wallet.address, other.wrap(SIGNATURE))  # a factory call that deploys somewhere else
+    refused(node, OWNER.address, wallet.wrap(SIGNATURE))  # the owner's own plain account
+    refused(node, new_key().address, other.wrap(b"\x01"))  # somebody else's plain account
+    refused(node, wallet.address, good[:-1])
+    refused(node, wallet.address, good[1:])
+    refused(node, wallet.address, good[:64] + b"\xff" * 32 + good[96:])  # the inner signature's place out of bounds
+    refused(node, wallet.address, good[:32] + b"\xff" * 32 + good[64:])
+    refused(node, wallet.address, b"\x01" + good[1:])  # dirt above the factory's address
+    refused(node, wallet.address, w.WRAPPED)
+    refused(node, wallet.address, bytes(160) + w.WRAPPED)
+
+
+@pytest.mark.parametrize("kind", w.HOSTILE)
+def test_undeployed_wallet__with_a_hostile_factory__is_unauthorized(node: AnvilServer, kind: str) -> None:
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    factory = w.place(node, w.HOSTILE[kind], "factory")
+    refused(node, wallet.address, wallet.wrap(SIGNATURE, factory=factory))
+    refused(node, new_key().address, wallet.wrap(SIGNATURE, factory=factory))
+
+
+@pytest.mark.parametrize("kind", w.HOSTILE)
+def test_undeployed_wallet__that_turns_out_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
+    wallet = w.Undeployed(w.HOSTILE[kind])
+    refused(node, wallet.address, wallet.wrap(SIGNATURE))
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 9])
+def test_precompile__named_as_a_signer__is_unauthorized(node: AnvilServer, number: int) -> None:
+    account = Address(f"0x{number:040x}")
+    refused(node, account, SIGNATURE)
+    refused(node, account, w.wrapper(w.CREATE2_DEPLOYER, b"", w.MAGIC * 3))
+
+
+def test_delegated_account__signing_with_its_own_key__is_verified_whatever_its_code_says(node: AnvilServer) -> None:
+    key = Key(secrets.token_bytes(32))
+    delegated = w.delegate(node, key.secret, w.place(node, w.REVERT))
+    assert str(node.rpc.call("eth_getCode", delegated, "latest")).startswith("0xef0100")
+    assert verify(node, delegated, key.sign(DIGEST)).signer == key.address
+    refused(node, delegated, SIGNATURE)
+
+
+def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_key_too(node: AnvilServer) -> None:
+    key = Key(secrets.token_bytes(32))
+    delegated = w.delegate(node, key.secret, w.place(node, w.owner_wallet(OWNER.address)))
+    assert verify(node, delegated, SIGNATURE).signer == key.address
+    refused(node, delegated, new_key().sign(DIGEST))
+
+
+def test_plain_account__asked_about_once__costs_one_call_and_a_good_key_none(node: AnvilServer) -> None:
+    class Counting(JsonRpc):
+        calls: list[str] = []  # noqa: RUF012
+
+        def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+            return self
+
+        def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
+            self.calls.extend(method for method, _ in calls)
+            return super().batch(calls)
+
+    asked = ContractWallets(Counting([node.url]), lambda: BlockNumber(0), SystemClock())
+    good = ApprovalHeader(OWNER.address, SIGNATURE, BlockNumber(HEAD - 3), block_hash(HEAD - 3))
+    verify_request(received(good), AUTHORITY, Chain(), asked)
+    assert Counting.calls == []
+    assert asked.accepts(OWNER.address, DIGEST, b"\x01") is False
+    assert Counting.calls == ["eth_call"]
+
+
+def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
+    class Stopped(SystemClock):
+        def monotonic(self) -> float:
+            return 1.0
+
+    asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), Stopped())
+    for _ in range(contract_wallets.MAX_PER_SECOND):
+        assert asked.accepts(OWNER.address, DIGEST, b"\x01") is False
+    with pytest.raises(ServiceError) as caught:
+        asked.accepts(OWNER.address, DIGEST, b"\x01")
+    assert (caught.value.code, caught.value.status) == ("service_overloaded", 503)
+
+
+def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
+    node: AnvilServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contract_wallets, "CALL_SECONDS", 1.0)
+    asked = asking(node)
+    asked._head = lambda: BlockNumber(0)
+    answers: list[str] = []
+    start = Barrier(contract_wallets.MAX_AT_A_TIME + 4)
+
+    def ask() -> None:
+        start.wait()
+        try:
+            asked.accepts(OWNER.address, DIGEST, b"\x01")
+        except ServiceError as error:
+            answers.append(error.code)
+        except ChainUnavailable:
+            answers.append("timed out")
+
+    node.pause()
+    try:
+        threads = [Thread(target=ask) for _ in range(contract_wallets.MAX_AT_A_TIME + 4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=20)
+    finally:
+        node.resume()
+    assert answers.count("service_overloaded") == 4
+    assert answers.count("timed out") == contract_wallets.MAX_AT_A_TIME
+    assert asked.accepts(OWNER.address, DIGEST, b"\x01") is False  # the places are free again
+
+
+def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_answer(node: AnvilServer) -> None:
+    asked = asking(node)
+    asked._head = lambda: BlockNumber(0)
+    node.kill()
+    with pytest.raises(ChainUnavailable):
+        asked.accepts(OWNER.address, DIGEST, b"\x01")
+
+
+@pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "02", "0x" + "00" * 64, [], 1])
+def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_answer(answer: object) -> None:
+    class Lying(JsonRpc):
+        def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+            return self
+
+        def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
+            return [answer]
+
+    asked = ContractWallets(Lying(["http://127.0.0.1:9"]), lambda: BlockNumber(0), SystemClock())
+    with pytest.raises(ChainUnavailable):
+        asked.accepts(OWNER.address, DIGEST, b"\x01")
