@@ -151,14 +151,14 @@ def e2e(session: nox.Session) -> None:
 def demo(session: nox.Session) -> None:
     """One whole bounty on a local stack, narrated and verified; about two minutes after set-up."""
     env(session)
-    run(session, "python", "-m", "demo", *session.posargs)
+    hand_over(session, "-m", "demo", *session.posargs)
 
 
 @nox.session
 def stack(session: nox.Session) -> None:
     """The whole service on this machine until interrupted; see .local/stack.env."""
     env(session)
-    run(session, "python", "-m", "local_stack", "up", *session.posargs)
+    hand_over(session, "-m", "local_stack", "up", *session.posargs)
 
 
 @nox.session
@@ -193,16 +193,27 @@ def pytest(session: nox.Session, folder: str, *options: str) -> None:
 
 def run(session: nox.Session, command: str, *arguments: str) -> None:
     """Run a command of the shared environment; an interrupted one gets time to stop what it started."""
-    variables = {
+    session.run(
+        str(VENV / "bin" / command), *arguments,
+        env=_variables(), external=True, silent=False, interrupt_timeout=5, terminate_timeout=30,
+    )  # fmt: skip
+
+
+def hand_over(session: nox.Session, *arguments: str) -> None:
+    """Become a long-running program, so that every signal reaches it and nothing stands between it and the caller."""
+    session.log(f"python {' '.join(arguments)}")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(str(VENV / "bin/python"), ["python", *arguments], {**os.environ, **_variables()})
+
+
+def _variables() -> dict[str, str]:
+    return {
         "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "VIRTUAL_ENV": str(VENV),
         "PYTHONPATH": os.pathsep.join(map(str, ON_PATH)),
         "PYTHONUNBUFFERED": "1",
     }
-    session.run(
-        str(VENV / "bin" / command), *arguments,
-        env=variables, external=True, silent=False, interrupt_timeout=30, terminate_timeout=30,
-    )  # fmt: skip
 
 
 def _environment_digest() -> str:

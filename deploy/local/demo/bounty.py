@@ -60,6 +60,7 @@ class Cast:
     def wait_for(self, moment: int) -> None:
         """Real time: until the chain's clock has passed a moment."""
         while self.chain_time() < moment:
+            self.stack.runtime.family.checkpoint()
             self.stack.check()
             time.sleep(0.2)
 
