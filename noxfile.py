@@ -204,7 +204,7 @@ def hand_over(session: nox.Session, *arguments: str) -> None:
     session.log(f"python {' '.join(arguments)}")
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(str(VENV / "bin/python"), ["python", *arguments], {**os.environ, **_variables()})
+    os.execve(str(VENV / "bin/python"), ["python", *arguments], {**os.environ, **_variables()})  # noqa: S606
 
 
 def _variables() -> dict[str, str]:

@@ -67,6 +67,7 @@ def main() -> int:
             running_stack(checkpoint=interrupts.checkpoint, say=story.tell) as stack,
             tempfile.TemporaryDirectory(prefix="bounty-demo-") as folder,
         ):
+            stack.runtime.family.remove_after_death(Path(folder))
             story.started = time.monotonic()
             _play(story, Cast(stack, Path(folder), story.echo))
     except Interrupted:
