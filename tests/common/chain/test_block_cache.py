@@ -4,7 +4,7 @@ import pytest
 from local_stack.anvil import AnvilServer
 from service_common.chain.block_cache import BlockCache
 from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc
+from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
 from service_common.types import BlockNumber, UnixSeconds
 
 
@@ -12,6 +12,9 @@ class CountingRpc(JsonRpc):
     """Counts requests."""
 
     requests = 0
+
+    def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:
+        return self
 
     def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
         self.requests += 1
@@ -92,5 +95,43 @@ def test_cache__with_a_dead_node__raises_even_for_a_block_it_knows(node: AnvilSe
     assert cache.hash_at(BlockNumber(3)) is not None
     node.kill()
     clock.sleep(2.0)
+    with pytest.raises(ChainUnavailable):
+        cache.hash_at(BlockNumber(3))
+
+
+def test_cache__while_the_chain_does_not_answer__asks_once_per_early_refresh(node: AnvilServer) -> None:
+    cache, rpc, clock = make(node)
+    cache.head()
+    node.kill()
+    clock.sleep(2.0)
+    before = rpc.requests
+    for _ in range(20):
+        with pytest.raises(ChainUnavailable):
+            cache.head()
+    assert rpc.requests == before + 1
+    clock.sleep(0.25)
+    with pytest.raises(ChainUnavailable):
+        cache.head()
+    assert rpc.requests == before + 2
+
+
+class Refusing(CountingRpc):
+    """Answers every call with an error of its own, or blocks that do not link."""
+
+    unlinked = False
+
+    def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
+        if not self.unlinked:
+            return [RpcRefused(-32005, "limit exceeded")] * len(calls)
+        numbers = ["0x5" if call[1][0] == "latest" else call[1][0] for call in calls]
+        fixed = {"hash": "0x" + "11" * 32, "parentHash": "0x" + "22" * 32, "timestamp": "0x1"}
+        return [{"number": number, **fixed} for number in numbers]
+
+
+@pytest.mark.parametrize("unlinked", [False, True])
+def test_cache__of_an_endpoint_that_refuses_or_lies__is_an_error_and_never_an_answer(unlinked: bool) -> None:
+    rpc = Refusing(["http://127.0.0.1:9"])
+    rpc.unlinked = unlinked
+    cache = BlockCache(rpc, HandClock(), window=10, block_time=2.0)
     with pytest.raises(ChainUnavailable):
         cache.hash_at(BlockNumber(3))

@@ -2,29 +2,35 @@
 
 Promises: one batched fill at the start, at most one RPC call per new block, at most one shared refresh per 250 ms for
 a number above the cached head, one batched fill after a gap or a reorg. ``ChainUnavailable`` passes through: an
-unreachable chain is never an answer. Thread-safe.
+unreachable chain is never an answer; for as long as an early refresh waits, the next callers are told the same without
+asking again, so that one endpoint that hangs does not make them queue. Blocks that do not link are never taken.
+Thread-safe.
 """
 
+from itertools import pairwise
 from threading import Lock
 from typing import Final
 
 from service_common.chain.blocks import Header, header_at, headers_between
-from service_common.chain.json_rpc import JsonRpc
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.clock import Clock
 from service_common.types import BlockNumber, Bytes32
 
 EARLY_REFRESH_SECONDS: Final = 0.25
+CALL_SECONDS: Final = 3.0
+MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
 
 
 class BlockCache:
     """The last ``window`` + 1 blocks of the chain by number."""
 
     def __init__(self, rpc: JsonRpc, clock: Clock, *, window: int, block_time: float) -> None:
-        self._rpc, self._clock = rpc, clock
+        self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
+        self._clock = clock
         self._window, self._block_time = window, block_time
         self._hashes: dict[BlockNumber, Bytes32] = {}
         self._head = BlockNumber(-1)
-        self._refreshed_at = float("-inf")
+        self._refreshed_at = self._failed_at = float("-inf")
         self._lock = Lock()
 
     def head(self) -> BlockNumber:
@@ -40,11 +46,18 @@ class BlockCache:
             return self._hashes.get(number)
 
     def _refresh_if_older_than(self, seconds: float) -> None:
-        if self._clock.monotonic() - self._refreshed_at < seconds:
+        now = self._clock.monotonic()
+        if now - self._refreshed_at < seconds:
             return
-        head = header_at(self._rpc, "latest")
-        if head.hash != self._hashes.get(head.number):
-            self._take(head)
+        if now - self._failed_at < EARLY_REFRESH_SECONDS:
+            raise ChainUnavailable("the chain did not answer a moment ago")
+        try:
+            head = header_at(self._rpc, "latest")
+            if head.hash != self._hashes.get(head.number):
+                self._take(head)
+        except (ChainUnavailable, RpcRefused) as error:
+            self._failed_at = self._clock.monotonic()
+            raise ChainUnavailable("the chain's newest block could not be read") from error
         self._refreshed_at = self._clock.monotonic()
 
     def _take(self, head: Header) -> None:
@@ -53,6 +66,8 @@ class BlockCache:
         else:
             first = BlockNumber(max(0, head.number - self._window))
             headers = headers_between(self._rpc, first, head.number)
+            if headers[-1].hash != head.hash or any(a.hash != b.parent_hash for a, b in pairwise(headers)):
+                raise ChainUnavailable("the chain changed while it was read")
             self._hashes = {header.number: header.hash for header in headers}
         self._head = head.number
         self._hashes.pop(BlockNumber(head.number - self._window - 1), None)

@@ -17,6 +17,9 @@ from service_common.types import Address, BlockNumber, Bytes32, parse_address, p
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
 
+_NOT_NOW: Final = frozenset({429, 502, 503, 504})
+"""Statuses of an endpoint that is limited or down: the next one is tried."""
+
 Call = tuple[str, list[object]]
 
 
@@ -85,8 +88,8 @@ class JsonRpc:
             data = response.read(self._max_answer_bytes + 1)
         finally:
             response.release_conn()
-        if len(data) > self._max_answer_bytes:
-            raise ValueError("answer too large")
+        if len(data) > self._max_answer_bytes or response.status in _NOT_NOW:
+            raise ValueError("answer too large, or none at the moment")
         parsed = json.loads(data)
         answers = parsed if isinstance(parsed, list) else [parsed]
         by_id = {answer["id"]: answer for answer in answers}
