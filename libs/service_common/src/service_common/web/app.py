@@ -16,10 +16,12 @@ from prometheus_client import Counter, Histogram
 from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.web.authentication import EXTENSION, Authentication, public
+from service_common.web.overload import Shedding
 from service_common.web.problems import install_problems
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
 SECONDS: Final = Histogram("service_http_request_seconds", "Time to answer", ["route", "method"])
+SHED: Final = Counter("service_http_requests_shed_total", "Requests refused because too many were being answered")
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9\-._~/]*")
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 
@@ -43,6 +45,7 @@ def create_app(name: str, title: str, authentication: Authentication | None) -> 
     app.before_request(_begin)
     app.after_request(_end)
     install_problems(app)
+    app.wsgi_app = Shedding(app.wsgi_app, SHED.inc)  # type: ignore[method-assign]
     app.add_url_rule("/healthz", "healthz", public(_alive))
     return app, api
 

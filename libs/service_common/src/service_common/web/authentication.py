@@ -105,10 +105,21 @@ def read_body(received: Request, media_type: str | None, max_bytes: int) -> byte
         raise ServiceError("unsupported_media_type", f"This route takes {media_type}.")
     if (received.content_length or 0) > max_bytes:
         raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
-    body = received.stream.read(max_bytes + 1)
+    body = _read(received, max_bytes + 1)
     if len(body) > max_bytes:
         raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
+    if received.content_length not in (None, len(body)):
+        raise ServiceError("invalid_request", "The body is shorter than its Content-Length says.")
     return body
+
+
+def _read(received: Request, most: int) -> bytes:
+    """All bytes up to ``most``; a server may hand them over piece by piece."""
+    pieces, size = [], 0
+    while size < most and (piece := received.stream.read(most - size)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
 
 
 def refuse_body(received: Request) -> bytes:

@@ -16,7 +16,10 @@ from granian.constants import Interfaces
 from service_common.internal_port import Check, serve_internal_port
 
 BLOCKING_THREADS: Final = 128
-"""Enough that a hundred requests waiting on a review leave room for the others."""
+"""Enough that a hundred requests waiting on a review leave room for the others, and for refusing what is too much."""
+MAX_CONNECTIONS: Final = 4096
+"""Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
+threads would let idle clients lock out everyone. Requests are limited by ``overload.Shedding``."""
 
 
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
@@ -30,7 +33,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         interface=Interfaces.WSGI,
         workers=int(os.environ.get("SERVICE_WORKERS", "1")),
         blocking_threads=BLOCKING_THREADS,
-        backpressure=BLOCKING_THREADS,
+        backpressure=MAX_CONNECTIONS,
         workers_kill_timeout=30,
         respawn_failed_workers=True,
         log_access=False,
