@@ -25,6 +25,9 @@ from service_cli.output import say
 MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
 MAX_UNAUTHORIZED: Final = 3
+ANSWER_SECONDS: Final = 90.0
+TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
+_CHUNK: Final = 64 * 1024
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -53,7 +56,7 @@ class ApiClient:
 
     def __init__(self, base_url: str, chain: ChainClient | None) -> None:
         self._base_url, self._chain = base_url, chain
-        self._http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=60.0))
+        self._http = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
 
     @property
     def audience(self) -> str:
@@ -138,14 +141,20 @@ class ApiClient:
 
 
 def _read(response: urllib3.BaseHTTPResponse) -> bytes:
+    """The whole answer, bounded in length and in time: a stream that never ends is not waited for."""
+    data, ends = bytearray(), time.monotonic() + ANSWER_SECONDS
     try:
-        data = response.read(MAX_ANSWER_BYTES + 1)
+        while chunk := response.read1(_CHUNK):
+            data += chunk
+            if len(data) > MAX_ANSWER_BYTES or time.monotonic() > ends:
+                response.close()
+                raise Failed(
+                    "answer_malformed", "The API's answer has no end.", next_action="Check SERVICE_API_BASE_URL."
+                )
     except urllib3.exceptions.HTTPError as error:
         raise Failed("api_unreachable", "The API's answer broke off.", next_action="Run the command again.") from error
     response.release_conn()
-    if len(data) > MAX_ANSWER_BYTES:
-        raise Failed("answer_malformed", "The API's answer has no end.", next_action="Check SERVICE_API_BASE_URL.")
-    return data
+    return bytes(data)
 
 
 def _wait(response: urllib3.BaseHTTPResponse) -> int | None:

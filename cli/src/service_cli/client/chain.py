@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import Approval
 from service_common.chain.blocks import Header, header_at
-from service_common.chain.deployment import SIGNING_OFFSET_BLOCKS
+from service_common.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS
 from service_common.chain.hub import BountyView, Hub, RosterView
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
 from service_common.chain.reverts import explain
@@ -31,6 +31,11 @@ class ChainClient:
         self.chain_id = settings.chain_id
         self.rpc = JsonRpc([settings.rpc_url()])
         self.hub = Hub(self.rpc, settings.hub_address())
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is a chain of one machine, where a block is as good as many."""
+        return self.chain_id == LOCAL_CHAIN_ID
 
     def check_deployment(self) -> None:
         """Refuse an RPC, Hub, token or reveal delay of another deployment."""
@@ -113,6 +118,9 @@ def chain_errors() -> Iterator[None]:
         yield
     except ChainUnavailable as error:
         message = f"The chain did not answer usefully: {error}."
+        raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
+    except (ValueError, TypeError) as error:
+        message = "The chain gave an answer of another shape than the one asked for."
         raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
     except RpcRefused as error:
         refusal = explain(error)

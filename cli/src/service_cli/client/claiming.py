@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 from service_common.chain.events import AwardClaimed, RefundClaimed
 from service_common.chain.hub import BountyView
-from service_common.types import Address, BountyId, TokenAmount
+from service_common.types import Address, BlockNumber, BountyId, TokenAmount
 
+from service_cli.client.calls import HubCall, simulate
 from service_cli.client.chain import ChainClient
+from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import open_journal
-from service_cli.client.sender import HubCall, send, simulate
+from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import local_signer
 from service_cli.outcome import Refused
 from service_cli.output import event
@@ -34,22 +36,39 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
     signer = local_signer(settings.environment, "SERVICE_CLAIMANT_PRIVATE_KEY")
     chain = _checked_chain(settings)
     with open_journal(chain.chain_id, chain.hub.address, "claim", str(bounty_id), signer.address) as journal:
-        if (function := journal.text("function")) is None:
+        function = journal.text("function")
+        if function is None or not was_attempted(journal, _SEND):
             call = _prepare(chain, bounty_id, signer.address)
             journal.note("function", call.function)
-        else:  # an earlier run was interrupted after it decided; its transaction is found again or sent again
+        else:  # an earlier run was interrupted after it signed; its transaction is found again or sent again
             call = _call(function, bounty_id, "continue the claim that was interrupted")
-        try:
-            receipt = send(chain, signer, call, journal, _SEND)
-        finally:
-            if journal.text(_SEND) is None:  # nothing was sent: the next run decides anew
-                journal.forget("function")
-        journal.forget("function", _SEND)
-    amount = next(found.amount for found in receipt.events if isinstance(found, AwardClaimed | RefundClaimed))
+
+        def fact(start: BlockNumber) -> Receipt | None:
+            return _claimed(chain, call.function, bounty_id, signer.address, start)
+
+        receipt = send(chain, signer, call, journal, _SEND, fact)
+        amount = _amount(receipt)
+        journal.forget("function", _SEND, f"{_SEND}_given_up")
     event(
         "claim.claimed",
         {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number, "claimable_amount": str(amount)},
     )
+
+
+def _claimed(
+    chain: ChainClient, function: str, bounty_id: BountyId, claimant: Address, start: BlockNumber
+) -> Receipt | None:
+    """The transaction that paid this account, found in the Hub's log."""
+    kind = AwardClaimed if function == "claim" else RefundClaimed
+    return find_event(chain, kind, start, lambda _: True, [bounty_topic(bounty_id), account_topic(claimant)])
+
+
+def _amount(receipt: Receipt) -> TokenAmount:
+    for found in receipt.events:
+        if isinstance(found, AwardClaimed | RefundClaimed):
+            return found.amount
+    message = f"Transaction {receipt.tx_hash} paid nothing out."
+    raise Refused("claim_mismatch", message, next_action="Look at the transaction on chain.")
 
 
 def _checked_chain(settings: Settings) -> ChainClient:

@@ -7,6 +7,7 @@ in the API's answer is refused before anything is opened.
 from service_common.crypto import sealed_box
 from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
+from service_cli.client.agreement import check_detail
 from service_cli.client.api import ApiClient
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.opening import AWARDED, open_as_guardian
@@ -26,7 +27,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commit
         message = "The contract does not name this Submission as the winner."
         raise Refused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
     api = ApiClient(settings.api_base_url(), chain)
-    wait_finalized(api, bounty_id)
+    check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     delivery_key = _delivery_key(api, chain)
     signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
     submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)

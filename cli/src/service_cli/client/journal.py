@@ -90,6 +90,16 @@ def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journ
         raise Failed("journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME.") from error
 
 
+@contextmanager
+def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
+    """Held while a nonce is chosen and first offered, so that two commands of one account do not choose the same."""
+    folder = state_directory() / "accounts"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with open(folder / f"{chain_id}-{account}", "a", encoding="utf-8", opener=_private) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def state_directory() -> Path:
     """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``."""
     base = os.environ.get("XDG_STATE_HOME")

@@ -4,25 +4,32 @@ Promises: the document is stored, read back by its commitment and compared byte 
 anchors it is signed, so no Verdict on chain points at reasons nobody can read.
 """
 
+from service_common.chain.events import VerdictRecorded
 from service_common.domain.commitments import report_commitment
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, render_verdict
-from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId, Bytes32, to_bytes
+from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, to_bytes
 
+from service_cli.client.agreement import check_detail
 from service_cli.client.api import ApiClient
+from service_cli.client.calls import HubCall, simulate
 from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import open_journal
 from service_cli.client.read_model import wait_finalized
-from service_cli.client.sender import HubCall, send, simulate
+from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.outcome import Refused
 from service_cli.output import event
 from service_cli.settings import Settings
 
+_SEND = "verdict_transaction"
 Named = tuple[Address, Bytes32] | None
 
 
-def record_verdict(settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes) -> None:
+def record_verdict(
+    settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes, *, replace: bool
+) -> None:
     """The command ``guardian:verdict``."""
     signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
     chain = ChainClient(settings)
@@ -43,13 +50,32 @@ def record_verdict(settings: Settings, bounty_id: BountyId, kind: VerdictKind, n
         if (done := journal.mapping("recorded")) is not None:
             event("guardian_verdict.recorded", done)
             return
-        if journal.text("verdict_transaction") is None:
+        if not was_attempted(journal, _SEND):
+            if not replace:
+                _refuse_second(chain, bounty_id, signer.address)
             simulate(chain, signer.address, call)
             _publish(settings, chain, signer, bounty_id, document, commitment, fields)
-        receipt = send(chain, signer, call, journal, "verdict_transaction")
+
+        def fact(start: BlockNumber) -> Receipt | None:
+            topics = [bounty_topic(bounty_id), account_topic(signer.address)]
+            return find_event(
+                chain, VerdictRecorded, start, lambda found: found.report_commitment == commitment, topics
+            )
+
+        receipt = send(chain, signer, call, journal, _SEND, fact)
         done = fields | {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
         journal.note("recorded", done)
     event("guardian_verdict.recorded", done)
+
+
+def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
+    """A Guardian may replace its Verdict, but not by accident."""
+    with chain_errors():
+        recorded = chain.hub.verdict(bounty_id, guardian)
+    if recorded.kind:
+        kind = "awarded" if recorded.kind == VerdictKind.AWARDED.number else "no_valid_submission"
+        message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {kind}."
+        raise Refused("verdict_already_recorded", message, next_action="To put this one in its place, add --replace.")
 
 
 def _written(
@@ -93,7 +119,7 @@ def _publish(
     fields: dict[str, object],
 ) -> None:
     api = ApiClient(settings.api_base_url(), chain)
-    wait_finalized(api, bounty_id)
+    check_detail(chain, bounty_id, chain.bounty(bounty_id), wait_finalized(api, bounty_id))
     path = f"/api/written-verdicts/{commitment}"
     api.signed(
         signer,

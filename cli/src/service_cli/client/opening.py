@@ -13,6 +13,7 @@ from service_common.crypto.capsule import open_capsule
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.types import Address, BountyId, Bytes32
 
+from service_cli.client.agreement import check_detail
 from service_cli.client.api import ApiClient
 from service_cli.client.beacon import beacon_of, round_signature
 from service_cli.client.chain import ChainClient, chain_errors
@@ -74,7 +75,7 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
         message = f"{signer.address} is not the Poster of bounty {bounty_id}."
         raise Refused("not_the_poster", message, next_action="Use the funding Poster's account.")
     api = ApiClient(settings.api_base_url(), chain)
-    wait_finalized(api, bounty_id)
+    check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
     wrapped_key = _retrieve(api, signer, bounty_id, winner, fresh)

@@ -1,151 +1,217 @@
 """Sending one transaction exactly once.
 
-Promises: the signed transaction is in the journal before it is sent, so a run after a kill sends the same bytes again
-or finds their receipt; a second transaction for the same step is never made while the first may still be mined. Calls
-are simulated first, so a refusal costs nothing and comes with its reason.
+Promises: a signed transaction is in the journal before it is sent, so a run after a kill sends the same bytes again or
+finds what became of them; everything signed for one step shares one account nonce, so a second transaction for the
+same thing can never be mined beside the first; nothing that may have been broadcast is forgotten before the chain
+shows, consistently, that it cannot be mined any more. A lost connection is resolved by looking at the chain.
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.events import HubEvent, decode_log, parse_log
-from service_common.chain.json_rpc import RpcRefused, block_number, hash_of, mapping, quantity
-from service_common.domain.commitments import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, bytes32, checksum_address
+from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, quantity
 
+from service_cli.client.attempt import (
+    Attempt,
+    account_nonce,
+    current_fees,
+    give_up,
+    given_up,
+    keep_attempt,
+    load_attempt,
+    sign_attempt,
+)
+from service_cli.client.calls import Call, simulate
 from service_cli.client.chain import ChainClient, chain_errors
-from service_cli.client.journal import Journal
+from service_cli.client.facts import Fact, Receipt, receipt_of
+from service_cli.client.journal import Journal, account_lock
 from service_cli.client.signer import LocalSigner
 from service_cli.outcome import Failed, Refused
 from service_cli.output import say
 
 RECEIPT_SECONDS: Final = 180.0
+STUCK_SECONDS: Final = 45.0
+"""After this long without a block, the fees are raised."""
+MISSING_SECONDS: Final = 20.0
+"""How long a receipt may lag behind the account's nonce."""
+MAX_REPLACEMENTS: Final = 3
+MAX_RACES: Final = 3
 _POLL_SECONDS: Final = 0.3
-_GAS_MARGIN: Final = 1.25
+_LOCAL_CONFIRMATIONS: Final = 1
+_CONFIRMATIONS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class HubCall:
-    """A call of the Hub: what will be sent, and in words."""
+def send(chain: ChainClient, signer: LocalSigner, call: Call, journal: Journal, step: str, fact: Fact) -> Receipt:
+    """Send the call once and wait for its block; continues an earlier run's transaction.
 
-    function: str
-    arguments: Sequence[object]
-    words: str
-
-    @property
-    def data(self) -> str:
-        """Call data."""
-        return "0x" + hub_abi().functions[self.function].encode(*self.arguments).hex()
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """A mined, successful transaction."""
-
-    tx_hash: Bytes32
-    block_number: BlockNumber
-    events: tuple[HubEvent, ...]
+    ``fact`` looks for what the call brings about. Raises ``transaction_reverted`` and ``transaction_replaced`` once
+    that is certain (the next run starts over), ``transaction_pending`` and ``transaction_unknown`` otherwise.
+    """
+    for tx_hash in given_up(journal, step):
+        if (receipt := receipt_of(chain, tx_hash)) is not None and receipt.succeeded:
+            return receipt
+    for _ in range(MAX_RACES):
+        sending = _Sending(chain, signer, call, journal, step, fact)
+        if (receipt := sending.run()) is not None:
+            return receipt
+        say("another transaction of this account was faster; signing with the next nonce")
+    message = "Other transactions of this account keep taking its nonce."
+    raise Failed("nonce_contended", message, next_action="Stop the other program, then run the command again.")
 
 
-def simulate(chain: ChainClient, sender: Address, call: HubCall) -> None:
-    """Run the call without sending it; a revert is refused with its sentence."""
-    with chain_errors():
-        chain.rpc.call("eth_call", {"from": sender, "to": chain.hub.address, "data": call.data}, "latest")
+def was_attempted(journal: Journal, step: str) -> bool:
+    """Whether a transaction for this step was signed in an earlier run and is not given up."""
+    return load_attempt(journal, step) is not None
 
 
-def send(chain: ChainClient, signer: LocalSigner, call: HubCall, journal: Journal, step: str) -> Receipt:
-    """Send the call once and wait for its receipt; continues an earlier run's transaction."""
-    raw = journal.text(step)
-    if raw is None:
-        simulate(chain, signer.address, call)
-        raw = _sign(chain, signer, call)
-        journal.note(step, raw)
-    tx_hash = bytes32(keccak256(bytes.fromhex(raw[2:])))
-    return _deliver(chain, raw, tx_hash, journal, step)
+class _Sending:
+    """One attempt and what is known of it."""
 
+    def __init__(
+        self, chain: ChainClient, signer: LocalSigner, call: Call, journal: Journal, step: str, fact: Fact
+    ) -> None:
+        self.chain, self.signer, self.call = chain, signer, call
+        self.journal, self.step, self.fact = journal, step, fact
+        kept = load_attempt(journal, step)
+        self.fresh = kept is None
+        self.accepted = False
+        self.offered_at: float | None = None
+        self.replacements = 0
+        self.attempt = kept or self._first()
 
-def _sign(chain: ChainClient, signer: LocalSigner, call: HubCall) -> str:
-    with chain_errors():
-        request = {"from": signer.address, "to": chain.hub.address, "data": call.data}
-        gas = int(quantity(chain.rpc.call("eth_estimateGas", request)) * _GAS_MARGIN)
-        nonce = quantity(chain.rpc.call("eth_getTransactionCount", signer.address, "pending"))
-        tip = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
-        base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
-    fee = 2 * base + tip
-    if (balance := chain.balance(signer.address)) < gas * fee:
-        message = f"{signer.address} holds {balance} wei; the transaction may cost {gas * fee}."
-        raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
-    fields = {
-        "chainId": chain.chain_id,
-        "type": 2,
-        "nonce": nonce,
-        "to": checksum_address(chain.hub.address),
-        "value": 0,
-        "data": call.data,
-        "gas": gas,
-        "maxFeePerGas": fee,
-        "maxPriorityFeePerGas": tip,
-    }
-    return "0x" + signer.sign_transaction(fields, call.words).hex()
+    def run(self) -> Receipt | None:
+        """The receipt; None when the nonce was lost before the node ever took the transaction."""
+        ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
+        while time.monotonic() < ends:
+            try:
+                if (receipt := self._mined()) is not None:
+                    return receipt
+                if self._nonce_used():
+                    return self._missing()
+                self._keep_offering()
+                unanswered = False
+            except Failed as failure:
+                if failure.code != "chain_unavailable":
+                    raise
+                if not unanswered:
+                    say(f"{failure.message} Looking again; the transaction is in the journal.")
+                unanswered = True
+            time.sleep(_POLL_SECONDS)
+        code, words = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
+        message = f"Transaction {self.attempt.hashes[-1]} is not {words} yet."
+        raise Failed(code, message, next_action="Run the command again: it waits for the same transaction.")
 
+    def _first(self) -> Attempt:
+        """Signed and offered under the account's lock, so that the next command sees the nonce taken."""
+        simulate(self.chain, self.signer.address, self.call)
+        with account_lock(self.chain.chain_id, self.signer.address):
+            self.attempt = self._sign(None)
+            self._offer()
+        return self.attempt
 
-def _deliver(chain: ChainClient, raw: str, tx_hash: Bytes32, journal: Journal, step: str) -> Receipt:
-    """Broadcast until a receipt is there; broadcasting the same bytes again is harmless."""
-    ends = time.monotonic() + RECEIPT_SECONDS
-    announced = False
-    while time.monotonic() < ends:
+    def _sign(self, replaces: Attempt | None) -> Attempt:
+        attempt = sign_attempt(self.chain, self.signer, self.call, replaces)
+        keep_attempt(self.journal, self.step, attempt)
+        return attempt
+
+    def _mined(self) -> Receipt | None:
+        """A receipt of ours with enough blocks on top; a revert is refused once the chain agrees with it."""
+        for tx_hash in self.attempt.hashes:
+            receipt = receipt_of(self.chain, tx_hash)
+            if receipt is None or not self._confirmed(receipt):
+                continue
+            if receipt.succeeded:
+                return receipt
+            if (found := self.fact(self.attempt.from_block)) is not None:
+                return found
+            if self._nonce_used():
+                give_up(self.journal, self.step, self.attempt)
+                message = f"Transaction {tx_hash} was mined and reverted; nothing changed."
+                next_action = "Re-read the bounty, then run the command again."
+                raise Refused("transaction_reverted", message, next_action=next_action)
+        return None
+
+    def _confirmed(self, receipt: Receipt) -> bool:
+        wanted = _LOCAL_CONFIRMATIONS if self.chain.is_local else _CONFIRMATIONS
         with chain_errors():
-            receipt = chain.rpc.call("eth_getTransactionReceipt", tx_hash)
-        if receipt is not None:
-            return _read_receipt(chain, mapping(receipt), journal, step)
-        if not announced:
-            say(f"sent transaction {tx_hash}; waiting for its block")
-            announced = True
-            _broadcast(chain, raw, journal, step)
-        time.sleep(_POLL_SECONDS)
-    message = f"Transaction {tx_hash} is not mined yet."
-    raise Failed(
-        "transaction_pending", message, next_action="Run the command again: it waits for the same transaction."
-    )
+            return quantity(self.chain.rpc.call("eth_blockNumber")) - receipt.block_number + 1 >= wanted
 
-
-def _broadcast(chain: ChainClient, raw: str, journal: Journal, step: str) -> None:
-    try:
+    def _nonce_used(self) -> bool:
         with chain_errors():
-            chain.rpc.call("eth_sendRawTransaction", raw)
-    except Refused as refusal:
-        cause = refusal.__cause__
-        words = cause.message.lower() if isinstance(cause, RpcRefused) else ""
-        if "already known" in words or "already imported" in words:
+            return quantity(account_nonce(self.chain, self.signer, "latest")) > self.attempt.nonce
+
+    def _missing(self) -> Receipt | None:
+        """The nonce is used and no receipt of ours is there: wait for a lagging one, look for the fact, then decide."""
+        lost_race = self.fresh and not self.accepted
+        ends = time.monotonic() + (0 if lost_race else MISSING_SECONDS)
+        while True:
+            if (found := self._mined() or self.fact(self.attempt.from_block)) is not None:
+                return found
+            if time.monotonic() >= ends:
+                break
+            time.sleep(_POLL_SECONDS)
+        if self._known():
+            message = f"The nonce of transaction {self.attempt.hashes[-1]} is used, but its receipt does not show."
+            next_action = "Run the command again later, or use another RPC endpoint."
+            raise Failed("transaction_unknown", message, next_action=next_action)
+        give_up(self.journal, self.step, self.attempt)
+        if lost_race:
+            return None
+        message = "Another transaction of this account took the nonce of the one prepared."
+        raise Refused("transaction_replaced", message, next_action="Run the command again.")
+
+    def _keep_offering(self) -> None:
+        """Broadcast at first, when the node lost it, and with higher fees when no block takes it."""
+        if self.offered_at is None:
+            self._renew()
+            self._offer()
+        elif time.monotonic() - self.offered_at > STUCK_SECONDS and self.replacements < MAX_REPLACEMENTS:
+            say("no block took the transaction; raising its fees")
+            self.replacements += 1
+            self.attempt = self._sign(self.attempt)
+            self._offer()
+
+    def _renew(self) -> None:
+        """Before an earlier run's transaction is sent again: it must still make sense, and say what is meant now."""
+        same = self.attempt.data == self.call.data
+        if same and self._known():
             return
+        simulate(self.chain, self.signer.address, self.call)
+        if not same or current_fees(self.chain).cap > self.attempt.fees.cap:
+            self.attempt = self._sign(self.attempt)
+
+    def _offer(self) -> None:
+        self.offered_at = time.monotonic()
+        self._broadcast()
+        say(f"sent transaction {self.attempt.hashes[-1]}; waiting for its block")
+
+    def _known(self) -> bool:
+        """Whether the node knows any of the attempt's transactions, mined or not."""
+        with chain_errors():
+            return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.attempt.hashes)
+
+    def _broadcast(self) -> None:
+        try:
+            self.chain.rpc.call("eth_sendRawTransaction", self.attempt.raws[-1])
+            self.accepted = True
+        except ChainUnavailable:
+            self.accepted = True  # perhaps: from here on only the chain can tell
+        except RpcRefused as refusal:
+            self._judge(refusal.message.lower())
+
+    def _judge(self, words: str) -> None:
+        """What a node's refusal of a transaction means; nothing is forgotten here."""
         if "nonce too low" in words:
-            # Either these very bytes were mined a moment ago (the next look finds the receipt) or another transaction
-            # took their nonce, and then they can never be mined.
-            if chain.rpc.call("eth_getTransactionReceipt", bytes32(keccak256(bytes.fromhex(raw[2:])))) is not None:
-                return
-            journal.forget(step)
-            message = "Another transaction of this account took the nonce of the one prepared."
-            raise Refused("transaction_replaced", message, next_action="Run the command again.") from cause
-        journal.forget(step)
-        message = "The RPC endpoint did not accept the transaction."
-        raise Refused(
-            "transaction_refused", message, next_action="Check the account's ether, then try again."
-        ) from cause
-
-
-def _read_receipt(chain: ChainClient, receipt: dict[str, object], journal: Journal, step: str) -> Receipt:
-    tx_hash = hash_of(receipt.get("transactionHash"))
-    if quantity(receipt.get("status")) != 1:
-        journal.forget(step)
-        message = f"Transaction {tx_hash} was mined and reverted; nothing changed."
-        raise Refused("transaction_reverted", message, next_action="Re-read the bounty, then run the command again.")
-    logs = receipt.get("logs")
-    events = [
-        decode_log(log)
-        for log in map(parse_log, logs if isinstance(logs, list) else [])
-        if log.address == chain.hub.address
-    ]
-    return Receipt(tx_hash, block_number(receipt.get("blockNumber")), tuple(events))
+            return  # the next look at the account's nonce decides
+        if "already known" in words or "already imported" in words or self._known():
+            self.accepted = True
+            return
+        if "underpriced" in words:
+            message = "Another pending transaction of this account holds the nonce."
+            next_action = "Wait until it is mined, then run the command again."
+            raise Failed("nonce_contended", message, next_action=next_action)
+        if "insufficient funds" in words:
+            message = f"{self.signer.address} cannot pay for gas."
+            raise Refused("gas_insufficient", message, next_action="Add ether to this account, then run it again.")
+        message = "The RPC endpoint did not accept the transaction; it stays in the journal."
+        raise Refused("transaction_refused", message, next_action="Run the command again, or use another endpoint.")

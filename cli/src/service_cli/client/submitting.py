@@ -8,6 +8,7 @@ leaves this machine; the API's locator, commitment and transaction must equal wh
 from dataclasses import dataclass
 from pathlib import Path
 
+from service_common.chain.events import SubmissionRecorded
 from service_common.chain.hub import BountyView
 from service_common.crypto.artifact import seal_directory
 from service_common.crypto.capsule import seal_capsule
@@ -15,14 +16,17 @@ from service_common.crypto.x25519 import Identity
 from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
 from service_common.domain.roster import Roster
-from service_common.types import BountyId, to_bytes
+from service_common.types import BlockNumber, BountyId, Bytes32, to_bytes
 
+from service_cli.client.agreement import check_detail, check_page, require_agreement
 from service_cli.client.api import ApiClient
 from service_cli.client.beacon import beacon_of
+from service_cli.client.calls import HubCall, prepared_transaction, simulate
 from service_cli.client.chain import ChainClient
+from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import Journal, open_journal
 from service_cli.client.read_model import wait_finalized
-from service_cli.client.sender import HubCall, send, simulate
+from service_cli.client.sender import send
 from service_cli.client.signer import LocalSigner, Signer
 from service_cli.client.transfer import upload
 from service_cli.client.trees import fingerprint
@@ -87,13 +91,9 @@ def _require_permitted(work: Work) -> None:
 def _check_terms(work: Work, accept_differences: bool) -> None:
     """The page must state the chain's own terms: anyone can create a bounty with any commitment."""
     detail = wait_finalized(work.api, work.bounty_id)
-    terms = detail.get("challenge_terms")
-    if accept_differences or (isinstance(terms, dict) and terms.get("matches") is True):
-        return
-    message = "The challenge page is missing, or states other terms than the chain."
-    raise Refused(
-        "challenge_terms_mismatch", message, next_action="Read both; to go on anyway add --accept-term-differences."
-    )
+    check_detail(work.chain, work.bounty_id, work.bounty, detail)
+    if not accept_differences:
+        check_page(work.bounty, detail)
 
 
 def _seal(work: Work, directory: Path, journal: Journal) -> Envelope:
@@ -103,7 +103,7 @@ def _seal(work: Work, directory: Path, journal: Journal) -> Envelope:
     if journal.text("content") == content and (kept := journal.text("envelope")) and file.exists():
         say("continuing with the bytes sealed before")
         return parse_envelope(kept.encode())
-    journal.forget("content", "envelope", "submit_transaction")
+    journal.forget("content", "envelope")
     file.unlink(missing_ok=True)
     say(f"sealing {directory} for {len(work.roster.members)} Guardians until {work.bounty.reveal_at}")
     identity = Identity.generate()
@@ -166,17 +166,12 @@ def _prepare(work: Work, envelope: Envelope) -> None:
         media_type="application/json",
         words=f"prepare Submission {envelope.commitment()} for bounty {work.bounty_id}",
     ).json()
-    transaction = answer.get("transaction")
     expected = {
-        "chain_id": work.chain.chain_id,
-        "to": work.chain.hub.address,
-        "value": "0",
-        "data": _call(work, envelope).data,
+        "submission_commitment": envelope.commitment(),
+        "guardian_roster_hash": envelope.guardian_roster_hash,
+        "transaction": prepared_transaction(work.chain, _call(work, envelope)),
     }
-    agrees = isinstance(transaction, dict) and all(transaction.get(name) == value for name, value in expected.items())
-    if answer.get("submission_commitment") != envelope.commitment() or not agrees:
-        message = "The API's commitment or transaction differs from the one derived here."
-        raise Refused("preparation_mismatch", message, next_action=_DISAGREES)
+    require_agreement(answer, expected, "preparation_mismatch", _DISAGREES)
     event(
         "submit.submission_prepared",
         {
@@ -196,7 +191,8 @@ def _record(work: Work, envelope: Envelope, journal: Journal) -> None:
         simulate(work.chain, work.signer.address, call)
         event("submit.transaction_prepared", prepared_transaction(work.chain, call))
         return
-    receipt = send(work.chain, work.signer, call, journal, "submit_transaction")
+    step = f"submit_{commitment}"  # a step of its own for each Submission: an earlier one may still be on its way
+    receipt = send(work.chain, work.signer, call, journal, step, lambda start: _recorded(work, commitment, start))
     event(
         "submit.submission_recorded",
         {
@@ -210,20 +206,10 @@ def _record(work: Work, envelope: Envelope, journal: Journal) -> None:
     )
 
 
-def prepared_transaction(chain: ChainClient, call: HubCall) -> dict[str, object]:
-    """A call as an external wallet takes it."""
-    return {
-        "chain_id": chain.chain_id,
-        "to": chain.hub.address,
-        "value": "0",
-        "data": call.data,
-        "function_name": call.function,
-        "args": [_printed(argument) for argument in call.arguments],
-    }
-
-
-def _printed(argument: object) -> object:
-    return "0x" + argument.hex() if isinstance(argument, bytes) else str(argument)
+def _recorded(work: Work, commitment: Bytes32, start: BlockNumber) -> Receipt | None:
+    """The transaction that recorded this Submission, found in the Hub's log."""
+    topics = [bounty_topic(work.bounty_id), account_topic(work.signer.address), commitment]
+    return find_event(work.chain, SubmissionRecorded, start, lambda _: True, topics)
 
 
 def _call(work: Work, envelope: Envelope) -> HubCall:

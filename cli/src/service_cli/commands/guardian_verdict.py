@@ -11,8 +11,16 @@ from service_cli.values import BOUNTY_ID
 @command("guardian:verdict", "guardian_verdict", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("kind", type=click.Choice(["awarded", "no_valid_submission"]))
+@click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
 @click.argument("rest", nargs=-1, required=True, metavar="[SOLVER SUBMISSION_COMMITMENT] VERDICT_BODY_PATH")
-def run(bounty_id: BountyId, kind: str, rest: tuple[str, ...], network: str | None, api_base_url: str | None) -> None:
+def run(
+    bounty_id: BountyId,
+    kind: str,
+    rest: tuple[str, ...],
+    replace: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
     """Publish your written Verdict, read it back by its commitment, and record the same Verdict on chain.
 
     \b
@@ -27,7 +35,7 @@ def run(bounty_id: BountyId, kind: str, rest: tuple[str, ...], network: str | No
     Prints:   guardian_verdict.published, .read_back, .recorded (bounty_id, guardian, kind, solver,
               submission_commitment, report_commitment; the last with tx_hash, block_number)
     Refuses:  an account that is not on the pinned roster; a bounty that is not judgeable; a Submission that is not
-              the Solver's active one; a document that reads back differently
+              the Solver's active one; a document that reads back differently; a second Verdict without --replace
     """
     from service_common.domain.lifecycle import VerdictKind
 
@@ -35,7 +43,8 @@ def run(bounty_id: BountyId, kind: str, rest: tuple[str, ...], network: str | No
     from service_cli.settings import load_settings
 
     named, path = _named(kind, rest)
-    record_verdict(load_settings(network, api_base_url), bounty_id, VerdictKind(kind), named, read_document(path))
+    settings, body = load_settings(network, api_base_url), read_document(path)
+    record_verdict(settings, bounty_id, VerdictKind(kind), named, body, replace=replace)
 
 
 def _named(kind: str, rest: tuple[str, ...]) -> tuple[tuple[Address, Bytes32] | None, str]:
