@@ -1,0 +1,323 @@
+"""The service's API as a twin that tells the truth of a ``Ledger`` until a test gives it a lie.
+
+It answers what the client needs, in the interface's shapes, from the chain and from what was sent to it. ``lies`` alter
+one route's answer; ``scripts`` answer in a route's place. End-to-end tests run the client against the real service.
+"""
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs
+
+from service_common.chain.eip3009 import authorization_typed_data
+from service_common.chain.hub import BountyView, Hub
+from service_common.chain.hub_constants import read_token
+from service_common.chain.json_rpc import JsonRpc
+from service_common.crypto import sealed_box
+from service_common.crypto.x25519 import Identity
+from service_common.domain.abi_hashes import authorization_nonce
+from service_common.domain.challenge import parse_challenge
+from service_common.domain.commitments import keccak256, report_commitment, spec_commitment
+from service_common.domain.envelope import parse_envelope
+from service_common.domain.locator import storage_locator
+from service_common.domain.money import fee_amount
+from service_common.domain.terms import Terms
+from service_common.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, bytes32
+
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Reply, Request, Server, as_json
+
+Json = dict[str, object]
+Lie = Callable[[Json], object]
+
+ROUTES = {
+    "publish": ("POST", r"/api/bounty-challenge-specs/prepare-publication"),
+    "detail": ("GET", r"/api/bounties/(\d+)"),
+    "list": ("GET", r"/api/bounties"),
+    "upload_url": ("POST", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{40})/artifact-upload-url"),
+    "put": ("PUT", r"/objects/(.+)"),
+    "download": ("GET", r"/objects/(.+)"),
+    "prepare": ("POST", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{40})/prepare"),
+    "content": ("GET", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{64})/content"),
+    "verdict_write": ("POST", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
+    "verdict_read": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
+    "delivery_key": ("GET", r"/api/deployment/delivery-key"),
+    "deployment": ("GET", r"/api/deployment"),
+    "wrap": ("POST", r"/api/bounties/(\d+)/delivery/wrap"),
+    "status": ("GET", r"/api/bounties/(\d+)/delivery/status"),
+    "retrieve": ("POST", r"/api/bounties/(\d+)/delivery/retrieve"),
+    "subgraph": ("POST", r"/subgraph"),
+}
+
+
+class ApiTwin:
+    """One running twin."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.rpc = JsonRpc([ledger.node.url])
+        self.hub = Hub(self.rpc, Address(ledger.contract.address))
+        self.chain_id = ChainId(ledger.node.chain_id)
+        self.pages: dict[str, bytes] = {}
+        self.objects: dict[str, bytes] = {}
+        self.envelopes: dict[str, bytes] = {}
+        self.verdicts: dict[str, bytes] = {}
+        self.wraps: dict[str, str] = {}
+        self.subgraph: Json = {}
+        self.listed: Json = {"items": [], "next_cursor": None}
+        self.lies: dict[str, Lie] = {}
+        self.scripts: dict[str, Callable[[Request], Reply | None]] = {}
+        self.server = Server(self._answer)
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def close(self) -> None:
+        self.server.close()
+
+    def variables(self) -> dict[str, str]:
+        """What the client has in its environment."""
+        return {
+            **self.ledger.variables(),
+            "SERVICE_API_BASE_URL": self.url,
+            "SERVICE_SUBGRAPH_ENDPOINT": f"{self.url}/subgraph",
+        }
+
+    def approvals(self) -> list[str]:
+        """Every signed request's header."""
+        return [found.headers["authorization"] for found in self.server.requests if "authorization" in found.headers]
+
+    def paths(self) -> list[str]:
+        return [found.path for found in self.server.requests]
+
+    def keep_page(self, page: bytes) -> None:
+        self.pages[spec_commitment(page)] = page
+
+    def _answer(self, request: Request) -> Reply:
+        for name, (method, pattern) in ROUTES.items():
+            found = re.fullmatch(pattern, request.path)
+            if found is None or method != request.method:
+                continue
+            if (script := self.scripts.get(name)) is not None and (instead := script(request)) is not None:
+                return instead
+            answer = getattr(self, f"_{name}")(request, *found.groups())
+            if not isinstance(answer, dict):
+                return answer if isinstance(answer, tuple) else as_json(answer)
+            lie = self.lies.get(name)
+            return as_json(lie(answer) if lie else answer, 201 if method == "POST" else 200)
+        return refusal(404, "route_not_found", "There is no such route.")
+
+    def _publish(self, request: Request) -> Json:
+        page, poster = request.body, Address(parse_qs(request.query)["poster_address"][0])
+        self.keep_page(page)
+        challenge, roster_version = parse_challenge(page), self.hub.current_roster_version()
+        protocol, guardian, recipient = self.hub.fee_policy()
+        view = self.hub.roster(roster_version)
+        terms = Terms(
+            spec_commitment(page),
+            view.guardian_roster_hash,
+            challenge.escrow_amount,
+            challenge.submission_deadline,
+            challenge.judging_window_seconds,
+            fee_amount(challenge.escrow_amount, protocol),
+            fee_amount(challenge.escrow_amount, guardian),
+            bytes32(keccak256(b"salt")),
+        )
+        token = read_token(self.rpc, self.hub.token())
+        valid_before = UnixSeconds(self.ledger.time() + 3_600)
+        return {
+            "spec_commitment": terms.spec_commitment,
+            "byte_length": len(page),
+            "chain_id": self.chain_id,
+            "hub_address": self.hub.address,
+            "escrow_token_address": token.address,
+            "poster_address": poster,
+            "create_bounty": {"function_name": "createBounty", "args": [terms.to_args()]},
+            "create_bounty_with_authorization": {
+                "function_name": "createBountyWithAuthorization",
+                "args": [terms.to_args(), poster, "0", str(valid_before), None],
+            },
+            "authorization_typed_data": authorization_typed_data(
+                token,
+                self.chain_id,
+                owner=poster,
+                payee=self.hub.address,
+                value=terms.escrow_amount,
+                valid_after=UnixSeconds(0),
+                valid_before=valid_before,
+                nonce=authorization_nonce(self.chain_id, self.hub.address, poster, terms),
+            ),
+            "fee_policy": {
+                "protocol_fee_bps": protocol,
+                "guardian_fee_bps": guardian,
+                "protocol_fee_recipient": recipient,
+            },
+            "guardian_roster": self._roster(roster_version),
+            "review": {"review_id": "1", "rubric_version": "1", "rubric_hash": "0x" + "00" * 32},
+        }
+
+    def _detail(self, request: Request, bounty_id: str) -> Json | Reply:
+        view = self.hub.bounty(BountyId(int(bounty_id)))
+        if view is None:
+            return refusal(404, "bounty_not_found", "There is no such bounty.")
+        page = self.pages.get(view.spec_commitment)
+        return {
+            "bounty_id": bounty_id,
+            "chain_id": self.chain_id,
+            "hub_address": self.hub.address,
+            "facts": self._facts(view),
+            "guardian_roster": self._roster(view.roster_version),
+            "active_submissions": [],
+            "active_submission_count": 0,
+            "challenge": page.decode() if page else None,
+            "challenge_terms": {"matches": page is not None, "differences": []},
+            "finality": "finalized",
+            "block": {"number": 1, "hash": "0x" + "11" * 32},
+        }
+
+    def _facts(self, view: BountyView) -> Json:
+        final = view.outcome != 0
+        return {
+            "status": "final" if final else "open",
+            "accepting": not final and self.ledger.time() < view.submission_deadline,
+            "judgeable": not final and view.reveal_at <= self.ledger.time() < view.judging_deadline,
+            "poster_address": view.poster,
+            "escrow_amount": str(view.escrow_amount),
+            "spec_commitment": view.spec_commitment,
+            "submission_deadline": view.submission_deadline,
+            "reveal_at": view.reveal_at,
+            "judging_deadline": view.judging_deadline,
+            "guardian_roster_hash": view.guardian_roster_hash,
+            "protocol_fee": str(view.protocol_fee),
+            "guardian_fee": str(view.guardian_fee),
+            "outcome": {0: None, 1: "awarded", 2: "no_valid_submission"}[view.outcome],
+            "settlement_reason": "judged" if final else None,
+            "winner": {"solver_address": view.winner, "submission_commitment": view.winning_submission}
+            if view.outcome == 1
+            else None,
+        }
+
+    def _roster(self, version: int) -> Json:
+        view = self.hub.roster(version)
+        members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
+        return {
+            "version": version,
+            "guardian_roster_hash": view.guardian_roster_hash,
+            "quorum": view.quorum,
+            "members": [
+                {"guardian_address": account, "encryption_public_key": key, "last_active_at": active}
+                for account, key, active in members
+            ],
+        }
+
+    def _list(self, request: Request) -> Json:
+        return self.listed
+
+    def _upload_url(self, request: Request, bounty_id: str, solver: str) -> Json:
+        digest = Bytes32(str(request.json()["ciphertext_sha256"]))
+        locator = storage_locator(self.chain_id, self.hub.address, BountyId(int(bounty_id)), Address(solver), digest)
+        return {
+            "upload_url": f"{self.url}/objects/{locator}",
+            "upload_method": "PUT",
+            "upload_headers": {"x-announced": "yes"},
+            "expires_at": "2030-01-01T00:00:00Z",
+            "storage_locator": locator,
+        }
+
+    def _put(self, request: Request, locator: str) -> Reply:
+        if locator in self.objects:
+            return 412, b"", {}
+        self.objects[locator] = request.body
+        return 200, b"", {}
+
+    def _download(self, request: Request, locator: str) -> Reply:
+        return 200, self.objects[locator], {}
+
+    def _prepare(self, request: Request, bounty_id: str, solver: str) -> Json:
+        envelope = parse_envelope(request.body)
+        commitment = envelope.commitment()
+        self.envelopes[commitment] = request.body
+        arguments = [bytes.fromhex(value[2:]) for value in (commitment, envelope.guardian_roster_hash)]
+        data = self.ledger.contract.encode("submit", int(bounty_id), *arguments)
+        return {
+            "submission_commitment": commitment,
+            "guardian_roster_hash": envelope.guardian_roster_hash,
+            "transaction": {
+                "chain_id": self.chain_id,
+                "to": self.hub.address,
+                "value": "0",
+                "data": "0x" + data.hex(),
+                "function_name": "submit",
+                "args": [bounty_id, commitment, envelope.guardian_roster_hash],
+            },
+        }
+
+    def _content(self, request: Request, bounty_id: str, commitment: str) -> Json | Reply:
+        if commitment not in self.envelopes:
+            return refusal(404, "submission_not_found", "There is no such Submission.")
+        envelope = parse_envelope(self.envelopes[commitment])
+        return {
+            "envelope": self.envelopes[commitment].decode(),
+            "submission_commitment": commitment,
+            "solver_address": envelope.solver_address,
+            "active": True,
+            "download_url": f"{self.url}/objects/{envelope.ciphertext.storage_locator}",
+            "expires_at": "2030-01-01T00:00:00Z",
+        }
+
+    def _verdict_write(self, request: Request, commitment: str) -> Json:
+        assert report_commitment(request.body) == commitment
+        self.verdicts[commitment] = request.body
+        return {"report_commitment": commitment, "byte_length": len(request.body)}
+
+    def _verdict_read(self, request: Request, commitment: str) -> Reply:
+        return 200, self.verdicts[commitment], {"Content-Type": "text/markdown; charset=utf-8"}
+
+    def _delivery_key(self, request: Request) -> Json:
+        return {
+            "delivery_public_key": self.ledger.delivery.public_key,
+            "key_id": "0" * 16,
+            "algorithm": "x25519-sealed-box",
+        }
+
+    def _deployment(self, request: Request) -> Json:
+        return {
+            "chain_id": self.chain_id,
+            "hub_address": self.hub.address,
+            "escrow_token": {"address": self.ledger.token.address, "symbol": "tUSDC", "decimals": 6},
+        }
+
+    def _wrap(self, request: Request, bounty_id: str) -> Json:
+        sent = request.json()
+        self.wraps[str(sent["submission_commitment"])] = str(sent["wrapped_key"])
+        return {"exists": True}
+
+    def _status(self, request: Request, bounty_id: str) -> Json:
+        return {"exists": parse_qs(request.query)["submission_commitment"][0] in self.wraps}
+
+    def _retrieve(self, request: Request, bounty_id: str) -> Json | Reply:
+        view = self.hub.bounty(BountyId(int(bounty_id)))
+        if view is None or view.winning_submission not in self.wraps:
+            return refusal(404, "winning_solution_key_not_found", "No Guardian handed the key over yet.")
+        envelope = parse_envelope(self.envelopes[view.winning_submission])
+        identity = sealed_box.unwrap(
+            self.wraps[view.winning_submission], [self.ledger.delivery], envelope.content_public_key
+        )
+        wrapped = self.rewrap(identity, Bytes32(str(request.json()["poster_ephemeral_public_key"])))
+        return {
+            "solver_address": view.winner,
+            "submission_commitment": view.winning_submission,
+            "wrapped_key": wrapped,
+        }
+
+    def rewrap(self, identity: Identity, recipient: Bytes32) -> str:
+        return sealed_box.wrap(identity, recipient)
+
+    def _subgraph(self, request: Request) -> Json:
+        return {"data": self.subgraph}
+
+
+def refusal(status: int, code: str, message: str, **headers: str) -> Reply:
+    """The API's error envelope."""
+    error = {"code": code, "message": message, "issues": [], "next_action": "Do as the message says."}
+    return as_json({"error": error}, status, **headers)

@@ -1,0 +1,61 @@
+"""A chain with people for the session; an API twin, an RPC proxy and a terminal for each test."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from local_stack import anvil
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Terminal
+
+
+@pytest.fixture(scope="session")
+def ledger() -> Iterator[Ledger]:
+    with anvil.start(mining="automine", genesis_time=int(time.time()) - LONG_AGO) as node, make_ledger(node) as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def api(ledger: Ledger) -> Iterator[ApiTwin]:
+    twin = ApiTwin(ledger)
+    yield twin
+    twin.close()
+
+
+@pytest.fixture
+def rpc(ledger: Ledger) -> Iterator[RpcProxy]:
+    proxy = RpcProxy(ledger.node.url)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Terminal:
+    """A terminal that knows nothing."""
+    return Terminal(tmp_path)
+
+
+def person(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, home: Path, name: str) -> Terminal:
+    """A terminal with one role's keys, the twin's API and the proxy's chain."""
+    keys = ledger.people.by_name()[name].variables()
+    home.mkdir(exist_ok=True)
+    return Terminal(home, {**api.variables(), "SERVICE_RPC_URL": rpc.url, **keys})
+
+
+@pytest.fixture
+def poster(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Terminal:
+    return person(ledger, api, rpc, tmp_path / "poster", "poster")
+
+
+@pytest.fixture
+def solver(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Terminal:
+    return person(ledger, api, rpc, tmp_path / "solver", "solver-1")
+
+
+@pytest.fixture
+def guardian(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Terminal:
+    return person(ledger, api, rpc, tmp_path / "guardian", "guardian-1")

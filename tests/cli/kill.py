@@ -1,0 +1,57 @@
+"""Commands that are killed at a chosen request, in processes of their own."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.servers import Lost, Params, RpcProxy
+from tests.cli.terminal import Terminal
+
+CLIENT = str(Path(sys.executable).parent / "service-cli")
+
+
+def run_killed(
+    shell: Terminal, rpc: RpcProxy, *arguments: str, method: str, count: int = 1, forward: bool, **more: str
+) -> None:
+    """Run a command and SIGKILL it at the ``count``-th call of an RPC method, the call forwarded before or not."""
+    process: list[subprocess.Popen[bytes]] = []
+    seen = [0]
+
+    def strike() -> None:
+        os.kill(process[0].pid, signal.SIGKILL)
+        raise Lost
+
+    def before(called: str, _params: Params) -> dict[str, object] | None:
+        if called == method:
+            seen[0] += 1
+            if seen[0] == count and not forward:
+                strike()
+        return None
+
+    def after(called: str, _params: Params, result: object) -> object:
+        if called == method and seen[0] == count and forward:
+            strike()
+        return result
+
+    rpc.before, rpc.after = before, after
+    process.append(spawn(shell, *arguments, **more))
+    process[0].communicate(timeout=60)
+    rpc.honest()
+    assert process[0].returncode == -signal.SIGKILL, "the command ended before it was struck"
+
+
+def spawn(shell: Terminal, *arguments: str, **more: str) -> subprocess.Popen[bytes]:
+    """Start a command as a process."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [CLIENT, *arguments], cwd=shell.home, env=shell.variables(**more), stdin=pipe, stdout=pipe, stderr=pipe
+    )
+
+
+def ran(shell: Terminal, *arguments: str, stdin: bytes = b"", **more: str) -> tuple[int, bytes, bytes]:
+    """Run a command as a process: exit code, stdout, stderr."""
+    with spawn(shell, *arguments, **more) as process:
+        out, words = process.communicate(stdin, timeout=60)
+        return process.returncode, out, words

@@ -1,0 +1,165 @@
+"""A chain of the past with a Hub and its people, and a beacon that has long spoken: nothing here waits.
+
+The chain's clock started long ago, so that every reveal point of a test lies behind the beacon's newest round; chain
+time moves only when a test says so (and with each block).
+"""
+
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Thread
+
+from beacon import LocalBeacon, make_local_beacon
+from beacon.server import BeaconServer
+from local_stack.accounts import People, make_people
+from local_stack.anvil import AnvilServer
+from local_stack.contract import Contract, Wallet
+from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
+from service_common.clock import SystemClock
+from service_common.crypto.x25519 import Identity
+from service_common.domain.commitments import keccak256, spec_commitment
+from service_common.types import Bytes32, bytes32, to_bytes
+
+TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60)
+ESCROW = 25_000_000
+LONG_AGO = 30 * 86_400
+
+
+@dataclass
+class Ledger:
+    """One chain, one Hub."""
+
+    node: AnvilServer
+    people: People
+    delivery: Identity
+    hub: LocalHub
+    beacon: LocalBeacon
+    beacon_url: str
+    _count: list[int] = field(default_factory=list)
+
+    @property
+    def contract(self) -> Contract:
+        return self.hub.hub
+
+    @property
+    def token(self) -> Contract:
+        return self.hub.token
+
+    def time(self) -> int:
+        block = self.node.rpc.record("eth_getBlockByNumber", "latest", False)
+        assert block is not None
+        return int(str(block["timestamp"]), 16)
+
+    def advance_to(self, moment: int) -> None:
+        """Mine a block at ``moment``, and enough that it is finalized."""
+        self.node.rpc.call("evm_setNextBlockTimestamp", moment)
+        self.node.mine(3)
+
+    def page(self, *, seconds: int = 2_000, judging: int = 1_000, escrow: int = ESCROW) -> bytes:
+        """A challenge page that is fit to be funded now, different each time."""
+        return (
+            f"---\nversion: 1\ntitle: Work {secrets.token_hex(4)}\nsummary: Something to be done.\n"
+            f"escrow_amount: {escrow}\nsubmission_deadline: {self.time() + seconds}\n"
+            f"judging_window_seconds: {judging}\nacceptance_criteria:\n  - It prints 1.\n"
+            "deliverables:\n  - main.py\n---\n# What is asked\n\nA program.\n"
+        ).encode()
+
+    def fund(self, page: bytes | None = None, *, seconds: int = 2_000, judging: int = 1_000) -> tuple[int, bytes]:
+        """A funded bounty, by allowance: its id and page."""
+        page = page or self.page(seconds=seconds, judging=judging)
+        deadline = int(page.split(b"submission_deadline: ")[1].split(b"\n")[0])
+        poster = self.people.poster.wallet
+        poster.forget_nonce()
+        self.token.transact(poster, "approve", self.contract.address, ESCROW)
+        terms = (
+            to_bytes(spec_commitment(page)),
+            bytes.fromhex(self.hub.roster_hash[2:]),
+            ESCROW,
+            deadline,
+            judging,
+            ESCROW,
+            ESCROW,
+            secrets.token_bytes(32),
+        )
+        self.contract.transact(poster, "createBounty", terms)
+        return self.bounty_count(), page
+
+    def bounty_count(self) -> int:
+        """The newest bounty's id."""
+        logs = self.logs("BountyCreated")
+        return len(logs)
+
+    def logs(self, event: str) -> list[object]:
+        """All logs of one of the Hub's events."""
+        from service_common.chain.abi import hub_abi
+
+        topic = next(topic for topic, found in hub_abi().events.items() if found.name == event)
+        wanted = {"address": self.contract.address, "fromBlock": "0x0", "toBlock": "latest", "topics": [topic]}
+        found = self.node.rpc.call("eth_getLogs", wanted)
+        assert isinstance(found, list)
+        return found
+
+    def submit(self, bounty_id: int, solver: Wallet, commitment: Bytes32 | None = None) -> Bytes32:
+        """Record a Submission."""
+        commitment = commitment or bytes32(keccak256(secrets.token_bytes(32)))
+        roster = bytes.fromhex(self.hub.roster_hash[2:])
+        solver.forget_nonce()
+        self.contract.transact(solver, "submit", bounty_id, to_bytes(commitment), roster)
+        return commitment
+
+    def award(self, bounty_id: int, solver: str, commitment: str) -> None:
+        """Two of three Guardians award it."""
+        for guardian in self.people.guardians[:2]:
+            guardian.wallet.forget_nonce()
+            report = secrets.token_bytes(32)
+            arguments = (bounty_id, 1, solver, bytes.fromhex(commitment[2:]), report)
+            self.contract.transact(guardian.wallet, "recordVerdict", *arguments)
+
+    def reveal(self, bounty_id: int) -> None:
+        """Move to the reveal point."""
+        self.advance_to(int(self.contract.call("getBounty", bounty_id)[4]))
+
+    def nonce(self, account: str) -> int:
+        """How many transactions of an account are mined."""
+        return self.node.rpc.number("eth_getTransactionCount", account, "latest")
+
+    def variables(self) -> dict[str, str]:
+        """The client's environment, but for the API and the subgraph."""
+        return {
+            "SERVICE_CHAIN_ID": str(self.node.chain_id),
+            "SERVICE_HUB_ADDRESS": self.contract.address,
+            "SERVICE_ESCROW_TOKEN_ADDRESS": self.token.address,
+            "SERVICE_RPC_URL": self.node.url,
+            "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": str(TERMS.reveal_delay),
+            "SERVICE_BEACON_URLS": self.beacon_url,
+            "SERVICE_BEACON_CHAIN_HASH": self.beacon.info.chain_hash,
+            "SERVICE_BEACON_PUBLIC_KEY": self.beacon.info.public_key,
+        }
+
+
+@contextmanager
+def make_ledger(node: AnvilServer) -> Iterator[Ledger]:
+    """Deploy everything."""
+    people, delivery = make_people(solvers=2, guardians=3), Identity.generate()
+    hub = deploy_hub(
+        node,
+        owner=people.owner.wallet,
+        fee_recipient=people.fee_recipient.wallet,
+        guardians=[Guardian(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+        delivery_public_key=delivery.public_key,
+        holders=[person.wallet for person in people.everyone()],
+        terms=TERMS,
+    )
+    genesis = int(time.time()) - 2 * LONG_AGO
+    chain = make_local_beacon(secrets.token_bytes(16), genesis_time=genesis, period_seconds=3)
+    server = BeaconServer(("127.0.0.1", 0), chain, SystemClock())
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield Ledger(node, people, delivery, hub, chain, server.url)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

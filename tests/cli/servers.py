@@ -1,0 +1,155 @@
+"""HTTP servers of one test: small, threaded, closed with the test.
+
+``RpcProxy`` stands between the client and a real node and can alter, refuse or lose what passes; ``Scripted`` answers
+whatever a function says.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import urllib3
+
+Reply = tuple[int, bytes, dict[str, str]]
+
+
+class Lost(Exception):
+    """Close the connection without an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a client sent."""
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> dict[str, object]:
+        found: dict[str, object] = json.loads(self.body)
+        return found
+
+
+class Server:
+    """Answers each request with what ``answer`` returns; ``Lost`` drops the connection."""
+
+    def __init__(self, answer: Callable[[Request], Reply]) -> None:
+        self.requests: list[Request] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                path, _, query = self.path.partition("?")
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                request = Request(self.command, path, query, headers, self.rfile.read(length))
+                outer.requests.append(request)
+                try:
+                    status, body, more = answer(request)
+                except Lost:
+                    self.close_connection = True
+                    return
+                self.send_response(status)
+                for name, value in more.items():
+                    self.send_header(name, value)
+                if "Transfer-Encoding" not in more:
+                    self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self) -> None:
+                self.do_POST()
+
+            def do_PUT(self) -> None:
+                self.do_POST()
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def as_json(value: object, status: int = 200, **headers: str) -> Reply:
+    """A JSON answer."""
+    return status, json.dumps(value).encode(), {"Content-Type": "application/json", **headers}
+
+
+Params = list[object]
+
+
+@dataclass
+class RpcProxy:
+    """A node seen through somebody else's endpoint.
+
+    ``before`` may answer in the node's place (an object with ``result`` or ``error``) or raise ``Lost``; ``after`` may
+    alter a result, or raise ``Lost`` when the node has done its work already.
+    """
+
+    node_url: str
+    calls: list[str] = field(default_factory=list)
+    before: Callable[[str, Params], dict[str, object] | None] = lambda _method, _params: None
+    after: Callable[[str, Params, object], object] = lambda _method, _params, result: result
+
+    def __post_init__(self) -> None:
+        self._http = urllib3.PoolManager(retries=False)
+        self.server = Server(self._answer)
+
+    @property
+    def url(self) -> str:
+        return self.server.url
+
+    def honest(self) -> None:
+        """From here on alter nothing."""
+        self.before = lambda _method, _params: None
+        self.after = lambda _method, _params, result: result
+
+    def close(self) -> None:
+        self.server.close()
+        self._http.clear()
+
+    def sent(self) -> int:
+        """How many transactions the client tried to send."""
+        return self.calls.count("eth_sendRawTransaction")
+
+    def _answer(self, request: Request) -> Reply:
+        asked = json.loads(request.body)
+        answers = [self._one(one) for one in (asked if isinstance(asked, list) else [asked])]
+        return as_json(answers if isinstance(asked, list) else answers[0])
+
+    def _one(self, asked: dict[str, object]) -> dict[str, object]:
+        method, params = str(asked["method"]), asked["params"]
+        assert isinstance(params, list)
+        self.calls.append(method)
+        envelope = {"jsonrpc": "2.0", "id": asked["id"]}
+        if (instead := self.before(method, params)) is not None:
+            return envelope | instead
+        answer = json.loads(
+            self._http.request(
+                "POST",
+                self.node_url,
+                body=json.dumps({**envelope, "method": method, "params": params}),
+                headers={"Content-Type": "application/json"},
+            ).data
+        )
+        if "result" in answer:
+            answer["result"] = self.after(method, params, answer["result"])
+        found: dict[str, object] = answer
+        return found

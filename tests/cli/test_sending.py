@@ -1,0 +1,263 @@
+"""The sender, through the plainest command that sends (``claim``): one transaction, whatever happens to it."""
+
+import pytest
+from service_cli.client import sender
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.kill import run_killed
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.servers import Lost, Params, RpcProxy
+from tests.cli.terminal import Terminal
+
+Answer = dict[str, object] | None
+
+
+@pytest.fixture(scope="session")
+def awarded(ledger: Ledger) -> list[int]:
+    """Bounties that the first Solver won, each for one claim."""
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(20)]
+    solver = ledger.people.solvers[0].wallet
+    commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
+    ledger.reveal(funded[-1])
+    for bounty in funded:
+        ledger.award(bounty, solver.address, commitments[bounty])
+    return funded
+
+
+@pytest.fixture
+def bounty(awarded: list[int]) -> str:
+    return str(awarded.pop())
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 3.0)
+    monkeypatch.setattr(sender, "MISSING_SECONDS", 0.6)
+    monkeypatch.setattr(sender, "_POLL_SECONDS", 0.05)
+
+
+class Purse:
+    """The Solver's tokens and transactions since the test began."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self._solver = ledger, ledger.people.solvers[0].address
+        self._tokens, self._nonce = self._now()
+
+    def _now(self) -> tuple[int, int]:
+        tokens = int(self._ledger.token.call("balanceOf", self._solver))
+        return tokens, self._ledger.nonce(self._solver)
+
+    def received(self) -> tuple[int, int]:
+        """Tokens received, transactions mined."""
+        tokens, nonce = self._now()
+        return tokens - self._tokens, nonce - self._nonce
+
+
+AWARD = ESCROW * 96 // 100
+
+
+@pytest.fixture
+def purse(ledger: Ledger) -> Purse:
+    return Purse(ledger)
+
+
+def test_claim__an_honest_node__pays_once_and_is_refused_after(solver: Terminal, bounty: str, purse: Purse) -> None:
+    ran = solver.run("claim", bounty)
+    assert ran.names == ["claim.prepared", "claim.claimed"]
+    assert ran.last["claimable_amount"] == str(AWARD) == ran.events[0]["claimable_amount"]
+    assert solver.run("claim", bounty, code=1).last["code"] == "award_already_claimed"
+    assert purse.received() == (AWARD, 1)
+
+
+@pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
+def test_claim__killed_around_the_sending__pays_once_when_run_again(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, forward: bool
+) -> None:
+    run_killed(solver, rpc, "claim", bounty, method="eth_sendRawTransaction", forward=forward)
+    again = solver.run("claim", bounty)
+    assert again.last["event"] == "claim.claimed"
+    assert again.last["claimable_amount"] == str(AWARD)
+    assert purse.received() == (AWARD, 1)
+
+
+def test_claim__killed_while_waiting_for_the_receipt__pays_once_when_run_again(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    run_killed(solver, rpc, "claim", bounty, method="eth_getTransactionReceipt", forward=True)
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert purse.received() == (AWARD, 1)
+
+
+def test_claim__the_answer_to_the_sending_is_lost__looks_at_the_chain(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_sendRawTransaction":
+            raise Lost
+        return result
+
+    rpc.after = after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert (rpc.sent(), purse.received()) == (1, (AWARD, 1))
+
+
+def test_claim__the_receipt_never_shows__is_resolved_by_the_hub_s_log(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    rpc.after = lambda method, _params, result: None if method == "eth_getTransactionReceipt" else result
+    ran = solver.run("claim", bounty)
+    assert ran.last["claimable_amount"] == str(AWARD)
+    assert purse.received() == (AWARD, 1)
+
+
+def test_claim__receipt_log_and_transaction_hidden__never_sends_a_second_one(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    hidden: dict[str, object] = {"eth_getTransactionReceipt": None, "eth_getLogs": [], "eth_getTransactionByHash": None}
+    rpc.after = lambda method, _params, result: hidden.get(method, result)
+    assert solver.run("claim", bounty, code=1).last["code"] == "transaction_replaced"
+    rpc.honest()
+    assert solver.run("claim", bounty, code=1).last["code"] == "award_already_claimed"
+    assert purse.received() == (AWARD, 1)
+
+
+def test_claim__a_node_that_says_it_knows_the_transaction__is_believed_by_its_receipt(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    def after(method: str, _params: Params, result: object) -> object:
+        return result
+
+    def before(method: str, params: Params) -> Answer:
+        if method == "eth_sendRawTransaction" and rpc.sent() == 1:
+            rpc._one({"id": 0, "method": method, "params": params})
+            return {"error": {"code": -32000, "message": "already known"}}
+        return None
+
+    rpc.before, rpc.after = before, after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert purse.received() == (AWARD, 1)
+
+
+@pytest.mark.parametrize(
+    "words", ["some new rule", "replacement transaction underpriced", "insufficient funds for gas"]
+)
+def test_claim__a_node_that_refuses_the_transaction__keeps_it_and_sends_the_same_again(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, words: str
+) -> None:
+    raws: list[object] = []
+
+    def refuse(method: str, params: Params) -> Answer:
+        if method != "eth_sendRawTransaction":
+            return None
+        raws.append(params[0])
+        return {"error": {"code": -32000, "message": words}}
+
+    rpc.before = refuse
+    first = solver.run("claim", bounty, code=1).last["code"]
+    assert first in {"transaction_refused", "nonce_contended", "gas_insufficient"}
+    rpc.before = lambda method, params: raws.extend(params) if method == "eth_sendRawTransaction" else None
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert len(set(map(str, raws))) == 1
+    assert purse.received() == (AWARD, 1)
+
+
+def test_claim__another_transaction_takes_the_nonce_first__signs_with_the_next_one(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    raced: list[bool] = []
+
+    def before(method: str, _params: Params) -> Answer:
+        if method == "eth_sendRawTransaction" and not raced:
+            raced.append(True)
+            wallet = ledger.people.solvers[0].wallet
+            wallet.forget_nonce()
+            wallet.send(ledger.node.rpc, b"", to=wallet.address)
+        return None
+
+    rpc.before = before
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert purse.received() == (AWARD, 2)
+
+
+def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
+    swallowed: list[object] = []
+
+    def swallow(method: str, params: Params) -> Answer:
+        if method == "eth_sendRawTransaction" and not swallowed:
+            swallowed.append(params[0])
+            return {"result": "0x" + "00" * 32}
+        return None
+
+    rpc.before = swallow
+    ran = solver.run("claim", bounty)
+    assert "raising its fees" in ran.words
+    assert ran.last["event"] == "claim.claimed"
+    assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
+
+
+def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    def before(method: str, _params: Params) -> Answer:
+        if method == "eth_sendRawTransaction":
+            ledger.token.call("balanceOf", ledger.people.solvers[0].address)
+            ledger.token.transact(ledger.people.owner.wallet, "setBlacklisted", ledger.people.solvers[0].address, True)
+        return None
+
+    rpc.before = before
+    try:
+        assert solver.run("claim", bounty, code=1).last["code"] == "transaction_reverted"
+    finally:
+        ledger.token.transact(ledger.people.owner.wallet, "setBlacklisted", ledger.people.solvers[0].address, False)
+    rpc.honest()
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert purse.received() == (AWARD, 2)
+
+
+@pytest.mark.parametrize(
+    "field", ["transactionHash", "blockHash", "status"], ids=["another hash", "another block", "a revert"]
+)
+def test_claim__a_receipt_that_lies__is_not_believed_and_nothing_is_sent_again(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, field: str
+) -> None:
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
+            return result | {field: "0x0" if field == "status" else "0x" + "ab" * 32}
+        return result
+
+    rpc.after = after
+    solver.run("claim", bounty, code=0 if field != "transactionHash" else 1)
+    rpc.honest()
+    solver.run("claim", bounty, code=1 if field != "transactionHash" else 0)
+    assert (rpc.sent(), purse.received()) == (1, (AWARD, 1))
+
+
+def test_claim__by_someone_else_or_while_open__is_refused_without_a_transaction(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal
+) -> None:
+    bounty = str(ledger.fund()[0])
+    assert solver.run("claim", bounty, code=1).last["code"] == "bounty_open"
+    stranger = person(ledger, api, rpc, solver.home / "stranger", "solver-2")
+    assert stranger.run("claim", "999999", code=1).last["code"] == "bounty_not_found"
+    assert rpc.sent() == 0
+    assert not api.server.requests
+
+
+def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
+) -> None:
+    keyless = Terminal(solver.home, {k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
+    ran = keyless.run("claim", "--claimant-address", ledger.people.solvers[0].address, bounty)
+    assert ran.names == ["claim.prepared", "claim.transaction_prepared"]
+    data = "0x" + ledger.contract.encode("claim", int(bounty), b"", b"").hex()
+    assert {name: ran.last[name] for name in ("to", "value", "data", "function_name")} == {
+        "to": ledger.contract.address,
+        "value": "0",
+        "data": data,
+        "function_name": "claim",
+    }
+    assert rpc.sent() == 0
