@@ -2,7 +2,8 @@
 pragma solidity 0.8.37;
 
 /// @title Whether an account that is a contract accepts a signature
-/// @notice Never deployed: its creation code runs in an `eth_call` and answers one word, 1 for accepted, else 0.
+/// @notice Never deployed: its creation code runs in an `eth_call` and answers one word: 1 for accepted, 0 for not
+/// accepted by an account with code, 2 for not accepted by an account that had none.
 /// An account with code is asked through ERC-1271; a wrapper of ERC-6492 around the signature is taken off and its
 /// factory is not called. An account without code is accepted only through ERC-6492: the factory is called, code must
 /// then stand at the account, and that code must accept the inner signature. A signature by a plain key is not checked
@@ -21,15 +22,16 @@ contract SignatureValidator {
     constructor(address account, bytes32 digest, bytes memory signature, uint256 factoryGas, uint256 accountGas) {
         (bool wrapped, address factory, bytes memory setup, bytes memory inner) = _unwrap(signature);
         bool deployed = account.code.length != 0;
+        uint256 answer = deployed ? 0 : 2;
         if (!deployed && wrapped) {
             assembly {
                 pop(call(factoryGas, factory, 0, add(setup, 32), mload(setup), 0, 0))
             }
             deployed = account.code.length != 0;
         }
-        bool accepted = deployed && _accepts(account, digest, wrapped ? inner : signature, accountGas);
+        if (deployed && _accepts(account, digest, wrapped ? inner : signature, accountGas)) answer = 1;
         assembly {
-            mstore(0, accepted)
+            mstore(0, answer)
             return(0, 32)
         }
     }

@@ -140,7 +140,7 @@ def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_
     refused(node, delegated, new_key().sign(DIGEST))
 
 
-def test_plain_account__asked_about_once__costs_one_call_and_a_good_key_none(node: AnvilServer) -> None:
+def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good_key_none(node: AnvilServer) -> None:
     class Counting(JsonRpc):
         calls: list[str] = []  # noqa: RUF012
 
@@ -156,7 +156,15 @@ def test_plain_account__asked_about_once__costs_one_call_and_a_good_key_none(nod
     verify_request(received(good), AUTHORITY, Chain(), asked)
     assert Counting.calls == []
     assert asked.accepts(OWNER.address, DIGEST, b"\x01") is False
+    assert asked.accepts(OWNER.address, DIGEST, b"\x02" * 65) is False
     assert Counting.calls == ["eth_call"]
+    node.mine()
+    asked._head = lambda: BlockNumber(1)
+    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
+    assert asked.accepts(wallet.address, DIGEST, SIGNATURE) is False
+    assert asked.accepts(wallet.address, DIGEST, wallet.wrap(SIGNATURE)) is True
+    assert asked.accepts(OWNER.address, DIGEST, b"\x02" * 65) is False
+    assert len(Counting.calls) == 4
 
 
 def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
@@ -166,7 +174,7 @@ def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServe
 
     asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), Stopped())
     for _ in range(contract_wallets.MAX_PER_SECOND):
-        assert asked.accepts(OWNER.address, DIGEST, b"\x01") is False
+        assert asked.accepts(new_key().address, DIGEST, b"\x01") is False
     with pytest.raises(ServiceError) as caught:
         asked.accepts(OWNER.address, DIGEST, b"\x01")
     assert (caught.value.code, caught.value.status) == ("service_overloaded", 503)
@@ -212,7 +220,7 @@ def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_an
         asked.accepts(OWNER.address, DIGEST, b"\x01")
 
 
-@pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "02", "0x" + "00" * 64, [], 1])
+@pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])
 def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_answer(answer: object) -> None:
     class Lying(JsonRpc):
         def bounded(self, *, seconds: float, max_answer_bytes: int) -> JsonRpc:

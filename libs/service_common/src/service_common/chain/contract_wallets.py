@@ -5,7 +5,8 @@ called); one without code counts only through ERC-6492, and its inner signature 
 creation code of our own ``SignatureValidator`` without deploying it, at the cached head, under limits of gas, time and
 answer size; what a hostile wallet or factory does ends as "not accepted". Calls are limited per process in number at a
 time and per second; what is over is 503 ``service_overloaded``, and a chain that does not answer is
-``ChainUnavailable``: neither is ever "unauthorized".
+``ChainUnavailable``: neither is ever "unauthorized". A plain account whose bare signature is wrong is asked about once
+per block, so a flood of those does not use up what contract wallets need.
 """
 
 from collections.abc import Callable
@@ -26,10 +27,13 @@ CALL_SECONDS: Final = 3.0
 MAX_ANSWER_BYTES: Final = 16 * 1024
 MAX_AT_A_TIME: Final = 8
 MAX_PER_SECOND: Final = 50
+MAX_REMEMBERED: Final = 4096
 
 _WORD: Final = 32
-_ACCEPTED: Final = "0x" + (1).to_bytes(_WORD, "big").hex()
-_NOT_ACCEPTED: Final = "0x" + bytes(_WORD).hex()
+_WRAPPED: Final = bytes.fromhex("6492" * 16)
+_VERDICTS: Final = {"0x" + number.to_bytes(_WORD, "big").hex(): number for number in (0, 1, 2)}
+_ACCEPTED: Final = 1
+_NO_CODE: Final = 2
 
 
 class ContractWallets:
@@ -40,28 +44,34 @@ class ContractWallets:
         self._head = head
         self._places = Semaphore(MAX_AT_A_TIME)
         self._rate = _Rate(clock, MAX_PER_SECOND)
+        self._without_code = _SeenAt(MAX_REMEMBERED)
 
     def accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
         """Whether the account's code accepts the signature over ``digest`` at the newest known block."""
         head = self._head()
+        if not signature.endswith(_WRAPPED) and self._without_code.knows(account, head):
+            return False
         if not self._places.acquire(blocking=False):
             raise _overloaded()
         try:
             if not self._rate.take():
                 raise _overloaded()
-            return self._ask(validator_call(account, digest, signature), head)
+            verdict = self._ask(validator_call(account, digest, signature), head)
         finally:
             self._places.release()
+        if verdict == _NO_CODE:
+            self._without_code.note(account, head)
+        return verdict == _ACCEPTED
 
-    def _ask(self, data: bytes, head: BlockNumber) -> bool:
+    def _ask(self, data: bytes, head: BlockNumber) -> int:
         call = {"data": "0x" + data.hex(), "gas": hex(CALL_GAS)}
         try:
             answer = self._rpc.call("eth_call", call, hex(head))
         except RpcRefused as error:  # the validator itself never reverts: the endpoint could not run it
             raise ChainUnavailable("an RPC endpoint could not check a contract wallet") from error
-        if answer not in (_ACCEPTED, _NOT_ACCEPTED):
+        if not isinstance(answer, str) or answer not in _VERDICTS:
             raise ChainUnavailable("an RPC endpoint answered no verdict on a contract wallet")
-        return answer == _ACCEPTED
+        return _VERDICTS[answer]
 
 
 def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:
@@ -76,6 +86,26 @@ def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:
         signature + bytes(-len(signature) % _WORD),
     )
     return _validator() + b"".join(arguments)
+
+
+class _SeenAt:
+    """Accounts that had no code at one block: at the same block they still have none."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._lock = Lock()
+        self._head: BlockNumber | None = None
+        self._accounts: set[Address] = set()
+
+    def knows(self, account: Address, head: BlockNumber) -> bool:
+        with self._lock:
+            return head == self._head and account in self._accounts
+
+    def note(self, account: Address, head: BlockNumber) -> None:
+        with self._lock:
+            if head != self._head or len(self._accounts) >= self._limit:
+                self._head, self._accounts = head, set()
+            self._accounts.add(account)
 
 
 class _Rate:
