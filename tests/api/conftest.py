@@ -10,7 +10,7 @@ import pytest
 from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
-from local_stack.runtime import running
+from local_stack.runtime import Runtime, running
 from local_stack.services import MIGRATOR, ROLES
 from service_api.app import make_app
 from service_api.config import read_config
@@ -22,6 +22,7 @@ from service_common.db.migrate import migrate
 from service_common.types import BlockNumber
 from werkzeug.test import TestResponse
 
+from tests.api.running import RunningApi, start_api
 from tests.common.auth.signing import Key
 from tests.servers import TEMPLATE, Database, DatabaseServer
 from tests.world import ChainClock, World, make_world
@@ -38,9 +39,20 @@ class Service:
     dependencies: Dependencies
     gcs: gcs.GcsServer
     beacon: beacon.BeaconServer
+    runtime: Runtime
+    variables: Mapping[str, str]
 
     def get(self, path: str, **headers: str) -> TestResponse:
         return self.client.get(path, headers=headers)
+
+    def authorization(self, private_key: str, method: str, path: str, *, query: str = "", body: bytes = b"") -> str:
+        """An Authorization header with a fresh signature of this key."""
+        key = Key(bytes.fromhex(private_key.removeprefix("0x")))
+        head = header_at(self.world.rpc, "latest")
+        block = header_at(self.world.rpc, BlockNumber(head.number - 1))
+        approval = RequestToSign(method, path, query, body, HOST).approval(block.number, block.hash)
+        domain = SigningDomain(self.world.chain_id, self.world.hub_address)
+        return approval_header(key.address, key.sign(digest(domain, approval)), approval)
 
     def signed(
         self,
@@ -53,12 +65,7 @@ class Service:
         media_type: str | None = None,
     ) -> TestResponse:
         """One request with a fresh signature of this key."""
-        key = Key(bytes.fromhex(private_key.removeprefix("0x")))
-        head = header_at(self.world.rpc, "latest")
-        block = header_at(self.world.rpc, BlockNumber(head.number - 1))
-        approval = RequestToSign(method, path, query, body, HOST).approval(block.number, block.hash)
-        domain = SigningDomain(self.world.chain_id, self.world.hub_address)
-        headers = {"Authorization": approval_header(key.address, key.sign(digest(domain, approval)), approval)}
+        headers = {"Authorization": self.authorization(private_key, method, path, query=query, body=body)}
         if media_type is not None:
             headers["Content-Type"] = media_type
         url = path + (f"?{query}" if query else "")
@@ -75,6 +82,12 @@ class Service:
             body=page,
             media_type="text/markdown",
         )
+
+
+@pytest.fixture(scope="session")
+def running_api(service: Service) -> RunningApi:
+    """The api as the images run it: its own process, the real WSGI server in front; it ends with the session."""
+    return start_api(service.runtime, service.variables)
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +120,7 @@ def service() -> Iterator[Service]:
             variables = api_variables(world, database, redis, storage, drand)
             dependencies = make_dependencies(read_config(variables))
             dependencies.clock = ChainClock(world.rpc)
-            yield Service(world, make_app(dependencies).test_client(), dependencies, storage, drand)
+            yield Service(world, make_app(dependencies).test_client(), dependencies, storage, drand, runtime, variables)
             dependencies.engine.dispose()
             dependencies.redis.close()
             dependencies.http.clear()

@@ -1,7 +1,8 @@
 """The app factory that every Flask service starts from.
 
 Promises: correlation ids in and out, the error envelope for every error, the liveness route, metrics of each request,
-CORS for any origin without credentials, and no path but plain ones (anything outside unreserved characters is 404).
+CORS for any origin without credentials, and no path but plain ones: any character outside unreserved ones, and two
+slashes in a row, are 404. The server decodes percent-encoding before anything here sees the path.
 """
 
 import re
@@ -22,7 +23,7 @@ from service_common.web.problems import install_problems
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
 SECONDS: Final = Histogram("service_http_request_seconds", "Time to answer", ["route", "method"])
 SHED: Final = Counter("service_http_requests_shed_total", "Requests refused because too many were being answered")
-_PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9\-._~/]*")
+_PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9\-._~]+)*/?")
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 
 log = get_logger(__name__)
@@ -39,6 +40,7 @@ def create_app(name: str, title: str, authentication: Authentication | None) -> 
         OPENAPI_JSON_PATH="openapi.json",
     )
     app.url_map.strict_slashes = True
+    app.url_map.merge_slashes = False
     if authentication is not None:
         app.extensions[EXTENSION] = authentication
     api = Api(app)
@@ -58,7 +60,7 @@ def _begin() -> Response | None:
     g.started = time.perf_counter()
     given = request.headers.get("X-Correlation-Id", "")
     correlation_id.set(given if _CORRELATION.fullmatch(given) else uuid.uuid4().hex)
-    if _PLAIN_PATH.fullmatch(request.path) is None:
+    if _PLAIN_PATH.fullmatch(request.environ.get("PATH_INFO", "")) is None:
         raise ServiceError("route_not_found", "There is no such route.")
     if request.method == "OPTIONS":
         return _preflight()

@@ -1,0 +1,182 @@
+"""Bad input through the real WSGI server: what reaches the app is not always what was sent."""
+
+import secrets
+from contextlib import ExitStack
+from threading import Thread
+
+import pytest
+from service_common.db import app as t
+from service_common.db.engine import reading
+from sqlalchemy import func, select
+
+from tests.api.conftest import HOST, Service
+from tests.api.running import Answer, RunningApi, read_answer
+
+ZERO = "0x" + "00" * 32
+CONTENT = f"/api/bounties/4711/submissions/{ZERO}/content"
+STORED = (t.challenge_pages, t.submission_envelopes, t.written_verdicts)
+
+
+def rows(service: Service) -> list[int]:
+    with reading(service.dependencies.engine) as connection:
+        return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in STORED]
+
+
+def ask(service: Service, api: RunningApi, target: str = CONTENT, **changes: str) -> Answer:
+    """A signed read of an unknown bounty: 404 shows that the signature was accepted."""
+    secret = service.world.people.poster.wallet.private_key
+    authorization = changes.get("authorization") or service.authorization(secret, "GET", CONTENT)
+    return api.request("GET", target, ("Authorization", authorization))
+
+
+def test_signed_request__through_the_real_server__is_verified(service: Service, running_api: RunningApi) -> None:
+    service.world.finalize()
+    service.world.node.mine(3)
+    answer = ask(service, running_api)
+    assert (answer.status, answer.code) == (404, "bounty_not_found")
+
+
+def test_host_headers__of_another_deployment__gain_and_lose_nothing(service: Service, running_api: RunningApi) -> None:
+    secret = service.world.people.poster.wallet.private_key
+    for host in ("evil.example", HOST, "localhost:1"):
+        authorization = service.authorization(secret, "GET", CONTENT)
+        request = (
+            f"GET {CONTENT} HTTP/1.1\r\nHost: {host}\r\nX-Forwarded-Host: {host}\r\nConnection: close\r\n"
+            f"Authorization: {authorization}\r\n\r\n"
+        )
+        assert running_api.send(request.encode()).status == 404
+
+
+def test_authorization__twice__is_unauthorized(service: Service, running_api: RunningApi) -> None:
+    secret = service.world.people.poster.wallet.private_key
+    good = service.authorization(secret, "GET", CONTENT)
+    for pair in ((good, good), (good, "Bearer x"), ("Bearer x", good), (good, ""), ("", good)):
+        answer = running_api.request("GET", CONTENT, *(("Authorization", value) for value in pair))
+        assert (answer.status, answer.code) == (401, "unauthorized")
+    assert running_api.request("GET", CONTENT, ("authorization", good)).status == 404
+
+
+def test_path__in_percent_encoded_twins__is_the_same_path_or_none(service: Service, running_api: RunningApi) -> None:
+    """RFC 3986: an encoded unreserved character is that character. The signature names the decoded path."""
+    assert ask(service, running_api, CONTENT.replace("bounties", "%62ounties")).status == 404
+    secret = service.world.people.poster.wallet.private_key
+    twin = CONTENT.replace("bounties", "%62ounties")
+    answer = ask(service, running_api, twin, authorization=service.authorization(secret, "GET", twin))
+    assert (answer.status, answer.code) == (401, "unauthorized")
+    for other in (
+        CONTENT.replace("bounties", "%2562ounties"),
+        CONTENT.replace("bounties", "Bounties"),
+        CONTENT.replace("/api", "//api"),
+        CONTENT.replace("/api/", "/api//"),
+        CONTENT.replace("/api", "/x/../api"),
+        CONTENT + "/",
+        CONTENT + "%00",
+        CONTENT + "%20",
+        CONTENT + ";a",
+        CONTENT + "%C3%A9",
+        CONTENT + "%FF",
+    ):
+        answer = ask(service, running_api, other)
+        assert (answer.status, answer.code) == (404, "route_not_found"), other
+
+
+def test_query__repeated_reordered_or_added__does_not_verify(service: Service, running_api: RunningApi) -> None:
+    for query in ("a=1", "a", "&", "=", "a=1&a=1", "%61", "\u00e9"):
+        answer = ask(service, running_api, f"{CONTENT}?{query}")
+        assert answer.status == (401 if query != "&" else 404), query
+
+
+def test_header__of_10_mebibytes_or_not_ascii__never_reaches_a_route(running_api: RunningApi) -> None:
+    large = running_api.request("GET", CONTENT, ("Authorization", "Service-Approval " + "A" * (10 << 20)))
+    assert large.status in {0, 400, 431}
+    for value in ("Service-Approval é", "Service-Approval " + "A" * 20_000, "Service-Approval ~~~"):
+        answer = running_api.request("GET", CONTENT, ("Authorization", value))
+        assert (answer.status, answer.code) == (401, "unauthorized")
+    assert running_api.request("GET", "/healthz").status == 200
+
+
+def test_body__chunked__is_read_whole_and_verified(service: Service, running_api: RunningApi) -> None:
+    """A body in pieces, with a pause between them, is the same body."""
+    body = b'{"query":"{ _meta { block { number } } }"}'
+    head = (
+        "POST /subgraph HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+        "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    with running_api.connect() as connection:
+        connection.sendall(head.encode() + b"5\r\n" + body[:5] + b"\r\n")
+        connection.sendall(f"{len(body) - 5:x}\r\n".encode() + body[5:] + b"\r\n0\r\n\r\n")
+        assert read_answer(connection).status == 200
+    endless = b"".join(b"10000\r\n" + b"x" * 65_536 + b"\r\n" for _ in range(64))
+    answer = running_api.send(head.encode() + endless)
+    assert answer.status in {0, 413}
+
+
+def test_body__that_is_not_as_long_as_its_content_length_says__is_refused(
+    service: Service, running_api: RunningApi
+) -> None:
+    poster = service.world.people.poster
+    path, query, body = "/api/bounty-challenge-specs/prepare-publication", f"poster_address={poster.address}", b"page"
+    before = rows(service)
+    authorization = service.authorization(poster.wallet.private_key, "POST", path, query=query, body=body)
+    headers = (("Authorization", authorization), ("Content-Type", "text/markdown"))
+    short = running_api.request("POST", f"{path}?{query}", *headers, body=body, length=10)
+    assert short.status in {0, 400}
+    longer = running_api.request("POST", f"{path}?{query}", *headers, body=body + b"more", length=4)
+    assert longer.status == 400  # the four bytes are verified and refused as a page; the rest is no second request
+    assert longer.code == "invalid_bounty_challenge"
+    for length in ("-1", "x", "4, 5", "99999999999999999999"):
+        raw = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
+        assert running_api.send(raw.encode() + body).status in {0, 400, 413, 415}
+    assert rows(service) == before
+
+
+def test_connections__idle_by_the_hundreds__lock_nobody_out(running_api: RunningApi) -> None:
+    with ExitStack() as stack:
+        for _ in range(400):
+            stack.enter_context(running_api.connect())
+        assert running_api.request("GET", "/api/readiness-rubric").status == 200
+
+
+def test_requests__over_the_capacity__are_503_with_retry_after_and_liveness_still_answers(
+    service: Service, running_api: RunningApi
+) -> None:
+    secret = service.world.people.poster.wallet.private_key
+    authorization = service.authorization(secret, "GET", CONTENT)
+    answers: list[Answer] = []
+
+    def one() -> None:
+        answers.append(ask(service, running_api, authorization=authorization))
+
+    threads = [Thread(target=one) for _ in range(200)]
+    service.world.node.pause()
+    try:
+        for thread in threads:
+            thread.start()
+        alive = running_api.request("GET", "/healthz")
+        for thread in threads:
+            thread.join(timeout=30)
+    finally:
+        service.world.node.resume()
+    assert alive.status == 200
+    assert len(answers) == 200
+    assert {answer.status for answer in answers} <= {404, 503}  # 404: verified before the node stood still
+    shed = [answer for answer in answers if answer.status == 503 and answer.code == "service_overloaded"]
+    assert shed
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status == 503)
+    service.world.node.mine(1)
+    assert ask(service, running_api).status == 404
+
+
+@pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PATCH", "X" * 100])
+def test_method__that_no_route_takes__is_refused(running_api: RunningApi, method: str) -> None:
+    answer = running_api.request(method, CONTENT)
+    assert answer.status in {0, 400, 404, 405, 501}
+
+
+def test_correlation_id__given_or_not__is_always_answered(running_api: RunningApi) -> None:
+    given = secrets.token_hex(16)
+    assert running_api.request("GET", "/api/nothing", ("X-Correlation-Id", given)).headers["x-correlation-id"] == given
+    for bad in ("short", "x" * 100, "with space", "é" * 10):
+        answer = running_api.request("GET", "/api/nothing", ("X-Correlation-Id", bad))
+        assert answer.headers["x-correlation-id"] != bad
+        assert len(answer.headers["x-correlation-id"]) == 32
