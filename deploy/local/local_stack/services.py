@@ -32,7 +32,7 @@ class ServiceProcess:
 
 MIGRATE: Final = ServiceProcess("migrate", ("service-api", "migrate"), MIGRATOR, (), ())
 
-_INDEXER_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_SETTLER_PRIVATE_KEY")
+_SETTLER_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_SETTLER_PRIVATE_KEY")
 _API: Final = (*_RPC, *_BEACON, *_STORAGE, "SERVICE_PUBLIC_HOST", "SERVICE_DELIVERY_URL", "SERVICE_REVIEW_QUOTA")
 _API_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_STORAGE_CREDENTIALS")
 _DELIVERY: Final = (*_RPC, "SERVICE_PUBLIC_HOST")
@@ -40,8 +40,9 @@ _DELIVERY_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_DELIVERY_PRIVATE_KEYS"
 _REVIEWER: Final = ("SERVICE_REVIEW_PROVIDER", *_CHAIN)
 
 SERVICES: Final = (
-    ServiceProcess("indexer-worker", ("service-indexer", "worker"), "service_indexer", _RPC, _INDEXER_SECRETS),
-    ServiceProcess("indexer-scheduler", ("service-indexer", "scheduler"), "service_indexer", _RPC, _INDEXER_SECRETS),
+    ServiceProcess("indexer-worker", ("service-indexer", "worker"), "service_indexer", _RPC),
+    ServiceProcess("indexer-scheduler", ("service-indexer", "scheduler"), "service_indexer", _RPC, _SETTLER_SECRETS),
+    ServiceProcess("settler", ("service-indexer", "settler"), "service_indexer", _RPC, _SETTLER_SECRETS),
     ServiceProcess("api", ("service-api", "serve"), "service_api", _API, _API_SECRETS, serves=True),
     ServiceProcess("api-worker", ("service-api", "worker"), "service_api", _API, _API_SECRETS),
     ServiceProcess("reviewer", ("service-reviewer", "serve"), "service_reviewer", _REVIEWER, serves=True),

@@ -3,7 +3,7 @@
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from service_common.db import app, delivery, hub_index, review
+from service_common.db import app, delivery, hub_index, review, settler
 from service_common.db.migrate import current_revision, migrate
 from sqlalchemy import MetaData, text
 from sqlalchemy.exc import ProgrammingError
@@ -13,7 +13,7 @@ from tests.servers import Database
 
 def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(database: Database) -> None:
     whole = MetaData()
-    for metadata in (hub_index.metadata, app.metadata, review.metadata, delivery.metadata):
+    for metadata in (hub_index.metadata, app.metadata, review.metadata, delivery.metadata, settler.metadata):
         for table in metadata.tables.values():
             table.to_metadata(whole)
     with database.engine().connect() as connection:
@@ -24,9 +24,9 @@ def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(datab
 
 
 def test_migration__run_again__changes_nothing(database: Database) -> None:
-    assert migrate(database.url()) == "0001"
+    assert migrate(database.url()) == "0002"
     with database.engine().connect() as connection:
-        assert current_revision(connection) == "0001"
+        assert current_revision(connection) == "0002"
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,7 @@ def test_migration__run_again__changes_nothing(database: Database) -> None:
         ("service_api", "app", "challenge_pages", True),
         ("service_reviewer", "review", "reviews", True),
         ("service_api", "review", "reviews", False),
+        ("service_indexer", "settler", "settlements", True),
         ("service_delivery", "delivery", "wraps", True),
         ("service_delivery", "app", "submission_envelopes", False),
     ],
@@ -58,6 +59,7 @@ def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
     ("role", "schema", "table"),
     [
         ("service_api", "delivery", "wraps"),
+        ("service_api", "settler", "settlements"),
         ("service_reviewer", "hub_index", "head"),
         ("service_reviewer", "app", "challenge_pages"),
         ("service_indexer", "app", "written_verdicts"),

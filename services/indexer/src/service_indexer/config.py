@@ -11,11 +11,12 @@ from service_common.types import parse_decimal
 
 @dataclass(frozen=True, slots=True)
 class IndexerConfig:
-    """One chain, one Hub, one copy."""
+    """One chain, one Hub, one copy. ``settler_key`` None: the settler does nothing."""
 
     chain: ChainSettings
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
+    settler_key: str | None = field(repr=False)
     internal_port: int
     log_level: int
 
@@ -27,6 +28,7 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
         chain=read_chain_settings(reader),
         database_url=reader.required("SERVICE_DATABASE_URL", str),
         redis_url=reader.required("SERVICE_REDIS_URL", str),
+        settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", str, None),
         internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )

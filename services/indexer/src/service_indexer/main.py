@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
         "worker": Process("run jobs of the queue index", _worker),
+        "settler": Process("run jobs of the queue settle; does nothing without SERVICE_SETTLER_PRIVATE_KEY", _settler),
         "scheduler": Process("keep one follower queued or running", _scheduler),
         "status": Process("print how far the indexed copy is", _status),
     }
@@ -25,11 +26,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _worker(environment: Environment) -> None:
-    config = _configured(environment)
+    _work(_configured(environment), QueueName.INDEX)
+
+
+def _settler(environment: Environment) -> None:
+    import service_indexer.settling  # noqa: F401  # loaded before the worker forks: each job would load it again
+
+    _work(_configured(environment), QueueName.SETTLE)
+
+
+def _work(config: IndexerConfig, queue: QueueName) -> None:
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
-    run_worker([QueueName.INDEX], redis)
+    run_worker([queue], redis)
 
 
 def _scheduler(environment: Environment) -> None:

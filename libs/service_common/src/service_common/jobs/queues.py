@@ -24,6 +24,7 @@ class QueueName(StrEnum):
 
     REVIEWS = "reviews"
     INDEX = "index"
+    SETTLE = "settle"
     ARTIFACTS = "artifacts"
     DELIVERY = "delivery"
 

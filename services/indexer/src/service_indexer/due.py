@@ -1,0 +1,30 @@
+"""Which bounties anyone may settle now, by the indexed copy.
+
+Promises: a bounty is listed only when its creation is finalized and no ending is indexed; the contract is asked again
+before anything is sent. Boundaries: from the judging deadline, or from the submission deadline without a Submission.
+"""
+
+from service_common.db import hub_index as t
+from service_common.db.hub_reads import Head
+from service_common.types import BountyId
+from sqlalchemy import Connection, exists, or_, select
+
+MAX_DUE = 100
+
+
+def read_due(connection: Connection, head: Head) -> list[BountyId]:
+    """Bounties whose time is up at the indexed block's time, oldest first, at most ``MAX_DUE``."""
+    b, f, s = t.bounties.c, t.finalizations.c, t.submissions.c
+    has_submission = exists().where(s.bounty_id == b.bounty_id)
+    now = head.block_time
+    rows = connection.execute(
+        select(b.bounty_id)
+        .where(
+            b.block_number <= head.finalized_number,
+            ~exists().where(f.bounty_id == b.bounty_id),
+            or_(b.judging_deadline <= now, (b.submission_deadline <= now) & ~has_submission),
+        )
+        .order_by(b.bounty_id)
+        .limit(MAX_DUE)
+    )
+    return [BountyId(row.bounty_id) for row in rows]

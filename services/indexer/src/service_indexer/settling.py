@@ -1,0 +1,30 @@
+"""The job of queue ``settle``."""
+
+import os
+from collections.abc import Mapping
+
+from service_common.chain.json_rpc import ChainUnavailable
+from service_common.db.engine import engine_of_job
+from service_common.jobs.queues import check_message
+from service_common.log import get_logger
+
+from service_indexer.config import read_config
+from service_indexer.gas_wallet import make_gas_wallet
+from service_indexer.settler import Settler
+
+log = get_logger(__name__)
+
+
+def settle(received: Mapping[str, object]) -> int:
+    """Settle what is due; how many transactions were sent. Idempotent: what was sent is a row."""
+    check_message(received)
+    config = read_config(os.environ)
+    if config.settler_key is None:
+        return 0
+    wallet = make_gas_wallet(config.settler_key, config.chain.chain_id, config.chain.hub_address)
+    with engine_of_job(config.database_url, application="settler") as engine:
+        try:
+            return Settler(engine, config.chain.rpc(), wallet).settle_due(config.chain.chain_id)
+        except ChainUnavailable as error:
+            log.warning("cannot settle", reason=str(error))
+            return 0
