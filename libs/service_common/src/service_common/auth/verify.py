@@ -117,6 +117,8 @@ def unauthorized(message: str) -> ServiceError:
 def _parse(request: ReceivedRequest) -> tuple[ApprovalHeader, str]:
     if len(request.authorization) != 1:
         raise unauthorized("Send exactly one Authorization header with the scheme Service-Approval.")
+    if not (request.method.isascii() and request.path.isascii()):
+        raise unauthorized("The method or the path holds a character outside ASCII.")
     try:
         return parse_header(request.authorization[0]), canonical_query(request.raw_query)
     except ValueError as error:
