@@ -1,18 +1,26 @@
 """What the indexer asks the chain, and how it distrusts the answers.
 
 Promises: near the tip, logs are asked for by block hash and only where the header's bloom filter admits one, and an
-answer without logs where the filter says there must be some is checked again; behind finality, logs come by range.
+answer without logs where the filter says there must be some is checked again; behind finality, logs come by range,
+as long as the endpoint allows: a refused range is asked for in smaller parts.
 Every answer of the wrong block, address or order raises ``ChainUnavailable``: it is never written.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import sha3
 from service_common.chain.blocks import Header, headers_between, parse_header
 from service_common.chain.events import Log, parse_log
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.types import Address, BlockNumber, to_bytes
+
+MAX_SPAN: Final = 2_000
+"""Blocks asked for at once; halved when an endpoint refuses, doubled after each success."""
+
+
+class TooManyLogs(Exception):
+    """An endpoint refused a range: too many results, too many blocks. A smaller one may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,7 @@ class RpcSource:
 
     def __init__(self, rpc: JsonRpc, hub: Address) -> None:
         self._rpc, self._hub = rpc, hub
+        self._span = MAX_SPAN
 
     def tip(self) -> Tip:
         latest, finalized = self._rpc.batch(
@@ -61,15 +70,30 @@ class RpcSource:
         return headers
 
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> list[Log]:
-        logs = self._logs({"fromBlock": hex(first), "toBlock": hex(last)})
-        if any(not first <= log.block_number <= last for log in logs):
-            raise ChainUnavailable("an RPC endpoint answered logs of other blocks than it was asked for")
+        logs: list[Log] = []
+        while first <= last:
+            end = BlockNumber(min(last, first + self._span - 1))
+            try:
+                part = self._logs({"fromBlock": hex(first), "toBlock": hex(end)})
+            except TooManyLogs:
+                if self._span == 1:
+                    raise ChainUnavailable("an RPC endpoint refuses to list the logs of one block") from None
+                self._span = max(1, min(self._span, end - first + 1) // 2)
+                continue
+            if any(not first <= log.block_number <= end for log in part):
+                raise ChainUnavailable("an RPC endpoint answered logs of other blocks than it was asked for")
+            logs += part
+            first = BlockNumber(end + 1)
+            self._span = min(MAX_SPAN, self._span * 2)  # providers limit results, not blocks: grow back
         return logs
 
     def logs_of_block(self, header: Header) -> list[Log]:
         if not bloom_admits(header.logs_bloom, to_bytes(self._hub)):
             return []
-        logs = self._logs({"blockHash": header.hash})
+        try:
+            logs = self._logs({"blockHash": header.hash})
+        except TooManyLogs as refusal:
+            raise ChainUnavailable("an RPC endpoint refused to list the logs of a block") from refusal
         if any(log.block_hash != header.hash for log in logs):
             raise ChainUnavailable("an RPC endpoint answered logs of another block than it was asked for")
         return logs
@@ -78,7 +102,7 @@ class RpcSource:
         try:
             answer = self._rpc.call("eth_getLogs", {"address": self._hub, **block})
         except RpcRefused as refusal:
-            raise ChainUnavailable("an RPC endpoint refused to list logs") from refusal
+            raise TooManyLogs from refusal
         if not isinstance(answer, list):
             raise ChainUnavailable("an RPC endpoint answered no list of logs")
         logs = [parse_log(item) for item in answer]

@@ -1,0 +1,60 @@
+"""A source that lies in one way at a time, over the real one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from service_common.chain.blocks import Header
+from service_common.chain.events import Log
+from service_common.chain.json_rpc import RpcRefused
+from service_common.types import BlockNumber
+from service_indexer.source import RpcSource, Tip
+
+from tests.world import World
+
+
+@dataclass
+class LyingSource:
+    """Passes everything through, except what a test replaces."""
+
+    real: RpcSource
+    change_tip: Callable[[Tip], Tip] = lambda tip: tip
+    change_headers: Callable[[list[Header]], list[Header]] = lambda headers: headers
+    change_range: Callable[[list[Log]], list[Log]] = lambda logs: logs
+    asked: list[tuple[int, int]] = field(default_factory=list)
+
+    def tip(self) -> Tip:
+        return self.change_tip(self.real.tip())
+
+    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        return self.change_headers(self.real.headers(first, last))
+
+    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> list[Log]:
+        self.asked.append((first, last))
+        return self.change_range(self.real.logs_of_range(first, last))
+
+    def logs_of_block(self, header: Header) -> list[Log]:
+        return self.real.logs_of_block(header)
+
+
+class LimitedRpc:
+    """A client whose endpoint refuses log ranges over ``limit`` blocks."""
+
+    def __init__(self, world: World, limit: int) -> None:
+        self._rpc, self._limit = world.rpc, limit
+        self.spans: list[int] = []
+
+    def call(self, method: str, *params: object) -> object:
+        if method == "eth_getLogs" and isinstance(params[0], dict) and "fromBlock" in params[0]:
+            span = int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) + 1
+            self.spans.append(span)
+            if span > self._limit:
+                raise RpcRefused(-32005, "query returned more than 10000 results")
+        return self._rpc.call(method, *params)
+
+    def batch(self, calls: list[tuple[str, list[object]]]) -> list[object]:
+        return self._rpc.batch(calls)
+
+
+def shorten(tip: Tip, by: int, headers: list[Header]) -> Tip:
+    """A tip that is ``by`` blocks behind."""
+    return replace(tip, latest=headers[-1 - by])

@@ -1,0 +1,112 @@
+"""Endpoints that leave out, invent, lag and refuse: nothing wrong is ever written."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from service_common.chain.blocks import Header, header_at
+from service_common.chain.events import Log
+from service_common.chain.json_rpc import ChainUnavailable
+from service_common.types import Address, BlockNumber, Bytes32
+from service_indexer.follower import advance
+from service_indexer.source import RpcSource, bloom_admits
+from service_indexer.writer import Writer, only_writer
+
+from tests.indexer.lying import LimitedRpc, LyingSource
+from tests.indexer.replay import contents
+from tests.servers import DatabaseServer
+from tests.world import World
+
+
+@contextmanager
+def second_copy(world: World, server: DatabaseServer) -> Iterator[tuple[Writer, object]]:
+    """An empty copy beside the world's own, and its engine."""
+    fresh = server.new()
+    engine = fresh.engine("service_indexer")
+    start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
+    with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
+        yield writer, engine
+    fresh.close()
+
+
+def history(world: World) -> None:
+    for _ in range(4):
+        world.submit(world.create(), world.solver(1))
+    world.finalize()
+
+
+def test_provider__that_leaves_logs_out_of_a_range__is_noticed_by_the_filters(
+    world: World, database_server: DatabaseServer
+) -> None:
+    history(world)
+    lying = LyingSource(world.source, change_range=lambda logs: [log for log in logs if log.block_number % 2])
+    with second_copy(world, database_server) as (writer, engine):
+        while advance(lying, writer):
+            pass
+        assert lying.asked
+        assert contents(engine) == contents(world.engine("service_indexer"))  # type: ignore[arg-type]
+
+
+def _foreign(logs: list[Log]) -> list[Log]:
+    return [replace(log, block_hash=Bytes32("0x" + "11" * 32)) for log in logs]
+
+
+@pytest.mark.parametrize("change", [_foreign], ids=["of other blocks"])
+def test_provider__that_invents_logs__changes_nothing(
+    world: World, database_server: DatabaseServer, change: object
+) -> None:
+    history(world)
+    lying = LyingSource(world.source, change_range=change)  # type: ignore[arg-type]
+    with second_copy(world, database_server) as (writer, engine):
+        with pytest.raises(ChainUnavailable):
+            advance(lying, writer)
+        assert not any(contents(engine).values())  # type: ignore[arg-type]
+
+
+def test_provider__whose_blocks_do_not_link__changes_nothing(world: World) -> None:
+    world.create()
+
+    def broken(headers: list[Header]) -> list[Header]:
+        return [replace(header, parent_hash=Bytes32("0x" + "11" * 32)) for header in headers]
+
+    before = world.writer.head()
+    with pytest.raises(ChainUnavailable, match="moved"):
+        advance(LyingSource(world.source, change_headers=broken), world.writer)
+    assert world.writer.head() == before
+
+
+def test_provider__that_lags_on_the_same_chain__retracts_nothing(world: World) -> None:
+    world.create()
+    world.index()
+    before = world.writer.head()
+    assert before is not None
+    older = header_at(world.rpc, BlockNumber(before.block_number - 1))
+    lagging = LyingSource(world.source, change_tip=lambda tip: replace(tip, latest=older))
+    assert advance(lagging, world.writer) is False
+    assert world.writer.head() == before
+
+
+def test_provider__that_limits_ranges__is_asked_in_parts_that_grow_back(world: World) -> None:
+    history(world)
+    last = header_at(world.rpc, "latest").number
+    limited = LimitedRpc(world, limit=5)
+    logs = RpcSource(limited, world.hub_address).logs_of_range(BlockNumber(1), last)  # type: ignore[arg-type]
+    assert logs == world.source.logs_of_range(BlockNumber(1), last)
+    first_accepted = next(index for index, span in enumerate(limited.spans) if span <= 5)
+    assert any(span > 5 for span in limited.spans[first_accepted:]), "the span never grew back"
+
+
+def test_provider__that_refuses_even_one_block__is_unavailable(world: World) -> None:
+    source = RpcSource(LimitedRpc(world, limit=0), world.hub_address)  # type: ignore[arg-type]
+    with pytest.raises(ChainUnavailable, match="one block"):
+        source.logs_of_range(BlockNumber(1), BlockNumber(8))
+
+
+def test_bloom__of_a_block_with_the_hubs_log__admits_the_hub_and_hardly_anyone_else(world: World) -> None:
+    world.create()
+    bloom = header_at(world.rpc, "latest").logs_bloom
+    assert bloom_admits(bloom, bytes.fromhex(world.hub_address[2:]))
+    others = [Address("0x" + f"{number:040x}") for number in range(1, 200)]
+    assert sum(bloom_admits(bloom, bytes.fromhex(other[2:])) for other in others) < 5
+    assert bloom_admits(b"", bytes(20))
