@@ -1,6 +1,7 @@
 """The api in this process over real servers: PostgreSQL, Valkey, a node, the GCS twin, the beacon, a review worker."""
 
 import json
+import logging
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from local_stack.services import MIGRATOR, ROLES
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
+from service_common import log
 from service_common.auth.sign import RequestToSign, approval_header
 from service_common.auth.typed_data import SigningDomain, digest
 from service_common.chain.blocks import header_at
@@ -92,6 +94,7 @@ def running_api(service: Service) -> RunningApi:
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
+    log.configure("api", logging.ERROR)  # as the processes do; the library's default renders whole tracebacks in colour
     with (
         running() as runtime,
         postgres.start(runtime) as server,
