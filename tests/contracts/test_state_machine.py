@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 from service_common.chain.abi import parse_abi
 
+from tests.campaign import FULL, SEED, size
 from tests.contracts.evm import ARTIFACTS
 from tests.contracts.machine import REACHED, HubMachine
 from tests.contracts.values import Terms
@@ -22,9 +23,9 @@ ELSEWHERE = {
     "ValueTooLarge",
 }
 SETTINGS = settings(
-    max_examples=80,
+    max_examples=size(80, 4_000),
     stateful_step_count=60,
-    derandomize=True,
+    derandomize=not FULL,
     deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
@@ -39,8 +40,8 @@ def test_hub__random_histories__agree_with_the_model() -> None:
 
 def test_hub__long_walks__agree_with_the_model_and_reach_every_event_and_refusal() -> None:
     REACHED.clear()
-    for seed in range(4):
-        walk(seed, 1_500)
+    for place in range(size(4, 200)):
+        walk(4_000 * SEED + place, 1_500)
     abi = parse_abi((ARTIFACTS / "Hub.abi.json").read_text(encoding="utf-8"))
     names = {error.name for error in abi.errors.values()} | {event.name for event in abi.events.values()}
     reasons = {f"reason {reason}" for reason in (1, 2, 3, 4)}
