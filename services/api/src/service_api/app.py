@@ -5,6 +5,7 @@ from service_common.chain.block_cache import BlockCache
 from service_common.chain.contract_wallets import ContractWallets
 from service_common.web.app import create_app
 from service_common.web.authentication import Authentication
+from service_common.web.versions import install_versions
 
 from service_api.dependencies import Dependencies, attach
 from service_api.routes import (
@@ -32,6 +33,7 @@ def make_app(dependencies: Dependencies) -> Flask:
         "service_api", "Bounty Escrow Service", Authentication(dependencies.authority, cache, wallets)
     )
     attach(app, dependencies)
+    install_versions(app, dependencies.clock)
     for room in ROOMS:
         api.register_blueprint(room.routes)
     return app

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from flask import Response, jsonify
+from flask import Response
 from flask_smorest import Blueprint
 from service_common.domain.lifecycle import BountyStatus
-from service_common.types import parse_address, parse_bounty_id, parse_decimal
+from service_common.types import BountyId, parse_address, parse_bounty_id, parse_decimal
 from service_common.web.authentication import public, read_query
 from service_common.web.parsing import parse, parse_boolean
+from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, versioned
 
 from service_api.dependencies import dependencies
 from service_api.usecases.list_bounties import DEFAULT_LIMIT, MAX_LIMIT, BountyQuery, list_bounties, parse_cursor
@@ -28,7 +29,8 @@ _DETAIL = "invalid_bounty_detail_request"
 @public
 def get_bounties() -> Response:
     """List bounties, open ones first."""
-    return jsonify(list_bounties(dependencies(), _parse_query(read_query(allowed=_FILTERS))))
+    query = _parse_query(read_query(allowed=_FILTERS))
+    return versioned(f"list {query}", lambda: json_version(list_bounties(dependencies(), query)))
 
 
 @routes.route("/<bounty_id>", methods=["GET"])
@@ -36,7 +38,14 @@ def get_bounties() -> Response:
 def get_bounty(bounty_id: str) -> Response:
     """Show one bounty."""
     read_query(allowed=frozenset(), code=_DETAIL)
-    return jsonify(show_bounty(dependencies(), parse(bounty_id, parse_bounty_id, path="bounty_id", code=_DETAIL)))
+    number = parse(bounty_id, parse_bounty_id, path="bounty_id", code=_DETAIL)
+    return versioned(f"bounty {number}", lambda: _detail(number))
+
+
+def _detail(bounty_id: BountyId) -> Version:
+    """A bounty with its record shows nothing that can still change; everything else is to be asked for again."""
+    shown = show_bounty(dependencies(), bounty_id)
+    return json_version(shown, FINALIZED if "verification_record" in shown else REVALIDATE)
 
 
 def _parse_query(query: dict[str, str]) -> BountyQuery:

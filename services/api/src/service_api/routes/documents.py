@@ -1,10 +1,11 @@
 """Documents served as they are: the rubric and the schema of the challenge page's frontmatter."""
 
-from flask import Response, jsonify
+from flask import Response
 from flask_smorest import Blueprint
 from service_common.domain.challenge import challenge_schema
 from service_common.rubric import current_rubric
 from service_common.web.authentication import public, read_query
+from service_common.web.versions import DOCUMENT, json_version, render_version
 
 routes = Blueprint("documents", __name__, url_prefix="/api", description="Rubric and schemas")
 
@@ -15,7 +16,8 @@ def get_rubric() -> Response:
     """The rubric that readiness reviews apply."""
     read_query(allowed=frozenset())
     rubric = current_rubric()
-    return jsonify({"rubric_version": rubric.version, "rubric_hash": rubric.hash, "text": rubric.text})
+    shown = {"rubric_version": rubric.version, "rubric_hash": rubric.hash, "text": rubric.text}
+    return render_version(json_version(shown, DOCUMENT))
 
 
 @routes.route("/schemas/bounty-challenge.json", methods=["GET"])
@@ -23,4 +25,4 @@ def get_rubric() -> Response:
 def get_challenge_schema() -> Response:
     """JSON Schema of a challenge page's frontmatter."""
     read_query(allowed=frozenset())
-    return jsonify(challenge_schema())
+    return render_version(json_version(challenge_schema(), DOCUMENT))

@@ -1,0 +1,104 @@
+"""Conditional requests and caching of public reads."""
+
+import pytest
+from service_common.types import UnixSeconds
+from service_common.web import versions
+from service_common.web.versions import Version, VersionCache, json_version
+
+from tests.api.conftest import Service
+
+READS = ("/api/bounties", "/api/bounties?limit=1", "/api/deployment", "/api/readiness-rubric")
+
+
+class HandClock:
+    """Moves when told."""
+
+    time = 0.0
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(int(self.time))
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+@pytest.mark.parametrize("path", [*READS, "/api/schemas/bounty-challenge.json", "/api/openapi.json"])
+def test_read__with_the_etag_it_was_given__is_304_without_a_body(service: Service, path: str) -> None:
+    first = service.get(path)
+    etag = first.headers["ETag"]
+    for known in (etag, f'"other", {etag}', f"W/{etag}", "*"):
+        again = service.get(path, **{"If-None-Match": known})
+        assert (again.status_code, again.data) == (304, b"")
+        assert again.headers["ETag"] == etag
+        assert again.headers["Cache-Control"] == first.headers["Cache-Control"]
+        assert again.headers["Access-Control-Allow-Origin"] == "*"
+    other = service.get(path, **{"If-None-Match": '"other"'})
+    assert (other.status_code, other.data) == (200, first.data)
+
+
+def test_detail__as_it_changes__has_another_etag_and_is_kept_by_others_only_when_final(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    world.finalize()
+    path = f"/api/bounties/{bounty_id}"
+    fresh = service.get(path)
+    assert fresh.headers["Cache-Control"] == "no-cache"
+    world.node.mine(1)
+    world.index()
+    assert service.get(path).headers["ETag"] == fresh.headers["ETag"]  # a block that changed nothing of it
+    commitment = world.submit(bounty_id, world.solver(1))
+    world.index()
+    assert service.get(path, **{"If-None-Match": fresh.headers["ETag"]}).status_code == 200
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), commitment)
+    world.index()
+    assert service.get(path).headers["Cache-Control"] == "no-cache"  # final, but its block can still be replaced
+    world.finalize()
+    assert service.get(path).headers["Cache-Control"] == "public, max-age=60"
+
+
+def test_error__of_a_read__is_kept_by_nobody(service: Service) -> None:
+    response = service.get("/api/bounties/4711")
+    assert response.status_code in {404, 503}
+    assert response.headers["Cache-Control"] == "no-store"
+    assert "ETag" not in response.headers
+
+
+def test_cache__within_its_staleness__asks_once_and_afterwards_anew() -> None:
+    clock, made = HandClock(), []
+
+    def make() -> Version:
+        made.append(1)
+        return json_version({"n": len(made)})
+
+    cache = VersionCache(clock)
+    assert cache.get("a", make) is cache.get("a", make)
+    clock.sleep(versions.MAX_STALENESS_SECONDS - 0.01)
+    cache.get("a", make)
+    assert len(made) == 1
+    clock.sleep(0.01)
+    assert cache.get("a", make).body == b'{"n":2}\n'
+    assert cache.get("b", make).body == b'{"n":3}\n'
+
+
+def test_cache__of_more_than_it_may_hold__forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions, "MAX_BYTES", 1_000)
+    cache = VersionCache(HandClock())
+    for number in range(50):
+        cache.get(str(number), lambda: Version(b"x" * 100, '"e"', "no-cache"))
+    assert list(cache._kept) == [str(number) for number in range(40, 50)]
+    assert cache._bytes == 1_000
+
+
+def test_cache__when_a_read_fails__keeps_nothing() -> None:
+    def fail() -> Version:
+        raise ValueError("no")
+
+    cache = VersionCache(HandClock())
+    with pytest.raises(ValueError, match="no"):
+        cache.get("a", fail)
+    assert not cache._kept
