@@ -7,6 +7,7 @@ one line for each file that differs.
 Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma.
 
     build_artifacts.py [--check] [--node NODE] [--abi-out FILE]
+    build_artifacts.py --input-out FILE        the standard JSON input with which a block explorer verifies the Hub
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ def closure(entry: str) -> dict[str, str]:
         if name in found:
             continue
         if not name.startswith("src/"):
-            raise SystemExit(f"{name} is imported but is not under src/")
+            raise SystemExit(f"{name} is imported but does not stand under src/")
         found[name] = (CONTRACTS / name).read_text(encoding="utf-8")
         for target in IMPORT.findall(found[name]):
-            beside = CONTRACTS / pathlib.PurePosixPath(name).parent / target
-            waiting.append(beside.resolve().relative_to(CONTRACTS).as_posix())
+            beside = (CONTRACTS / name).parent / target
+            waiting.append(pathlib.Path(os.path.relpath(beside.resolve(), CONTRACTS)).as_posix())
     return dict(sorted(found.items()))
 
 
@@ -65,15 +66,18 @@ def run_compiler(node: str, *arguments: str, stdin: str = "") -> str:
     return done.stdout
 
 
-def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
-    """One artifact, ready to be written."""
-    sources = closure(SOURCES[contract])
-    request = {
+def compiler_input(contract: str) -> dict[str, typing.Any]:
+    """The standard JSON input, which is also what a block explorer takes to verify the source."""
+    return {
         "language": "Solidity",
-        "sources": {name: {"content": text} for name, text in sources.items()},
+        "sources": {name: {"content": text} for name, text in closure(SOURCES[contract]).items()},
         "settings": {**SETTINGS, "outputSelection": {SOURCES[contract]: {contract: OUTPUTS}}},
     }
-    answer = json.loads(run_compiler(node, "--standard-json", stdin=json.dumps(request)))
+
+
+def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
+    """One artifact, ready to be written."""
+    answer = json.loads(run_compiler(node, "--standard-json", stdin=json.dumps(compiler_input(contract))))
     if answer.get("errors"):
         raise SystemExit("\n".join(error["formattedMessage"] for error in answer["errors"]))
     built = answer["contracts"][SOURCES[contract]][contract]
@@ -84,7 +88,9 @@ def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
         "deployedBytecode": "0x" + built["evm"]["deployedBytecode"]["object"],
         "immutableReferences": built["evm"]["deployedBytecode"]["immutableReferences"],
         "compiler": {"version": version, "settings": SETTINGS},
-        "sourceHashes": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sources.items()},
+        "sourceHashes": {
+            name: hashlib.sha256(text.encode()).hexdigest() for name, text in closure(SOURCES[contract]).items()
+        },
     }
 
 
@@ -107,8 +113,12 @@ def main() -> int:
     parser.add_argument(
         "--abi-out", type=pathlib.Path, action="append", default=[], help="a further file for the Hub's ABI"
     )
+    parser.add_argument("--input-out", type=pathlib.Path, help="only write what verifies the Hub's source, and end")
     options = parser.parse_args()
 
+    if options.input_out:
+        options.input_out.write_text(pretty(compiler_input("Hub")), encoding="utf-8")
+        return 0
     version = run_compiler(options.node, "--version").split("Version: ")[1].strip()
     files: dict[pathlib.Path, str] = {}
     for contract in SOURCES:
