@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from local_stack import anvil
+from service_cli.client import sender
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
@@ -31,6 +32,18 @@ def rpc(ledger: Ledger) -> Iterator[RpcProxy]:
     proxy = RpcProxy(ledger.node.url)
     yield proxy
     proxy.close()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waits that are minutes for people are moments here."""
+    for name, seconds in (
+        ("RECEIPT_SECONDS", 3.0),
+        ("MISSING_SECONDS", 0.5),
+        ("_POLL_SECONDS", 0.05),
+        ("_LOOK_SECONDS", 0.5),
+    ):
+        monkeypatch.setattr(sender, name, seconds)
 
 
 @pytest.fixture

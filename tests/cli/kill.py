@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.servers import Lost, Params, RpcProxy
@@ -13,9 +14,18 @@ CLIENT = str(Path(sys.executable).parent / "service-cli")
 
 
 def run_killed(
-    shell: Terminal, rpc: RpcProxy, *arguments: str, method: str, count: int = 1, forward: bool, **more: str
+    shell: Terminal,
+    rpc: RpcProxy,
+    *arguments: str,
+    method: str,
+    count: int = 1,
+    forward: bool,
+    also: Callable[[str, Params, object], object] = lambda _method, _params, result: result,
 ) -> None:
-    """Run a command and SIGKILL it at the ``count``-th call of an RPC method, the call forwarded before or not."""
+    """Run a command and SIGKILL it at the ``count``-th call of an RPC method, the call forwarded before or not.
+
+    ``also`` alters what the node answers meanwhile.
+    """
     process: list[subprocess.Popen[bytes]] = []
     seen = [0]
 
@@ -30,13 +40,13 @@ def run_killed(
                 strike()
         return None
 
-    def after(called: str, _params: Params, result: object) -> object:
+    def after(called: str, params: Params, result: object) -> object:
         if called == method and seen[0] == count and forward:
             strike()
-        return result
+        return also(called, params, result)
 
     rpc.before, rpc.after = before, after
-    process.append(spawn(shell, *arguments, **more))
+    process.append(spawn(shell, *arguments))
     process[0].communicate(timeout=60)
     rpc.honest()
     assert process[0].returncode == -signal.SIGKILL, "the command ended before it was struck"

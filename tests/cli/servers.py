@@ -43,6 +43,8 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            wbufsize = 65_536
 
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)

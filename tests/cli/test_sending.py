@@ -30,13 +30,6 @@ def bounty(awarded: list[int]) -> str:
     return str(awarded.pop())
 
 
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 3.0)
-    monkeypatch.setattr(sender, "MISSING_SECONDS", 0.6)
-    monkeypatch.setattr(sender, "_POLL_SECONDS", 0.05)
-
-
 class Purse:
     """The Solver's tokens and transactions since the test began."""
 

@@ -4,11 +4,12 @@ Promises: nothing of a command is imported before that command runs, so help and
 """
 
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from service_cli import __version__
+from service_cli.secrecy import key_in_arguments, redacting
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "poster:publish-fund": ("publish_fund", "Publish a challenge page and fund its bounty."),
@@ -39,6 +40,19 @@ class LazyGroup(click.Group):
         module = import_module(f"service_cli.commands.{COMMANDS[cmd_name][0]}")
         found: click.Command = module.run
         return found
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if problem := key_in_arguments(args):
+            with click.Context(self, info_name=info_name) as context:
+                context.fail(problem)
+        with redacting():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with redacting():
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

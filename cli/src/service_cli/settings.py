@@ -6,7 +6,7 @@ is exported over ``.env``. Missing values are refused together, by the names of 
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
@@ -39,6 +39,14 @@ LOCAL_VARIABLES: Final = (
     "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY",
 )
+_RECORDED: Final = {
+    "SERVICE_HUB_ADDRESS": "hub_address",
+    "SERVICE_RPC_URL": "rpc_url",
+    "SERVICE_SUBGRAPH_ENDPOINT": "subgraph_endpoint",
+    "SERVICE_ESCROW_TOKEN_ADDRESS": "escrow_token_address",
+    "SERVICE_API_BASE_URL": "api_base_url",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "reveal_delay_seconds",
+}
 _HELP: Final = "Set the variables named, or choose another network with --network."
 
 
@@ -82,6 +90,13 @@ class Settings:
     chain_id: ChainId
     record: Deployment | None
     api_override: str | None
+
+    def knows(self, name: str) -> bool:
+        """Whether a value is set, given as an option, or part of the network's record."""
+        if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
+            return True
+        known = getattr(self.record, _RECORDED[name]) if self.record and name in _RECORDED else None
+        return known is not None or self.environment.get(name) is not None
 
     def hub_address(self) -> Address:
         known = self.record.hub_address if self.record else None
@@ -130,8 +145,18 @@ class Settings:
         return known
 
 
-def load_settings(network: str | None, api_base_url: str | None) -> Settings:
-    """The deployment of this run; says on stderr when it is mainnet by default."""
+CHAIN: Final = (
+    "SERVICE_HUB_ADDRESS",
+    "SERVICE_RPC_URL",
+    "SERVICE_ESCROW_TOKEN_ADDRESS",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
+)
+"""What a command needs to check that it talks to one deployment's chain."""
+CHAIN_AND_API: Final = (*CHAIN, "SERVICE_API_BASE_URL")
+
+
+def load_settings(network: str | None, api_base_url: str | None, needs: Sequence[str] = CHAIN_AND_API) -> Settings:
+    """The deployment of this run; says on stderr when it is mainnet by default. ``needs`` are refused together."""
     environment = Environment.of_process()
     chosen = network or environment.get("SERVICE_CHAIN_ID")
     if chosen is None:
@@ -141,19 +166,16 @@ def load_settings(network: str | None, api_base_url: str | None) -> Settings:
         chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
     settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url)
     if chain_id == LOCAL_CHAIN_ID:
-        _require_local(environment, api_base_url)
+        next_action = "Load the stack's environment: set -a; . .local/stack.env"
+        _require("The local network needs", [name for name in LOCAL_VARIABLES if not settings.knows(name)], next_action)
+    missing = [name for name in needs if not settings.knows(name)]
+    _require("This release knows no value on this network for", missing, _HELP)
     return settings
 
 
-def _require_local(environment: Environment, api_base_url: str | None) -> None:
-    missing = [name for name in LOCAL_VARIABLES if environment.get(name) is None]
-    if api_base_url is not None and "SERVICE_API_BASE_URL" in missing:
-        missing.remove("SERVICE_API_BASE_URL")
+def _require(words: str, missing: Sequence[str], next_action: str) -> None:
     if missing:
-        problem = f"The local network needs {', '.join(missing)}."
-        raise Refused(
-            "configuration_incomplete", problem, next_action="Load the stack's environment: set -a; . .local/stack.env"
-        )
+        raise Refused("configuration_incomplete", f"{words} {', '.join(missing)}.", next_action=next_action)
 
 
 def _checked(name: str, parse: Callable[[str], T], text: str) -> T:

@@ -15,7 +15,8 @@ from urllib.parse import urlencode, urlsplit
 import urllib3
 from service_common.auth.sign import RequestToSign, approval_header
 from service_common.auth.typed_data import SigningDomain, typed_data
-from service_common.errors import Issue
+from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from service_common.types import BlockNumber
 
 from service_cli.client.chain import ChainClient
 from service_cli.client.signer import Signer
@@ -42,7 +43,7 @@ class Answer:
         """The body as a JSON object."""
         try:
             value = json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             raise Failed(
@@ -87,23 +88,23 @@ class ApiClient:
         words: str,
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
-        """A protected request; signed anew for every attempt."""
+        """A protected request; signed anew for every attempt, over another block each time."""
+        request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
+        used: set[BlockNumber] = set()
 
         def attempt() -> urllib3.BaseHTTPResponse:
-            headers = {"Authorization": self._approve(signer, method, path, query or {}, body, words)}
+            headers = {"Authorization": self._approve(signer, request, used, words)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
         return self._settle(attempt, retry=(401, *retry))
 
-    def _approve(
-        self, signer: Signer, method: str, path: str, query: Mapping[str, str], body: bytes, words: str
-    ) -> str:
+    def _approve(self, signer: Signer, request: RequestToSign, used: set[BlockNumber], words: str) -> str:
         if self._chain is None:
             raise RuntimeError("a signed request needs the chain")
-        request = RequestToSign(method, path, urlencode(query), body, self.audience)
-        approval = self._chain.approval(request)
+        approval = self._chain.approval(request, used)
+        used.add(approval.block_number)
         domain = SigningDomain(self._chain.chain_id, self._chain.hub.address)
         signature = signer.sign_typed_data(typed_data(domain, approval), words)
         return approval_header(signer.address, signature, approval)
@@ -137,7 +138,12 @@ class ApiClient:
             if not retriable or refused >= MAX_UNAUTHORIZED or time.monotonic() + (wait or 1) > ends:
                 raise error
             say(f"the API says {error.code}: {error.message} Trying again in {wait or 1} s.")
-            time.sleep(wait or 1)
+            pause(wait or 1)
+
+
+def pause(seconds: float) -> None:
+    """Wait before the next attempt."""
+    time.sleep(seconds)
 
 
 def _read(response: urllib3.BaseHTTPResponse) -> bytes:
@@ -166,10 +172,15 @@ def _error(status: int, data: bytes) -> Refused | Failed:
     """The API's own error envelope; anything else is an answer this client does not know."""
     try:
         error = json.loads(data)["error"]
-        code, message, next_action = str(error["code"]), str(error["message"]), str(error["next_action"])
-        issues = [Issue(str(i["path"])[:120], str(i["message"])[:1500]) for i in error["issues"]]
-    except (ValueError, KeyError, TypeError):
+        code, message, next_action = (_text(error[name]) for name in ("code", "message", "next_action"))
+        issues = [Issue(_text(i["path"], MAX_ISSUE_PATH), _text(i["message"])) for i in error["issues"][:50]]
+    except (ValueError, KeyError, TypeError, RecursionError):
         message = f"The API answered {status} without an error envelope."
         return Failed("answer_malformed", message, next_action="Check SERVICE_API_BASE_URL.")
     kind = Failed if status >= 500 or status in {401, 429} else Refused
     return kind(code, message, issues=issues, next_action=next_action)
+
+
+def _text(value: object, length: int = MAX_ISSUE_MESSAGE) -> str:
+    """Text of the API for a terminal: bounded, and without control characters that would drive it."""
+    return "".join(c if c.isprintable() else " " for c in str(value)[:length])

@@ -4,7 +4,7 @@ Promises: before anything is signed, the RPC's chain id, the Hub's code, its tok
 with the configuration; a disagreement is refused. An unreachable endpoint is ``Failed``, never a guess.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 
 from service_common.auth.sign import RequestToSign
@@ -78,11 +78,18 @@ class ChainClient:
             view = self.hub.roster(version)
         return checked_roster(self, version, view, pinned=None)
 
-    def approval(self, request: RequestToSign) -> Approval:
-        """What to sign for a request: bound to a block a little behind the tip."""
+    def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
+        """What to sign for a request: bound to a block a little behind the tip, and to none of those ``used``.
+
+        A key signs the same words the same way: a second signature over the same block would be the first one again.
+        """
         with chain_errors():
-            head = quantity(self.rpc.call("eth_blockNumber"))
-            block = header_at(self.rpc, BlockNumber(max(0, head - SIGNING_OFFSET_BLOCKS)))
+            number = quantity(self.rpc.call("eth_blockNumber")) - SIGNING_OFFSET_BLOCKS
+            while number in used:
+                number -= 1
+            block = header_at(self.rpc, BlockNumber(max(0, number)))
+            if block.number != max(0, number):
+                raise ChainUnavailable("an RPC endpoint answered another block than the one asked for")
         return request.approval(block.number, block.hash)
 
     def balance(self, account: Address) -> int:
@@ -119,7 +126,7 @@ def chain_errors() -> Iterator[None]:
     except ChainUnavailable as error:
         message = f"The chain did not answer usefully: {error}."
         raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         message = "The chain gave an answer of another shape than the one asked for."
         raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
     except RpcRefused as error:

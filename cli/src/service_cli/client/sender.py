@@ -37,6 +37,7 @@ MISSING_SECONDS: Final = 20.0
 MAX_REPLACEMENTS: Final = 3
 MAX_RACES: Final = 3
 _POLL_SECONDS: Final = 0.3
+_LOOK_SECONDS: Final = 3.0
 _LOCAL_CONFIRMATIONS: Final = 1
 _CONFIRMATIONS: Final = 3
 
@@ -77,10 +78,11 @@ class _Sending:
         self.accepted = False
         self.offered_at: float | None = None
         self.replacements = 0
+        self.looked_at = time.monotonic()
         self.attempt = kept or self._first()
 
     def run(self) -> Receipt | None:
-        """The receipt; None when the nonce was lost before the node ever took the transaction."""
+        """The receipt; None when the nonce was lost and this run never had the transaction taken by a node."""
         ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
         while time.monotonic() < ends:
             try:
@@ -89,7 +91,13 @@ class _Sending:
                 if self._nonce_used():
                     return self._missing()
                 self._keep_offering()
+                if (found := self._happened_otherwise()) is not None:
+                    return found
                 unanswered = False
+            except Refused:
+                if (found := self.fact(self.attempt.from_block)) is not None:
+                    return found
+                raise
             except Failed as failure:
                 if failure.code != "chain_unavailable":
                     raise
@@ -131,6 +139,13 @@ class _Sending:
                 raise Refused("transaction_reverted", message, next_action=next_action)
         return None
 
+    def _happened_otherwise(self) -> Receipt | None:
+        """The fact without our transaction, looked for now and then: somebody else may have relayed the call."""
+        if time.monotonic() - self.looked_at < _LOOK_SECONDS:
+            return None
+        self.looked_at = time.monotonic()
+        return self.fact(self.attempt.from_block)
+
     def _confirmed(self, receipt: Receipt) -> bool:
         wanted = _LOCAL_CONFIRMATIONS if self.chain.is_local else _CONFIRMATIONS
         with chain_errors():
@@ -142,8 +157,7 @@ class _Sending:
 
     def _missing(self) -> Receipt | None:
         """The nonce is used and no receipt of ours is there: wait for a lagging one, look for the fact, then decide."""
-        lost_race = self.fresh and not self.accepted
-        ends = time.monotonic() + (0 if lost_race else MISSING_SECONDS)
+        ends = time.monotonic() + (0 if self.fresh and not self.accepted else MISSING_SECONDS)
         while True:
             if (found := self._mined() or self.fact(self.attempt.from_block)) is not None:
                 return found
@@ -155,7 +169,7 @@ class _Sending:
             next_action = "Run the command again later, or use another RPC endpoint."
             raise Failed("transaction_unknown", message, next_action=next_action)
         give_up(self.journal, self.step, self.attempt)
-        if lost_race:
+        if not self.accepted:
             return None
         message = "Another transaction of this account took the nonce of the one prepared."
         raise Refused("transaction_replaced", message, next_action="Run the command again.")

@@ -24,6 +24,6 @@ def run(bounty_id: BountyId, claimant_address: Address | None, network: str | No
     Refuses:  an open bounty; an account that is neither winner nor Poster; an award already pulled; an empty balance
     """
     from service_cli.client.claiming import claim
-    from service_cli.settings import load_settings
+    from service_cli.settings import CHAIN, load_settings
 
-    claim(load_settings(network, None), bounty_id, claimant_address)
+    claim(load_settings(network, None, CHAIN), bounty_id, claimant_address)

@@ -25,7 +25,7 @@ def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> N
     from service_cli.outcome import Refused
     from service_cli.settings import load_settings
 
-    settings = load_settings(network, api_base_url)
+    settings = load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL"))
     detail = ApiClient(settings.api_base_url(), None).get(f"/api/bounties/{bounty_id}").json()
     if detail.get("chain_id") != settings.chain_id or detail.get("hub_address") != settings.hub_address():
         message = "The API answers for another chain or Hub than the one configured."

@@ -1,0 +1,69 @@
+"""What a command may import before it has something to do with it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from service_cli.main import COMMANDS
+
+from tests.cli.terminal import Terminal
+
+SLOW = {
+    "coincurve", "cryptography", "eth_abi", "eth_account", "eth_keys", "eth_typing", "eth_utils", "http", "nacl",
+    "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
+}  # fmt: skip
+NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
+PROGRAM = """
+import json, sys
+from service_cli.main import main
+try:
+    main()
+except SystemExit as end:
+    code = end.code
+sys.stderr.write("\\n" + json.dumps([code, sorted(sys.modules)]))
+"""
+
+
+def imported(shell: Terminal, *words: str, **more: str) -> tuple[object, set[str]]:
+    """Exit code and imported packages of a whole process."""
+    command = [sys.executable, "-c", PROGRAM, *words]
+    done = subprocess.run(
+        command, cwd=shell.home, env=shell.variables(**more), capture_output=True, timeout=60, check=True
+    )
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    return code, {part for module in modules for part in (module, module.partition(".")[0])}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+def test_help__of_any_command__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
+    code, modules = imported(shell, *words)
+    assert (code, modules & (SLOW | NEVER)) == (0, set())
+
+
+def test_spec_commitment__on_a_page__imports_nothing_slow(shell: Terminal) -> None:
+    (shell.home / "page.md").write_bytes(b"x")
+    code, modules = imported(shell, "spec-commitment", "page.md")
+    assert (code, modules & (SLOW | NEVER)) == (0, set())
+
+
+KEY = "0x" + "11" * 32
+NOWHERE = {
+    "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20,
+    "SERVICE_RPC_URL": "http://127.0.0.1:9",
+    "SERVICE_API_BASE_URL": "http://127.0.0.1:9",
+    "SERVICE_SUBGRAPH_ENDPOINT": "http://127.0.0.1:9/subgraph",
+    "SERVICE_CHAIN_ID": "8453",
+}
+ARGUMENTS = {
+    "claim": ["--claimant-address", "0x" + "ab" * 20, "1"],
+    "verification-record": ["1"],
+    "guardian:judgeable": ["--guardian-address", "0x" + "ab" * 20],
+    "solver:submit": ["--solver-address", "0x" + "ab" * 20, "1", "."],
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_networked_command__that_signs_nothing__imports_no_server_and_no_signing(shell: Terminal, name: str) -> None:
+    code, modules = imported(shell, name, *ARGUMENTS[name], **NOWHERE)
+    assert (code, modules & (NEVER | {"eth_account"})) == (1, set())

@@ -1,0 +1,216 @@
+"""The command line itself: help, usage errors, keys in arguments, closed pipes, interruption."""
+
+import os
+import re
+import secrets
+import signal
+import subprocess
+
+import pytest
+from service_cli.main import COMMANDS
+
+from tests.cli.kill import CLIENT, ran, spawn
+from tests.cli.servers import Server
+from tests.cli.terminal import Terminal
+
+KEY = secrets.token_hex(32)
+ADDRESS = "0x" + "ab" * 20
+HASH = "0x" + "cd" * 32
+
+
+def test_help__of_the_whole__names_every_command(shell: Terminal) -> None:
+    out = " ".join(shell.run("--help").stdout.split())
+    assert all(f"{name} {line}" in out for name, (_, line) in COMMANDS.items())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help__of_a_command__is_the_same_both_ways_and_says_what_it_reads(shell: Terminal, name: str) -> None:
+    first, second = shell.run(name, "--help"), shell.run("help", name)
+    assert first.stdout.replace("\n", " ").split() == second.stdout.replace("\n", " ").split()
+    assert all(heading in second.stdout for heading in ("Usage: service-cli", "Reads:", "Prints:", "Refuses:"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help__on_a_narrow_terminal__still_works(shell: Terminal, name: str) -> None:
+    assert shell.run(name, "--help", COLUMNS="20").stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help__of_a_networked_command__names_the_network_option(shell: Terminal, name: str) -> None:
+    out = shell.run(name, "--help").stdout
+    assert ("--network" in out) == (name not in OFFLINE)
+
+
+OFFLINE = {"spec-commitment", "poster:new", "completion"}
+
+WRONG = [
+    [],
+    ["nonsense"],
+    ["help", "nonsense"],
+    ["claim"],
+    ["claim", "0"],
+    ["claim", "01"],
+    ["claim", "-1"],
+    ["claim", "x"],
+    ["claim", "1", "2"],
+    ["claim", "1", "--nonsense"],
+    ["claim", "--claimant-address", "0x12", "1"],
+    ["claim", "--network"],
+    ["solver:submit", "1"],
+    ["solver:submit", "1", "missing-directory"],
+    ["solver:submit", "--solver-address", "me", "1", "."],
+    ["poster:publish-fund"],
+    ["poster:publish-fund", "--poster-address", ADDRESS, "page.md"],
+    ["guardian:judgeable"],
+    ["guardian:judgeable", "--guardian-address", "nobody"],
+    ["guardian:open", "1", ADDRESS],
+    ["guardian:open", "1", ADDRESS, "0xcd"],
+    ["guardian:verdict", "1", "maybe", "body.md"],
+    ["guardian:verdict", "1", "awarded", "body.md"],
+    ["guardian:verdict", "1", "awarded", ADDRESS, "0xcd", "body.md"],
+    ["guardian:verdict", "1", "no_valid_submission", ADDRESS, HASH, "body.md"],
+    ["guardian:deliver-key", "1", HASH, ADDRESS],
+    ["spec-commitment", "a", "b"],
+    ["verification-record"],
+]
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_usage__a_wrong_argument__is_exit_code_2_with_a_usage_line(shell: Terminal, words: list[str]) -> None:
+    wrong = shell.run(*words, code=2)
+    assert "Usage: service-cli" in wrong.words
+    assert not wrong.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("publish-fund", "poster:publish-fund"),
+        ("poster:publish", "poster:publish-fund"),
+        ("claims", "claim"),
+        ("guardian:judgable", "guardian:judgeable"),
+        ("spec-comitment", "spec-commitment"),
+    ],
+)
+def test_usage__a_command_nearly_typed__is_suggested(shell: Terminal, typed: str, meant: str) -> None:
+    assert f"Did you mean {meant}?" in shell.run(typed, code=2).words
+    assert f"Did you mean {meant}?" in shell.run("help", typed, code=2).words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["claim", KEY],
+        ["claim", "0x" + KEY],
+        ["claim", "1", "0x" + KEY],
+        ["claim", "--private-key", "0x" + KEY, "1"],
+        ["claim", "--private-key=" + KEY, "1"],
+        ["claim", "--claimant-address=0x" + KEY, "1"],
+        [KEY],
+        ["help", KEY],
+        ["solver:submit", "1", KEY],
+        ["poster:publish-fund", "0x" + KEY],
+        ["spec-commitment", KEY],
+        ["guardian:open", "1", ADDRESS, HASH, KEY],
+        ["guardian:open", "1", ADDRESS, "0x" + KEY, HASH],
+        ["guardian:verdict", "1", "0x" + KEY, "body.md"],
+        ["guardian:verdict", "1", "awarded", "0x" + KEY, "body.md"],
+        ["guardian:deliver-key", "0x" + KEY, ADDRESS, "x"],
+        ["guardian:open", "1", ADDRESS, "AGE-SECRET-KEY-1" + "Q" * 58],
+        ["poster:publish-fund", "--secret-key", "x"],
+    ],
+    ids=lambda words: " ".join(words).replace(KEY, "KEY"),
+)
+def test_usage__a_key_in_an_argument__is_refused_and_not_echoed(shell: Terminal, words: list[str]) -> None:
+    wrong = shell.run(*words, code=2)
+    assert KEY not in wrong.words + wrong.stdout
+    assert "Q" * 58 not in wrong.words
+    assert not list(shell.home.iterdir())
+
+
+def test_spec_commitment__of_a_file_and_of_stdin__hashes_the_exact_bytes(shell: Terminal) -> None:
+    page = shell.home / "page.md"
+    page.write_bytes(b"\xef\xbb\xbfline\r\n\x00\xff")
+    first, second = shell.run("spec-commitment", str(page)), shell.run("spec-commitment", "-", stdin=page.read_bytes())
+    assert first.events == second.events
+    assert first.last == {
+        "event": "spec_commitment.derived",
+        "spec_commitment": "0x" + keccak(page.read_bytes()),
+        "byte_length": 11,
+    }
+    assert first.words == ""
+
+
+def keccak(data: bytes) -> str:
+    import sha3
+
+    return str(sha3.keccak_256(data).hexdigest())
+
+
+@pytest.mark.parametrize("name", ["missing.md", "."])
+def test_spec_commitment__of_what_cannot_be_read__is_refused_in_one_line(shell: Terminal, name: str) -> None:
+    assert shell.run("spec-commitment", name, code=1).last["code"] == "file_unreadable"
+
+
+def test_spec_commitment__at_the_size_limit__passes_and_one_more_byte_is_refused(shell: Terminal) -> None:
+    limit = 256 * 1024
+    assert shell.run("spec-commitment", "-", stdin=b"x" * limit).last["byte_length"] == limit
+    assert shell.run("spec-commitment", "-", stdin=b"x" * (limit + 1), code=1).last["code"] == "file_too_large"
+
+
+def test_stdout__closed_by_its_reader__ends_without_a_traceback(shell: Terminal) -> None:
+    page = shell.home / "page.md"
+    page.write_bytes(b"x")
+    command = ["/bin/bash", "-c", f"({CLIENT} spec-commitment {page}; echo $? >code) | true"]
+    for _ in range(3):
+        done = subprocess.run(
+            command,
+            cwd=shell.home,
+            env=shell.variables(),
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
+        assert b"Traceback" not in done.stderr
+        assert b"Exception" not in done.stderr
+
+
+def test_interrupt__while_waiting_for_an_answer__is_exit_code_130_and_one_sentence(shell: Terminal) -> None:
+    process: list[subprocess.Popen[bytes]] = []
+
+    def interrupt(_request: object) -> tuple[int, bytes, dict[str, str]]:
+        os.kill(process[0].pid, signal.SIGINT)
+        process[0].wait(timeout=20)
+        return 200, b"{}", {}
+
+    server = Server(interrupt)
+    try:
+        values = {"SERVICE_HUB_ADDRESS": ADDRESS, "SERVICE_API_BASE_URL": server.url}
+        process.append(spawn(shell, "verification-record", "1", "--network", "mainnet", **values))
+        out, words = process[0].communicate(timeout=30)
+    finally:
+        server.close()
+    assert (process[0].returncode, out) == (130, b"")
+    assert words.decode().strip() == "interrupted; run the command again to continue"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["claim", "--help"], ["spec-commitment", "page.md"]])
+def test_process__without_home_or_locale__still_works(shell: Terminal, words: list[str]) -> None:
+    (shell.home / "page.md").write_bytes(b"x")
+    done = subprocess.run(
+        [CLIENT, *words], cwd=shell.home, env={"LC_ALL": "C"}, capture_output=True, timeout=30, check=True
+    )
+    assert done.stdout
+    assert not done.stderr
+
+
+def test_version__of_the_command__is_the_package_s(shell: Terminal) -> None:
+    from importlib.metadata import version
+
+    assert re.fullmatch(rf"service-cli, version {re.escape(version('service-cli'))}\n", shell.run("--version").stdout)
+
+
+def test_spec_commitment__of_a_name_no_file_can_have__is_one_line(shell: Terminal) -> None:
+    code, out, words = ran(shell, "spec-commitment", "x" * 5_000)
+    assert (code, b"Traceback" in words, out.count(b"\n")) == (1, False, 1)
+    assert b'"spec_commitment.refused"' in out
