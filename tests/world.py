@@ -60,6 +60,8 @@ class World:
     writer: Writer
     rpc: JsonRpc
     source: RpcSource
+    writer_lock: ExitStack
+    """Closing it lets another writer take the copy."""
     open_bounties: list[BountyId] = field(default_factory=list)
 
     @property
@@ -172,7 +174,7 @@ def make_world(node: AnvilServer, database: Database) -> Iterator[World]:
     with ExitStack() as stack:
         engine = database.engine("service_indexer")
         writer = stack.enter_context(only_writer(engine, ChainId(node.chain_id), address, start))
-        world = World(node, database, people, delivery, hub, writer, rpc, RpcSource(rpc, address))
+        world = World(node, database, people, delivery, hub, writer, rpc, RpcSource(rpc, address), stack)
         world.finalize()
         yield world
 

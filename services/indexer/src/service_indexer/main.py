@@ -1,9 +1,12 @@
 """``service-indexer``: the processes of the indexer."""
 
+import sys
 from collections.abc import Sequence
 
+from prometheus_client import REGISTRY
 from service_common import log
-from service_common.db.engine import check_database, make_engine, reading
+from service_common.clock import SystemClock
+from service_common.db.engine import check_database, engine_of_job, make_engine, reading
 from service_common.db.hub_reads import read_head
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import serve_internal_port
@@ -11,6 +14,8 @@ from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 
 from service_indexer.config import IndexerConfig, read_config
+from service_indexer.metrics import IndexCollector
+from service_indexer.replay import rebuild_copy, verify_copy
 from service_indexer.scheduler import run_scheduler
 
 
@@ -21,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "settler": Process("run jobs of the queue settle; does nothing without SERVICE_SETTLER_PRIVATE_KEY", _settler),
         "scheduler": Process("keep one follower queued or running", _scheduler),
         "status": Process("print how far the indexed copy is", _status),
+        "verify": Process("replay the chain beside the copy and compare every table", _verify),
+        "rebuild": Process("replay the chain beside the copy, then put the new one in its place", _rebuild),
     }
     return run_entry_point("service-indexer", "The indexed copy of the Hub event log.", processes, arguments)
 
@@ -38,6 +45,7 @@ def _settler(environment: Environment) -> None:
 def _work(config: IndexerConfig, queue: QueueName) -> None:
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
+    REGISTRY.register(IndexCollector(engine, config.chain.chain_id, SystemClock()))
     serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
     run_worker([queue], redis)
 
@@ -58,6 +66,27 @@ def _status(environment: Environment) -> None:
     print(f"block {head.block_number} ({head.block_hash}), final up to {head.finalized_number}")  # noqa: T201
     if head.halted:
         print(f"HALTED: {head.halted}")  # noqa: T201
+
+
+def _verify(environment: Environment) -> None:
+    config = read_config(environment)
+    with engine_of_job(config.database_url, application="indexer-verify") as engine:
+        compared = verify_copy(engine, config.chain, _say)
+    for each in compared:
+        print(f"{'equal    ' if each.equal else 'DIFFERENT'} {each.table} ({each.rows} rows)")  # noqa: T201
+    if not all(each.equal for each in compared):
+        sys.exit("the copy differs from the chain: run service-indexer rebuild")
+
+
+def _rebuild(environment: Environment) -> None:
+    config = read_config(environment)
+    with engine_of_job(config.database_url, application="indexer-rebuild") as engine:
+        block = rebuild_copy(engine, config.chain, _say)
+    print(f"the new copy is in place, at block {block}")  # noqa: T201
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _configured(environment: Environment) -> IndexerConfig:

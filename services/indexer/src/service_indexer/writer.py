@@ -21,7 +21,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service_indexer.projection import project
 
-_LOCK_SPACE: Final = 0x48_55_42
+COPY_SPACE: Final = 0x48_55_42
+SCRATCH_SPACE: Final = 0x48_55_43
 
 
 class FencedOut(Exception):
@@ -115,11 +116,16 @@ class Writer:
 
 
 @contextmanager
-def only_writer(engine: Engine, chain_id: ChainId, hub: Address, start: Header) -> Iterator[Writer]:
-    """Hold the chain's lock; raises ``AnotherWriter`` when it is taken. ``start``: the block before the Hub's first."""
+def only_writer(
+    engine: Engine, chain_id: ChainId, hub: Address, start: Header, *, space: int = COPY_SPACE
+) -> Iterator[Writer]:
+    """Hold the chain's lock; raises ``AnotherWriter`` when it is taken. ``start``: the block before the Hub's first.
+
+    ``space`` tells the copy that is read from the scratch copy, which has a lock of its own.
+    """
     with engine.connect() as lock:
         taken = lock.execute(
-            text("SELECT pg_try_advisory_lock(:space, :chain)"), {"space": _LOCK_SPACE, "chain": chain_id}
+            text("SELECT pg_try_advisory_lock(:space, :chain)"), {"space": space, "chain": chain_id}
         ).scalar_one()
         lock.commit()
         if not taken:

@@ -26,6 +26,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.schema import SchemaItem
 
 SCHEMA = "hub_index"
+SCRATCH = "hub_index_scratch"
+"""The same tables a second time, for a replay beside the copy that is read."""
 metadata = MetaData(schema=SCHEMA)
 
 

@@ -1,0 +1,135 @@
+"""A fresh replay of the chain beside the copy that is read: to compare with it, or to take its place.
+
+Promises: the copy that is read is untouched until a rebuild switches, which is one transaction; readers see the old
+copy or the new one, never a mixture. Comparison is over every fact up to the last block that both call final.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import JsonRpc
+from service_common.chain.settings import ChainSettings
+from service_common.db import hub_index as t
+from service_common.db.engine import reading, writing
+from service_common.db.hub_reads import read_head
+from service_common.types import BlockNumber
+from sqlalchemy import Connection, Engine, Table, Text, cast, delete, func, select, update
+
+from service_indexer.follower import advance
+from service_indexer.source import RpcSource
+from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, only_writer
+
+SWITCH_SECONDS: Final = 60.0
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One table of the copy against a replay."""
+
+    table: str
+    rows: int
+    equal: bool
+
+
+def verify_copy(engine: Engine, chain: ChainSettings, say: Progress) -> list[Comparison]:
+    """Replay the chain into the scratch copy and compare every table."""
+    with _replayed(engine, chain, say) as scratch, reading(engine) as connection:
+        head = read_head(connection, chain.chain_id)
+        if head is None:
+            raise ValueError("there is no copy to compare with")
+        with reading(scratch) as other:
+            fresh = read_head(other, chain.chain_id)
+            final = min(head.finalized_number, fresh.finalized_number if fresh else 0)
+            say(f"comparing every fact up to block {final}")
+            return [_compare(connection, other, table, BlockNumber(final)) for table in t.FACTS]
+
+
+def rebuild_copy(engine: Engine, chain: ChainSettings, say: Progress) -> BlockNumber:
+    """Replay the chain into the scratch copy, then switch; the block the new copy is at."""
+    with _replayed(engine, chain, say), _taken_over(engine, chain, say), writing(engine) as connection:
+        for table in (*t.FACTS, t.blocks):
+            fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
+            names = [column.name for column in table.c]
+            connection.execute(delete(table))
+            connection.execute(insert(table).from_select(names, select(*(fresh.c[name] for name in names))))
+        fresh = t.head.to_metadata(MetaData(), schema=t.SCRATCH)
+        moved = ("block_number", "block_hash", "block_time", "finalized_number", "finalized_time")
+        switched = (
+            update(t.head)
+            .where(t.head.c.chain_id == fresh.c.chain_id)
+            .values({name: fresh.c[name] for name in moved} | {"halted": None, "updated_at": func.now()})
+        )
+        return BlockNumber(connection.execute(switched.returning(t.head.c.block_number)).scalar_one())
+
+
+@contextmanager
+def _replayed(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[Engine]:
+    """The scratch copy, empty at first and brought to the tip; emptied again at the end."""
+    scratch = engine.execution_options(schema_translate_map={t.SCHEMA: t.SCRATCH})
+    rpc = chain.rpc()
+    start = header_at(rpc, BlockNumber(max(0, chain.deploy_block - 1)))
+    _empty(scratch)
+    try:
+        with only_writer(scratch, chain.chain_id, chain.hub_address, start, space=SCRATCH_SPACE) as writer:
+            _advance_to_tip(rpc, chain, writer, say)
+        yield scratch
+    finally:
+        _empty(scratch)
+
+
+def _advance_to_tip(rpc: JsonRpc, chain: ChainSettings, writer: Writer, say: Progress) -> None:
+    source, told = RpcSource(rpc, chain.hub_address), time.monotonic()
+    while advance(source, writer):
+        head = writer.head()
+        if head is not None and time.monotonic() - told > 2:
+            told = time.monotonic()
+            say(f"replayed up to block {head.block_number}")
+
+
+@contextmanager
+def _taken_over(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[None]:
+    """Hold the copy's lock, which a follower gives up when its fencing token is out of date."""
+    start = header_at(chain.rpc(), BlockNumber(max(0, chain.deploy_block - 1)))
+    ends = time.monotonic() + SWITCH_SECONDS
+    say("waiting for the follower to step aside")
+    while time.monotonic() < ends:
+        with writing(engine) as connection:
+            connection.execute(
+                update(t.head).where(t.head.c.chain_id == chain.chain_id).values(fence=t.head.c.fence + 1)
+            )
+        try:
+            with only_writer(engine, chain.chain_id, chain.hub_address, start):
+                yield
+                return
+        except AnotherWriter:
+            time.sleep(0.05)
+    raise AnotherWriter
+
+
+def _empty(scratch: Engine) -> None:
+    with writing(scratch) as connection:
+        for table in (*t.FACTS, t.blocks, t.head):
+            connection.execute(delete(table))
+
+
+def _compare(copy: Connection, fresh: Connection, table: Table, final: BlockNumber) -> Comparison:
+    ours, theirs = _digest(copy, table, final), _digest(fresh, table, final)
+    return Comparison(table.name, ours[0], ours == theirs)
+
+
+def _digest(connection: Connection, table: Table, final: BlockNumber) -> tuple[int, str | None]:
+    """How many rows up to ``final``, and a digest over all of them in chain order."""
+    row = func.md5(func.concat_ws("|", *(cast(column, Text) for column in table.c)))
+    rows = (
+        select(row.label("row"))
+        .where(table.c.block_number <= final)
+        .order_by(table.c.block_number, table.c.log_index, row)
+        .subquery()
+    )
+    found = connection.execute(select(func.count(), func.md5(func.string_agg(rows.c.row, "")))).one()
+    return found[0], found[1]
