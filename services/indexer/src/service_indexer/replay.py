@@ -17,7 +17,7 @@ from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import read_head
 from service_common.types import BlockNumber
-from sqlalchemy import Connection, Engine, Table, Text, cast, delete, func, select, update
+from sqlalchemy import Connection, Engine, MetaData, Table, Text, cast, delete, func, insert, select, update
 
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
