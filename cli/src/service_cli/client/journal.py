@@ -80,22 +80,15 @@ class Journal:
 def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
     """The journal of one piece of work, held by this process alone."""
     folder = state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open(folder / "lock", "a", encoding="utf-8", opener=_private) as lock:
-            _take(lock)
-            yield Journal(folder)
-    except PermissionError as error:
-        problem = f"The state directory {folder} cannot be used."
-        raise Failed("journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME.") from error
+    with _private_file(folder, "lock") as lock:
+        _take(lock)
+        yield Journal(folder)
 
 
 @contextmanager
 def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
     """Held while a nonce is chosen and first offered, so that two commands of one account do not choose the same."""
-    folder = state_directory() / "accounts"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with open(folder / f"{chain_id}-{account}", "a", encoding="utf-8", opener=_private) as lock:
+    with _private_file(state_directory() / "accounts", f"{chain_id}-{account}") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -104,6 +97,17 @@ def state_directory() -> Path:
     """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "service-cli"
+
+
+def _private_file(folder: Path, name: str) -> IO[str]:
+    """A file of mode 0600 in a folder that, with everything made above it, is the owner's alone."""
+    try:
+        for level in reversed((folder, *folder.parents)):
+            level.mkdir(exist_ok=True, mode=0o700)
+        return open(folder / name, "a", encoding="utf-8", opener=_private)
+    except OSError as error:
+        problem = f"The state directory {folder} cannot be used."
+        raise Failed("journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME.") from error
 
 
 def _take(lock: IO[str]) -> None:

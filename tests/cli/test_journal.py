@@ -1,0 +1,107 @@
+"""The journal: whole or not at all, private, one run at a time."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from service_cli.client.journal import open_journal, state_directory
+from service_cli.outcome import Failed, Refused
+from service_common.types import Address, ChainId
+
+CHAIN, HUB = ChainId(31337), Address("0x" + "ab" * 20)
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_journal__noted_and_opened_again__holds_the_steps() -> None:
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        journal.note("text", "x")
+        journal.note("object", {"a": [1]})
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        assert (journal.text("text"), journal.mapping("object"), journal.text("object")) == ("x", {"a": [1]}, None)
+        journal.forget("text", "never noted")
+        assert journal.get("text") is None
+    with open_journal(CHAIN, HUB, "claim", "2") as journal:
+        assert journal.get("object") is None
+
+
+def test_journal__on_disk__is_readable_by_its_owner_only(state: Path) -> None:
+    before = os.umask(0)
+    try:
+        with open_journal(CHAIN, HUB, "claim", "1") as journal:
+            journal.note("a", 1)
+    finally:
+        os.umask(before)
+    for path in (state / "service-cli").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_journal__a_write_that_fails_half_way__leaves_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        journal.note("a", 1)
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(Failed) as failed:
+            journal.note("a", 2)
+        assert failed.value.code == "journal_not_written"
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_STATE_HOME", str(journal.folder.parents[2]))
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        assert journal.get("a") == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"null"])
+def test_journal__unreadable__is_refused_and_left_where_it_is(content: bytes) -> None:
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        file = journal.folder / "journal.json"
+    file.write_bytes(content)
+    with pytest.raises(Refused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+        pass
+    assert refused.value.code == "journal_unreadable"
+    assert file.read_bytes() == content
+
+
+def test_journal__held_by_another_run__is_refused_at_once() -> None:
+    with open_journal(CHAIN, HUB, "claim", "1"):
+        with pytest.raises(Refused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+            pass
+        assert refused.value.code == "already_running"
+        with open_journal(CHAIN, HUB, "claim", "2"):
+            pass
+    with open_journal(CHAIN, HUB, "claim", "1"):
+        pass
+
+
+def test_journal__of_a_run_that_was_killed__can_be_opened_again() -> None:
+    program = (
+        "import os, signal\nfrom service_cli.client.journal import open_journal\n"
+        f"with open_journal({CHAIN}, '{HUB}', 'claim', '1') as journal:\n"
+        "    journal.note('a', 1)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=False, timeout=30)
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        assert journal.get("a") == 1
+
+
+def test_state_directory__without_xdg__is_below_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert state_directory() == tmp_path / ".local/state/service-cli"
+
+
+def test_journal__where_a_file_stands_in_the_way__fails_with_a_sentence(state: Path) -> None:
+    (state / "service-cli").write_text("")
+    with pytest.raises(Failed) as failed, open_journal(CHAIN, HUB, "claim", "1"):
+        pass
+    assert failed.value.code == "journal_not_written"
+    assert json.dumps(failed.value.next_action)
