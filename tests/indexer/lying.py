@@ -7,7 +7,7 @@ from service_common.chain.blocks import Header
 from service_common.chain.events import Log
 from service_common.chain.json_rpc import RpcRefused
 from service_common.types import BlockNumber
-from service_indexer.source import RpcSource, Tip
+from service_indexer.source import RangeLogs, RpcSource, Tip
 
 from tests.world import World
 
@@ -28,9 +28,10 @@ class LyingSource:
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
         return self.change_headers(self.real.headers(first, last))
 
-    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> list[Log]:
+    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         self.asked.append((first, last))
-        return self.change_range(self.real.logs_of_range(first, last))
+        answer = self.real.logs_of_range(first, last)
+        return RangeLogs(self.change_range(answer.logs), answer.covered)
 
     def logs_of_block(self, header: Header) -> list[Log]:
         return self.real.logs_of_block(header)

@@ -4,8 +4,13 @@ import json
 from importlib.resources import files
 from pathlib import Path
 
+import pytest
+from eth_abi.abi import decode
+from eth_abi.exceptions import DecodingError
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from service_common.chain import events
-from service_common.chain.abi import hub_abi, snake_case
+from service_common.chain.abi import Parameter, _canonical, _decode, hub_abi, snake_case
 from service_common.chain.hub import BountyView, RosterView
 from service_common.chain.json_rpc import RpcRefused
 from service_common.chain.reverts import _SENTENCES, explain
@@ -46,3 +51,23 @@ def test_explain__of_foreign_revert_data__names_no_raw_data() -> None:
     refusal = explain(RpcRefused(3, "execution reverted: secret text", b"\xde\xad\xbe\xef"))
     assert refusal.code == "reverted"
     assert "secret" not in refusal.message
+
+
+WORDS = st.lists(st.sampled_from(["uint256", "uint8", "address", "bytes32"]), min_size=1, max_size=6)
+
+
+@settings(max_examples=300)
+@given(kinds=WORDS, data=st.data())
+def test_words__read_directly__are_what_the_library_reads_or_refuses(kinds: list[str], data: st.DataObject) -> None:
+    clean = st.one_of(
+        st.binary(min_size=32, max_size=32), st.binary(min_size=1, max_size=1).map(lambda b: b.rjust(32, b"\0"))
+    )
+    words = b"".join(data.draw(clean) for _ in kinds)
+    parameters = [Parameter(f"p{i}", kind) for i, kind in enumerate(kinds)]
+    try:
+        expected = tuple(_canonical(value) for value in decode(kinds, words))
+    except DecodingError:
+        with pytest.raises(ValueError, match="shape"):
+            _decode(parameters, words)
+    else:
+        assert _decode(parameters, words) == expected

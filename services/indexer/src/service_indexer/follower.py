@@ -46,8 +46,8 @@ def advance(source: Source, writer: Writer) -> bool:
     last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
     headers = source.headers(BlockNumber(ancestor.number + 1), last) if last > ancestor.number else []
     _check_links([ancestor, *headers])
-    # 3. Its logs: by range where they cannot change, by block hash where they can.
-    logs = _logs(source, headers, tip)
+    # 3. Its logs: by range where they cannot change, by block hash where they can. Many logs end the stretch earlier.
+    headers, logs = _logs(source, headers, tip)
     # 4. One transaction.
     latest = headers[-1] if headers else ancestor
     finalized = tip.finalized if tip.finalized.number <= latest.number else latest
@@ -76,23 +76,35 @@ def _common_ancestor(source: Source, writer: Writer, head: Head, tip: Tip) -> He
     raise Halted(reason)
 
 
-def _logs(source: Source, headers: list[Header], tip: Tip) -> list[Log]:
+def _logs(source: Source, headers: list[Header], tip: Tip) -> tuple[list[Header], list[Log]]:
+    """The stretch as far as its logs were read, and the logs."""
     settled = [header for header in headers if header.number <= tip.finalized.number]
-    moving = headers[len(settled) :]
-    logs = source.logs_of_range(settled[0].number, settled[-1].number) if settled else []
-    hashes = {header.number: header.hash for header in settled}
+    if settled:
+        covered, logs = _settled_logs(source, settled)
+        if len(covered) < len(settled):
+            return covered, logs
+    else:
+        logs = []
+    for header in headers[len(settled) :]:
+        logs += source.logs_of_block(header)
+    return headers, logs
+
+
+def _settled_logs(source: Source, settled: list[Header]) -> tuple[list[Header], list[Log]]:
+    """Logs of finalized blocks, from a range, held against the blocks' own filters."""
+    answer = source.logs_of_range(settled[0].number, settled[-1].number)
+    covered = [header for header in settled if header.number <= answer.covered]
+    logs, hashes = answer.logs, {header.number: header.hash for header in covered}
     if any(hashes.get(entry.block_number) != entry.block_hash for entry in logs):
         raise ChainUnavailable("an RPC endpoint answered logs that do not belong to its own blocks")
     # A block whose filter admits the Hub and that shows no log is asked for again by its hash: an endpoint that
-    # silently leaves logs out of a range is noticed. (A filter may admit by chance; then there is none, indeed.)
+    # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is none, indeed.)
     shown = {entry.block_number for entry in logs}
-    missed = [entry for header in settled if header.number not in shown for entry in source.logs_of_block(header)]
+    missed = [entry for header in covered if header.number not in shown for entry in source.logs_of_block(header)]
     if missed:
         log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])
         logs = sorted([*logs, *missed], key=lambda entry: (entry.block_number, entry.log_index))
-    for header in moving:
-        logs += source.logs_of_block(header)
-    return logs
+    return covered, logs
 
 
 def _check_tip(tip: Tip, head: Head) -> None:

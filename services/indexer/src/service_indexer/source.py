@@ -16,7 +16,10 @@ from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.types import Address, BlockNumber, to_bytes
 
 MAX_SPAN: Final = 2_000
-"""Blocks asked for at once; halved when an endpoint refuses, doubled after each success."""
+FIRST_SPAN: Final = 16
+"""Blocks asked for at once; halved when an endpoint refuses or the answer is large, doubled otherwise."""
+MAX_LOGS: Final = 4_000
+"""Logs of one step of the copy: bounds memory and the length of a transaction."""
 
 
 class TooManyLogs(Exception):
@@ -31,6 +34,14 @@ class Tip:
     finalized: Header
 
 
+@dataclass(frozen=True, slots=True)
+class RangeLogs:
+    """Logs of a range, up to and including block ``covered``."""
+
+    logs: list[Log]
+    covered: BlockNumber
+
+
 class Source(Protocol):
     """The chain as the follower needs it."""
 
@@ -40,8 +51,8 @@ class Source(Protocol):
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
         """Headers of a range, both ends included."""
 
-    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> list[Log]:
-        """The Hub's logs of a finalized range."""
+    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
+        """The Hub's logs of a finalized range, or of its beginning when there are many."""
 
     def logs_of_block(self, header: Header) -> list[Log]:
         """The Hub's logs of exactly this block."""
@@ -52,7 +63,7 @@ class RpcSource:
 
     def __init__(self, rpc: JsonRpc, hub: Address) -> None:
         self._rpc, self._hub = rpc, hub
-        self._span = MAX_SPAN
+        self._span = FIRST_SPAN
 
     def tip(self) -> Tip:
         latest, finalized = self._rpc.batch(
@@ -69,23 +80,24 @@ class RpcSource:
             raise ChainUnavailable("an RPC endpoint answered other blocks than it was asked for")
         return headers
 
-    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> list[Log]:
+    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         logs: list[Log] = []
-        while first <= last:
+        while first <= last and len(logs) < MAX_LOGS:
             end = BlockNumber(min(last, first + self._span - 1))
             try:
                 part = self._logs({"fromBlock": hex(first), "toBlock": hex(end)})
             except TooManyLogs:
-                if self._span == 1:
+                if end == first:
                     raise ChainUnavailable("an RPC endpoint refuses to list the logs of one block") from None
-                self._span = max(1, min(self._span, end - first + 1) // 2)
+                self._span = (end - first + 1) // 2
                 continue
             if any(not first <= log.block_number <= end for log in part):
                 raise ChainUnavailable("an RPC endpoint answered logs of other blocks than it was asked for")
             logs += part
             first = BlockNumber(end + 1)
-            self._span = min(MAX_SPAN, self._span * 2)  # providers limit results, not blocks: grow back
-        return logs
+            # Providers limit results, and so does our memory: dense blocks are asked for in short ranges.
+            self._span = max(1, self._span // 2) if len(part) > MAX_LOGS // 2 else min(MAX_SPAN, self._span * 2)
+        return RangeLogs(logs, BlockNumber(first - 1))
 
     def logs_of_block(self, header: Header) -> list[Log]:
         if not bloom_admits(header.logs_bloom, to_bytes(self._hub)):

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from psycopg import Connection as PsycopgConnection
+from psycopg import sql
 from service_common.chain.blocks import Header
 from service_common.chain.events import Log
 from service_common.db import hub_index as t
@@ -93,7 +95,7 @@ class Writer:
             for table, row in project(log, times[log.block_number]):
                 rows[table].append(row)
         for table, values in rows.items():
-            connection.execute(insert(table), values)
+            copy_rows(connection, table, values)
 
     def _set_head(self, connection: Connection, step: Step) -> None:
         values = {
@@ -161,6 +163,20 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
     if fence.hub_address != hub:
         raise ValueError("the copy in this database belongs to another Hub")
     return int(fence.fence)
+
+
+def copy_rows(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
+    """Insert rows that all have the table's every column, by COPY: several times as fast as INSERT."""
+    names = [column.name for column in table.c]
+    translated = connection.get_execution_options().get("schema_translate_map") or {}
+    target = sql.Identifier(str(translated.get(table.schema, table.schema)), table.name)
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(target, sql.SQL(", ").join(map(sql.Identifier, names)))
+    driver = connection.connection.driver_connection
+    if not isinstance(driver, PsycopgConnection):
+        raise TypeError("not a psycopg connection")
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row([row[name] for name in names])
 
 
 def _block_row(header: Header) -> dict[str, object]:

@@ -6,10 +6,11 @@ values come out canonical (accounts and 32-byte values lowercase hex, integers a
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Final
 
 import sha3
 from eth_abi.abi import decode, encode
@@ -78,7 +79,7 @@ class Event:
             raise ValueError(f"not a log of {self.name}")
         values = {p.name: _decode([p], bytes.fromhex(t[2:]))[0] for p, t in zip(indexed, topics[1:], strict=True)}
         values.update(zip((p.name for p in plain), _decode(plain, data), strict=True))
-        return {snake_case(p.name): values[p.name] for p in self.inputs}
+        return {_snake_case(p.name): values[p.name] for p in self.inputs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +151,41 @@ def _parameter(entry: dict[str, object]) -> Parameter:
     return Parameter(str(entry["name"]), kind, bool(entry.get("indexed", False)), fields)
 
 
+_snake_case = cache(snake_case)
+
+
 def _decode(parameters: Sequence[Parameter], data: bytes) -> tuple[object, ...]:
+    if all(p.type in _WORDS for p in parameters) and len(data) == 32 * len(parameters):
+        return tuple(_WORDS[p.type](data[i * 32 : i * 32 + 32]) for i, p in enumerate(parameters))
     try:
         return tuple(_canonical(value) for value in decode([p.type for p in parameters], data))
     except (DecodingError, OverflowError) as error:
         raise ValueError("data is not of the expected shape") from error
+
+
+def _unsigned(bits: int) -> Callable[[bytes], int]:
+    def read(word: bytes) -> int:
+        value = int.from_bytes(word, "big")
+        if value >> bits:
+            raise ValueError("data is not of the expected shape")
+        return value
+
+    return read
+
+
+def _account(word: bytes) -> str:
+    if any(word[:12]):
+        raise ValueError("data is not of the expected shape")
+    return "0x" + word[12:].hex()
+
+
+_WORDS: Final[Mapping[str, Callable[[bytes], object]]] = {
+    "uint256": _unsigned(256),
+    "uint8": _unsigned(8),
+    "address": _account,
+    "bytes32": lambda word: "0x" + word.hex(),
+}
+"""Types of one word each: read directly, several times as fast as by the library, which reads everything else."""
 
 
 def _canonical(value: object) -> object:

@@ -1,0 +1,37 @@
+"""``./noxw -s bench``: run every group of benchmarks, or ``-- --only GROUP``; ``--json FILE`` keeps the lines."""
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from bench.figures import Figure
+
+HERE: Final = Path(__file__).parent
+GROUPS: Final = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures"})
+"""A group is a module here with ``run(report)``: the part of an id before its first dot."""
+
+
+def main() -> int:
+    """Run the chosen groups one after another."""
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--only", choices=GROUPS, action="append", help="one group; may be repeated")
+    parser.add_argument("--json", type=Path, help="also write the lines to this file")
+    options = parser.parse_args()
+    lines: list[str] = []
+
+    def report(figure: Figure) -> None:
+        lines.append(figure.line())
+        print(figure.line(), flush=True)
+
+    for name in options.only or GROUPS:
+        print(f"bench: {name}", file=sys.stderr, flush=True)
+        import_module(f"bench.{name}").run(report)
+    if options.json is not None:
+        options.json.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

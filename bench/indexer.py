@@ -1,0 +1,154 @@
+"""The indexer's figures: backfill, its growth with history, latency at the tip, a reorg, memory.
+
+A real node is filled with real events of the Hub by a small contract that submits in bursts; the copy is made by the
+indexer's own follower into a real PostgreSQL.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+from local_stack import anvil, postgres
+from local_stack.anvil import AnvilServer
+from local_stack.contract import Artifact, Contract, deploy
+from local_stack.services import MIGRATOR, ROLES
+from local_stack.toolbox import ensure_npm_package
+from service_common.chain.blocks import header_at
+from service_common.db.migrate import migrate
+from service_common.types import BlockNumber
+from service_indexer.follower import advance
+from service_indexer.writer import only_writer
+
+from bench.figures import Figure, Report
+from tests.servers import TEMPLATE, Database, DatabaseServer
+from tests.world import World, make_world
+
+HERE: Final = Path(__file__).parent
+CONTRACTS: Final = HERE.parent / "contracts"
+SMALL, LARGE, BURST = 20_000, 200_000, 400
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    with _world() as (world, server):
+        burst = _deploy_burst(world)
+        bounty_id = world.create(seconds=2_000_000)
+        world.finalize()
+        _fill(world, burst, bounty_id, SMALL)
+        small = _backfill(world, server, SMALL)
+        _fill(world, burst, bounty_id, LARGE - SMALL)
+        large = _backfill(world, server, LARGE)
+        rate = LARGE / large
+        report(Figure("indexer.backfill", rate, "events/s", ">= 5000", rate >= 5_000))
+        growth = (large / LARGE) / (small / SMALL)
+        report(Figure("indexer.cost_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
+        _reorg(world, report)
+        _rss(world, server, report)
+
+
+def _rss(world: World, server: DatabaseServer, report: Report) -> None:
+    """Peak memory of a process that makes the whole copy and holds nothing of this benchmark's own."""
+    fresh = server.new()
+    program = (
+        "import sys, resource\n"
+        "from service_common.chain.blocks import header_at\n"
+        "from service_common.chain.json_rpc import JsonRpc\n"
+        "from service_common.db.engine import make_engine\n"
+        "from service_indexer.follower import advance\n"
+        "from service_indexer.source import RpcSource\n"
+        "from service_indexer.writer import only_writer\n"
+        "url, node, hub, chain, start = sys.argv[1:]\n"
+        "rpc = JsonRpc([node])\n"
+        "first = header_at(rpc, int(start))\n"
+        "with only_writer(make_engine(url, application='bench'), int(chain), hub, first) as writer:\n"
+        "    while advance(RpcSource(rpc, hub), writer): pass\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
+    )
+    arguments = [fresh.url("service_indexer"), world.node.url, world.hub_address, str(world.chain_id)]
+    first = str(max(0, world.hub.deploy_block - 1))
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments, first], capture_output=True, text=True, check=True
+    )
+    fresh.close()
+    peak = float(done.stdout)
+    report(Figure("indexer.rss", peak, "MB", "<= 200", peak <= 200))
+
+
+def _backfill(world: World, server: DatabaseServer, events: int) -> float:
+    """Seconds to make a new copy of the whole chain."""
+    fresh = server.new()
+    try:
+        start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
+        with only_writer(fresh.engine("service_indexer"), world.chain_id, world.hub_address, start) as writer:
+            started = time.perf_counter()
+            while advance(world.source, writer):
+                pass
+            seconds = time.perf_counter() - started
+        with fresh.engine("service_api").connect() as connection:
+            count = connection.exec_driver_sql("SELECT count(*) FROM hub_index.submissions").scalar_one()
+        if count < events:
+            raise RuntimeError(f"the copy holds {count} events of {events}")
+        return seconds
+    finally:
+        fresh.close()
+
+
+def _reorg(world: World, report: Report) -> None:
+    """A 64-block reorg repaired, from noticing it to the copy being at the new tip."""
+    world.index()
+    rounds = []
+    for _ in range(5):
+        world.rpc.call("anvil_mine", hex(70))
+        world.index()
+        world.rpc.call("anvil_reorg", 64, [])
+        started = time.perf_counter()
+        world.index()
+        rounds.append((time.perf_counter() - started) * 1000)
+    value = statistics.median(rounds)
+    report(Figure("indexer.reorg", value, "ms", "<= 1000", value <= 1_000))
+
+
+def _fill(world: World, burst: Contract, bounty_id: int, events: int) -> None:
+    roster, wallet = bytes.fromhex(world.hub.roster_hash[2:]), world.people.solvers[0].wallet
+    for _ in range(events // BURST):
+        burst.send(wallet, "run", world.hub_address, bounty_id, roster, BURST, gas=28_000_000)
+    world.node.mine(3)
+
+
+def _deploy_burst(world: World) -> Contract:
+    ensure_npm_package(CONTRACTS)
+    request = {
+        "language": "Solidity",
+        "sources": {"burst.sol": {"content": (HERE / "burst.sol").read_text(encoding="utf-8")}},
+        "settings": {
+            "optimizer": {"enabled": True},
+            "outputSelection": {"*": {"Burst": ["abi", "evm.bytecode.object"]}},
+        },
+    }
+    done = subprocess.run(
+        [str(CONTRACTS / "tools" / "solc"), "--standard-json"],
+        input=json.dumps(request), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    compiled = json.loads(done.stdout)["contracts"]["burst.sol"]["Burst"]
+    artifact = Artifact(compiled["abi"], bytes.fromhex(compiled["evm"]["bytecode"]["object"]))
+    return deploy(world.node.rpc, world.people.solvers[0].wallet, artifact)
+
+
+@contextmanager
+def _world() -> Iterator[tuple[World, DatabaseServer]]:
+    with ExitStack() as stack:
+        server = stack.enter_context(postgres.start())
+        node: AnvilServer = stack.enter_context(anvil.start(mining="automine", slots_in_an_epoch=50))
+        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
+        server.create_database(TEMPLATE, owner=MIGRATOR)
+        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+        databases = DatabaseServer(server, passwords)
+        database: Database = databases.new()
+        yield stack.enter_context(make_world(node, database)), databases
+        database.close()
