@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
@@ -24,6 +25,7 @@ from service_common.db.migrate import migrate
 from service_common.types import BlockNumber
 from werkzeug.test import TestResponse
 
+from tests.api.contract import CheckedClient
 from tests.api.running import RunningApi, start_api
 from tests.common.auth.signing import Key
 from tests.servers import TEMPLATE, Database, DatabaseServer
@@ -123,11 +125,19 @@ def service() -> Iterator[Service]:
             variables = api_variables(world, database, redis, storage, drand)
             dependencies = make_dependencies(read_config(variables))
             dependencies.clock = ChainClock(world.rpc)
-            yield Service(world, make_app(dependencies).test_client(), dependencies, storage, drand, runtime, variables)
+            yield Service(
+                world, checked_client(make_app(dependencies)), dependencies, storage, drand, runtime, variables
+            )
             dependencies.engine.dispose()
             dependencies.redis.close()
             dependencies.http.clear()
         database.close()
+
+
+def checked_client(app: Flask) -> FlaskClient:
+    """A client of ``app`` that holds every answer against the published document."""
+    app.test_client_class = CheckedClient
+    return app.test_client()
 
 
 def api_variables(

@@ -15,6 +15,7 @@ API = {
     "GET /api/bounties/<bounty_id>/submissions/<submission_commitment>/content": "signed",
     "GET /api/deployment": "public",
     "GET /api/deployment/delivery-key": "public",
+    "GET /api/docs": "public",
     "GET /api/openapi.json": "public",
     "GET /api/readiness-rubric": "public",
     "GET /api/schemas/bounty-challenge.json": "public",
@@ -29,17 +30,14 @@ API = {
     "POST /subgraph": "public",
 }
 DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {
-    "GET /api/openapi.json": "public",
     "GET /healthz": "public",
 }
-LIBRARY_VIEWS = {"api-docs.openapi_json"}
-"""Views of flask-smorest's own: a fixed document."""
 
 
 def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
-        access = "public" if rule.endpoint in LIBRARY_VIEWS else getattr(view, "access", None)
+        access = getattr(view, "access", None)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
             yield f"{method} {rule.rule}", access
 

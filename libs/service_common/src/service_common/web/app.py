@@ -36,8 +36,6 @@ def create_app(name: str, title: str, authentication: Authentication | None) -> 
         API_TITLE=title,
         API_VERSION="v1",
         OPENAPI_VERSION="3.1.0",
-        OPENAPI_URL_PREFIX="/api",
-        OPENAPI_JSON_PATH="openapi.json",
     )
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False

@@ -40,7 +40,17 @@ class Version:
 def json_version(value: object, cache_control: str = REVALIDATE) -> Version:
     """The version of a JSON document; keys are sorted, so equal documents are equal bytes."""
     body = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-    return Version(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', cache_control)
+    return Version(body, _etag(body), cache_control)
+
+
+def text_version(value: str, media_type: str, cache_control: str) -> Version:
+    """The version of a text."""
+    body = value.encode()
+    return Version(body, _etag(body), cache_control, media_type)
+
+
+def _etag(body: bytes) -> str:
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
 class VersionCache:
@@ -87,7 +97,9 @@ def versioned(address: str, make: Callable[[], Version]) -> Response:
 def render_version(version: Version) -> Response:
     """200 with the body, or 304 where the client has this version already."""
     given = request.headers.get("If-None-Match")
-    known = given is not None and (given == version.etag or request.if_none_match.contains_weak(version.etag.strip('"')))
+    known = given is not None and (
+        given == version.etag or request.if_none_match.contains_weak(version.etag.strip('"'))
+    )
     response = Response(b"" if known else version.body, status=304 if known else 200, mimetype=version.media_type)
     response.headers["ETag"] = version.etag
     response.headers["Cache-Control"] = version.cache_control
