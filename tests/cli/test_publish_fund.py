@@ -1,7 +1,6 @@
 """``poster:publish-fund``: funds once, and only what was read; lies and accidents never move money."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from service_common.domain.commitments import spec_commitment
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -53,27 +53,6 @@ def test_publish_fund__from_stdin__takes_the_exact_bytes(ledger: Ledger, api: Ap
     ran = poster.run("poster:publish-fund", "-", stdin=page)
     assert ran.last["spec_commitment"] == spec_commitment(page)
     assert api.pages[spec_commitment(page)] == page
-
-
-def lie_at(*path: str | int, value: object = None) -> Callable[[dict[str, object]], object]:
-    """An answer with one field altered: a number grows, a text changes its last character, ``value`` wins."""
-
-    def alter(answer: dict[str, object]) -> object:
-        place: object = answer
-        for step in path[:-1]:
-            place = place[step]  # type: ignore[index]  # a JSON tree
-        old = place[path[-1]]  # type: ignore[index]
-        place[path[-1]] = value if value is not None else _other(old)  # type: ignore[index]
-        return answer
-
-    return alter
-
-
-def _other(old: object) -> object:
-    if isinstance(old, int):
-        return old + 1
-    text = str(old)
-    return text[:-1] + ("1" if text[-1] != "1" else "2")
 
 
 TERMS = [("create_bounty", "args", 0, i) for i in range(7)]

@@ -56,13 +56,13 @@ class ApiClient:
     """Calls of one deployment's API."""
 
     def __init__(self, base_url: str, chain: ChainClient | None) -> None:
-        self._base_url, self._chain = base_url, chain
+        self.base_url, self._chain = base_url, chain
         self._http = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
 
     @property
     def audience(self) -> str:
         """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
-        parts = urlsplit(self._base_url)
+        parts = urlsplit(self.base_url)
         host = (parts.hostname or "").lower()
         host = f"[{host}]" if ":" in host else host
         return host if parts.port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{parts.port}"
@@ -112,7 +112,7 @@ class ApiClient:
     def _request(
         self, method: str, path: str, query: Mapping[str, str], body: bytes, headers: Mapping[str, str]
     ) -> urllib3.BaseHTTPResponse:
-        url = self._base_url + path + (f"?{urlencode(query)}" if query else "")
+        url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         try:
             return self._http.request(
                 method, url, body=body or None, headers=dict(headers), redirect=False, preload_content=False

@@ -18,7 +18,7 @@ from service_common.types import Address, BountyId, Bytes32
 from service_cli.client.api import ApiClient
 from service_cli.client.chain import ChainClient
 from service_cli.client.signer import Signer
-from service_cli.client.transfer import download
+from service_cli.client.transfer import download, storage_url
 from service_cli.outcome import Refused
 
 _EVIDENCE = "The Submission itself is malformed; say so in the Verdict."
@@ -60,7 +60,7 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
         envelope = parse_envelope(content)
     except ServiceError as error:
         raise Refused("envelope_malformed", error.message, issues=error.issues, next_action=_EVIDENCE) from error
-    return Submission(bounty_id, solver, commitment, envelope, str(answer.get("download_url")))
+    return Submission(bounty_id, solver, commitment, envelope, storage_url(answer.get("download_url"), api.base_url))
 
 
 def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyView, info: BeaconInfo) -> None:

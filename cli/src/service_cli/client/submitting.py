@@ -28,7 +28,7 @@ from service_cli.client.journal import Journal, open_journal
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.sender import send
 from service_cli.client.signer import LocalSigner, Signer
-from service_cli.client.transfer import upload
+from service_cli.client.transfer import read_target, upload
 from service_cli.client.trees import fingerprint
 from service_cli.outcome import Refused
 from service_cli.output import event, say
@@ -143,13 +143,7 @@ def _upload(work: Work, envelope: Envelope, journal: Journal) -> None:
     if target.get("storage_locator") != ciphertext.storage_locator:
         message = "The API names another storage place than the one derived here."
         raise Refused("locator_mismatch", message, next_action=_DISAGREES)
-    headers = target.get("upload_headers")
-    upload(
-        str(target.get("upload_url")),
-        str(target.get("upload_method")),
-        {str(name): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {},
-        journal.folder / "ciphertext.age",
-    )
+    upload(read_target(target, work.settings.api_base_url()), journal.folder / "ciphertext.age")
     event(
         "submit.ciphertext_uploaded",
         {"bounty_id": str(work.bounty_id), "solver": work.signer.address, "byte_length": ciphertext.byte_length},

@@ -1,30 +1,78 @@
 """Uploading and downloading ciphertext, streamed.
 
-Promises: an upload sends exactly the announced bytes; an object that is already there counts as done (``prepare``
-verifies it). A download writes a new private file and is bounded by the announced length.
+Promises: a storage address that the API names is an https address (http only beside an API that is http itself, as on
+one machine), and what it asks for is a PUT with plain headers, or nothing is sent. An upload sends exactly the
+announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download writes a new
+private file and is bounded by the announced length.
 """
 
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import urllib3
 
 from service_cli.outcome import Failed
 
 _CHUNK: Final = 1024 * 1024
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
+_OWN_HEADERS: Final = {"authorization", "connection", "content-length", "cookie", "host", "transfer-encoding"}
 _AGAIN: Final = "Run the command again: it continues here."
 
 
-def upload(url: str, method: str, headers: Mapping[str, str], file: Path) -> bool:
+@dataclass(frozen=True, slots=True)
+class UploadTarget:
+    """Where ciphertext goes."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+def read_target(answer: Mapping[str, object], api_url: str) -> UploadTarget:
+    """The target of ``artifact-upload-url``; refused unless it is a plain upload."""
+    headers = answer.get("upload_headers")
+    if answer.get("upload_method") != "PUT" or not isinstance(headers, dict):
+        raise _malformed("upload")
+    plain = {str(name): str(value) for name, value in headers.items()}
+    for name, value in plain.items():
+        if (
+            _HEADER.fullmatch(name) is None
+            or name.lower() in _OWN_HEADERS
+            or not (value.isascii() and value.isprintable())
+        ):
+            raise _malformed("upload")
+    return UploadTarget(storage_url(answer.get("upload_url"), api_url), plain)
+
+
+def storage_url(url: object, api_url: str) -> str:
+    """An address of the storage as the API names it."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        allowed = {"https", urlsplit(api_url).scheme}
+        if parts.scheme in allowed and parts.hostname and not parts.username and str(url).isascii():
+            return str(url)
+    except ValueError:
+        pass
+    raise _malformed("storage")
+
+
+def _malformed(what: str) -> Failed:
+    message = f"The API's {what} address is none that this client would use."
+    return Failed("answer_malformed", message, next_action="Check SERVICE_API_BASE_URL; report it if it persists.")
+
+
+def upload(target: UploadTarget, file: Path) -> bool:
     """PUT the file; False when an object is there already."""
     size = file.stat().st_size
     http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=300.0))
     try:
         with file.open("rb") as body:
             response = http.request(
-                method, url, body=body, headers={**headers, "Content-Length": str(size)}, redirect=False
+                "PUT", target.url, body=body, headers={**target.headers, "Content-Length": str(size)}, redirect=False
             )
     except urllib3.exceptions.HTTPError as error:
         raise Failed("storage_unreachable", "The upload broke off.", next_action=_AGAIN) from error

@@ -1,0 +1,310 @@
+"""From opening to delivered work: a Guardian's commands and ``poster:open-winning-submission``."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from service_common.crypto import sealed_box
+from service_common.crypto.x25519 import Identity
+from service_common.domain.commitments import keccak256
+from service_common.types import bytes32
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.ledger import Ledger
+from tests.cli.lies import lie_at
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """A Submission past its reveal point, with what the API holds of it."""
+
+    bounty: str
+    solver: str
+    commitment: str
+    files: dict[str, bytes]
+    objects: dict[str, bytes]
+    envelopes: dict[str, bytes]
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        return self.bounty, self.solver, self.commitment
+
+
+def submit(ledger: Ledger, folder: Path) -> Submitted:
+    """One bounty with one Submission, past its reveal point."""
+    api, rpc = ApiTwin(ledger), RpcProxy(ledger.node.url)
+    try:
+        bounty, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
+        api.keep_page(page)
+        home = person(ledger, api, rpc, folder, "solver-1")
+        (folder / "work").mkdir()
+        (folder / "work" / "main.py").write_bytes(b"print(1)\n")
+        ran = home.run("solver:submit", str(bounty), str(folder / "work"))
+        recorded = ran.event("submit.submission_recorded")
+        ledger.reveal(bounty)
+        return Submitted(
+            str(bounty),
+            str(recorded["solver"]),
+            str(recorded["submission_commitment"]),
+            {"main.py": b"print(1)\n"},
+            api.objects,
+            api.envelopes,
+        )
+    finally:
+        api.close()
+        rpc.close()
+
+
+@pytest.fixture(scope="session")
+def judged(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Submitted:
+    """To be judged."""
+    return submit(ledger, tmp_path_factory.mktemp("judged"))
+
+
+@pytest.fixture(scope="session")
+def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Submitted:
+    """Awarded."""
+    found = submit(ledger, tmp_path_factory.mktemp("won"))
+    ledger.award(int(found.bounty), found.solver, found.commitment)
+    return found
+
+
+def load(api: ApiTwin, *found: Submitted) -> None:
+    """Give the twin what was uploaded to another one."""
+    for each in found:
+        api.objects |= each.objects
+        api.envelopes |= each.envelopes
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_directory(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    ran = guardian.run("guardian:open", *judged.names)
+    assert ran.names == ["guardian_open.submission_verified", "guardian_open.artifact_opened"]
+    assert ran.last["output_dir"] == f"submissions/{judged.bounty}/{judged.commitment}"
+    assert files_below(guardian.home / str(ran.last["output_dir"])) == judged.files
+    assert guardian.run("guardian:open", *judged.names, code=1).last["event"] == "guardian_open.refused"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "code"),
+    [
+        (("envelope",), None, "envelope_mismatch"),
+        (("envelope",), "{}", "envelope_mismatch"),
+        (("envelope",), 7, "envelope_mismatch"),
+        (("download_url",), "ftp://a.example/x", "answer_malformed"),
+        (("download_url",), 7, "answer_malformed"),
+    ],
+)
+def test_open__an_api_that_lies_about_the_content__writes_nothing(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, path: tuple[str | int, ...], value: object, code: str
+) -> None:
+    load(api, judged)
+    api.lies["content"] = lie_at(*path, value=value)
+    assert guardian.run("guardian:open", *judged.names, "out", code=1).last["code"] == code
+    assert not (guardian.home / "out").exists()
+
+
+def test_open__altered_or_cut_ciphertext__writes_nothing(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
+    load(api, judged)
+    ((locator, content),) = judged.objects.items()
+    for altered in (content[:-1], content + b"x", content[:-1] + bytes([content[-1] ^ 1]), b""):
+        api.objects[locator] = altered
+        guardian.run("guardian:open", *judged.names, "out", code=1)
+        assert not (guardian.home / "out").exists()
+        assert not [path for path in guardian.home.iterdir() if path.name.startswith(("out", ".out"))]
+
+
+def test_open__what_the_contract_does_not_record__is_refused_before_a_signature(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    other = bytes32(keccak256(b"other"))
+    ran = guardian.run("guardian:open", judged.bounty, judged.solver, other, code=1)
+    assert ran.last["code"] == "submission_not_recorded"
+    assert not api.approvals()
+
+
+def test_open__with_another_guardian_s_key__says_so(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    keys = json.dumps([Identity.generate().to_text()])
+    stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": keys})
+    ran = stranger.run("guardian:open", *judged.names, "out", code=1)
+    assert ran.last["event"] == "guardian_open.refused"
+    assert "AGE-SECRET" not in ran.stdout + ran.words
+    assert not (guardian.home / "out").exists()
+
+
+def verdict_body(home: Terminal, text: str = "It prints 1.\n") -> str:
+    (home.home / "body.md").write_text(text)
+    return "body.md"
+
+
+def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on_request(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    account = ledger.people.guardians[0].address
+    before = ledger.nonce(account)
+    words = ("guardian:verdict", judged.bounty, "awarded", judged.solver, judged.commitment)
+    ran = guardian.run(*words, verdict_body(guardian))
+    assert ran.names == ["guardian_verdict.published", "guardian_verdict.read_back", "guardian_verdict.recorded"]
+    assert set(ran.last) == {
+        "event", "bounty_id", "guardian", "kind", "solver", "submission_commitment", "report_commitment", "tx_hash",
+        "block_number",
+    }  # fmt: skip
+    assert guardian.run(*words, verdict_body(guardian)).events == (ran.last,)
+    second = guardian.run(*words, verdict_body(guardian, "It still prints 1.\n"), code=1)
+    assert second.last["code"] == "verdict_already_recorded"
+    assert "awarded" in str(second.last["message"])
+    assert ledger.nonce(account) - before == 1
+    replaced = guardian.run(*words, "--replace", verdict_body(guardian, "It still prints 1.\n"))
+    assert replaced.last["report_commitment"] != ran.last["report_commitment"]
+    assert ledger.nonce(account) - before == 2
+
+
+def test_verdict__that_reads_back_differently__is_not_recorded(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judged: Submitted, tmp_path: Path
+) -> None:
+    home = person(ledger, api, rpc, tmp_path / "second", "guardian-2")
+    api.scripts["verdict_read"] = lambda _request: (200, b"another document", {})
+    words = ("guardian:verdict", judged.bounty, "no_valid_submission", verdict_body(home))
+    assert home.run(*words, code=1).last["code"] == "verdict_mismatch"
+    assert rpc.sent() == 0
+
+
+def test_verdict__by_a_stranger_or_for_another_submission__is_refused_before_a_signature(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
+) -> None:
+    other = bytes32(keccak256(b"other"))
+    body = verdict_body(guardian)
+    wrong = guardian.run("guardian:verdict", judged.bounty, "awarded", judged.solver, other, body, code=1)
+    assert wrong.last["code"] == "submission_not_active"
+    key = ledger.people.solvers[1].wallet.private_key
+    stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": key})
+    assert (
+        stranger.run("guardian:verdict", judged.bounty, "no_valid_submission", body, code=1).last["code"]
+        == "not_guardian"
+    )
+    assert (rpc.sent(), api.approvals()) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("route", "path", "code"),
+    [
+        ("detail", ("facts", "guardian_roster_hash"), "read_model_mismatch"),
+        ("detail", ("facts", "poster_address"), "read_model_mismatch"),
+        ("delivery_key", ("delivery_public_key",), "delivery_key_mismatch"),
+    ],
+)
+def test_deliver_key__an_api_that_lies__gets_no_signature(
+    api: ApiTwin, guardian: Terminal, won: Submitted, route: str, path: tuple[str | int, ...], code: str
+) -> None:
+    load(api, won)
+    api.lies[route] = lie_at(*path)
+    assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == code
+    assert not api.approvals()
+    assert not api.wraps
+
+
+def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
+) -> None:
+    for names in (judged.names, (won.bounty, judged.solver, judged.commitment)):
+        assert guardian.run("guardian:deliver-key", *names, code=1).last["code"] == "not_the_winner"
+    assert not api.approvals()
+
+
+def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
+    api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    early = poster.run("poster:open-winning-submission", won.bounty, code=1)
+    assert early.last["code"] == "winning_solution_key_not_found"
+    stored = guardian.run("guardian:deliver-key", *won.names)
+    assert stored.last["event"] == "guardian_deliver_key.stored"
+    ran = poster.run("poster:open-winning-submission", won.bounty)
+    assert ran.names == ["open_winning_submission.key_retrieved", "open_winning_submission.artifact_opened"]
+    assert ran.last["output_dir"] == f"winning-submission/{won.bounty}/{won.commitment}"
+    assert files_below(poster.home / str(ran.last["output_dir"])) == won.files
+
+
+@pytest.mark.parametrize(
+    ("route", "path", "value"),
+    [
+        ("detail", ("facts", "spec_commitment"), None),
+        ("retrieve", ("solver_address",), None),
+        ("retrieve", ("submission_commitment",), None),
+        ("retrieve", ("wrapped_key",), None),
+        ("retrieve", ("wrapped_key",), ""),
+        ("retrieve", ("wrapped_key",), 7),
+        ("content", ("envelope",), None),
+    ],
+)
+def test_open_winning__an_api_that_lies__writes_nothing(
+    ledger: Ledger,
+    api: ApiTwin,
+    guardian: Terminal,
+    poster: Terminal,
+    won: Submitted,
+    route: str,
+    path: tuple[str | int, ...],
+    value: object,
+) -> None:
+    load(api, won)
+    guardian.run("guardian:deliver-key", *won.names)
+    api.lies[route] = lie_at(*path, value=value)
+    ran = poster.run("poster:open-winning-submission", won.bounty, "out", code=1)
+    assert str(ran.last["event"]).startswith("open_winning_submission.")
+    assert not (poster.home / "out").exists()
+
+
+def test_open_winning__a_key_that_is_not_the_envelope_s__writes_nothing(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    api.wraps[won.commitment] = "unused"
+    wrong = Identity.generate()
+    from tests.cli.servers import Reply, Request, as_json
+
+    def another_key(request: Request) -> Reply:
+        fresh = bytes32(bytes.fromhex(str(request.json()["poster_ephemeral_public_key"])[2:]))
+        wrapped = sealed_box.wrap(wrong, fresh)
+        return as_json({"solver_address": won.solver, "submission_commitment": won.commitment, "wrapped_key": wrapped})
+
+    api.scripts["retrieve"] = another_key
+    ran = poster.run("poster:open-winning-submission", won.bounty, "out", code=1)
+    assert ran.last["event"] == "open_winning_submission.refused"
+    assert not (poster.home / "out").exists()
+
+
+def test_open_winning__by_another_or_before_the_award__is_refused_before_a_signature(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, judged: Submitted, won: Submitted
+) -> None:
+    key = ledger.people.solvers[1].wallet.private_key
+    stranger = Terminal(poster.home, {**poster.environment, "SERVICE_POSTER_PRIVATE_KEY": key})
+    assert stranger.run("poster:open-winning-submission", won.bounty, code=1).last["code"] == "not_the_poster"
+    assert poster.run("poster:open-winning-submission", judged.bounty, code=1).last["code"] == "not_awarded"
+    assert not api.approvals()
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"_meta": {}}, {"_meta": 7}, {"_meta": {"block": {"timestamp": 1}}, "bounties": 7}]
+)
+def test_judgeable__a_subgraph_of_another_shape__fails_in_one_line(
+    api: ApiTwin, guardian: Terminal, answer: dict[str, object]
+) -> None:
+    api.subgraph = answer
+    address = "0x" + "ab" * 20
+    ran = guardian.run("guardian:judgeable", "--guardian-address", address, code=1)
+    assert ran.last["code"] == "answer_malformed"
+    assert not api.approvals()
