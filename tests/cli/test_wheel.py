@@ -1,0 +1,149 @@
+"""The wheel alone: built offline, installed into a clean environment, complete and without a server in it.
+
+Its published dependencies are lent from this environment, one by one by their declared names, so that a missing
+declaration shows.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from tests.cli.ledger import Ledger
+
+TOP = Path(__file__).parents[2]
+SERVERS = {
+    "flask",
+    "flask-smorest",
+    "marshmallow",
+    "sqlalchemy",
+    "alembic",
+    "psycopg",
+    "redis",
+    "rq",
+    "granian",
+    "web3",
+}
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from the sdist, which is built from the repository: both ways hold the same."""
+    folder = tmp_path_factory.mktemp("dist")
+    build(TOP / "cli", "sdist", folder)
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    (source,) = (folder / "unpacked").iterdir()
+    build(source, "wheel", folder)
+    return next(folder.glob("*.whl"))
+
+
+def build(source: Path, target: str, folder: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", target, "--directory", str(folder)]
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="session")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean environment's interpreter."""
+    folder = tmp_path_factory.mktemp("clean")
+    uv = shutil.which("uv", path=f"{TOP / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    assert uv is not None, "uv comes with noxw"
+    offline = {**os.environ, "UV_OFFLINE": "1", "UV_NO_CONFIG": "1"}
+    for command in (
+        [uv, "venv", "--quiet", "--python", sys.executable, str(folder / "venv")],
+        [uv, "pip", "install", "--quiet", "--no-deps", "--python", str(folder / "venv/bin/python"), str(wheel)],
+    ):
+        subprocess.run(command, check=True, capture_output=True, timeout=60, env=offline)
+    site = next((folder / "venv" / "lib").glob("python*/site-packages"))
+    for name in needed(metadata.requires("service-cli") or []):
+        lend(name, site)
+    return folder / "venv" / "bin" / "python"
+
+
+def needed(requirements: list[str]) -> set[str]:
+    """The declared dependencies and theirs, by name."""
+    found: set[str] = set()
+    waiting = list(requirements)
+    while waiting:
+        text = waiting.pop()
+        name = re.sub(r"[-_.]+", "-", re.match(r"[A-Za-z0-9._-]+", text)[0]).lower()  # type: ignore[index]
+        if name in found or "extra ==" in text:
+            continue
+        try:
+            waiting += metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        found.add(name)
+    return found
+
+
+def lend(name: str, site: Path) -> None:
+    """Link a distribution's files into another environment."""
+    distribution = metadata.distribution(name)
+    for top in {file.parts[0] for file in distribution.files or [] if file.parts[0] != ".."}:
+        target = site / top
+        if not target.exists():
+            target.symlink_to(Path(str(distribution.locate_file(top))))
+
+
+def test_wheel__its_metadata__depends_on_no_unpublished_name_and_no_server(wheel: Path) -> None:
+    requires = needed(metadata.requires("service-cli") or [])
+    assert not {name for name in requires if name.startswith("service-")}
+    assert not requires & SERVERS
+
+
+def test_wheel__its_content__has_the_rooms_of_a_client_and_no_others(wheel: Path) -> None:
+    from zipfile import ZipFile
+
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {name.split("/")[1] for name in names if name.startswith("service_common/")} == ROOMS
+    assert "service_common/chain/deployments/mainnet.json" in names
+    assert "service_common/chain/abi/Hub.json" in names
+    assert not [name for name in names if "__pycache__" in name or "test" in name]
+
+
+def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_path: Path) -> None:
+    client = str(python.parent / "service-cli")
+    version = metadata.version("service-cli")
+    for words, expected in (
+        (["--version"], f"service-cli, version {version}"),
+        (["--help"], "poster:publish-fund"),
+        (["help", "claim"], "Usage: service-cli claim"),
+    ):
+        done = subprocess.run([client, *words], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+        assert expected in done.stdout
+    (tmp_path / "page.md").write_bytes(b"x")
+    hashed = subprocess.run([client, "spec-commitment", "page.md"], cwd=tmp_path, capture_output=True, check=True)
+    assert json.loads(hashed.stdout)["byte_length"] == 1
+
+
+def test_installed_wheel__every_module_of_it__can_be_imported(python: Path, tmp_path: Path) -> None:
+    program = (
+        "import pkgutil, importlib, service_cli, sys\n"
+        "for found in pkgutil.walk_packages(service_cli.__path__, 'service_cli.'):\n"
+        "    importlib.import_module(found.name)\n"
+        "import service_common\n"
+        "assert 'site-packages' in service_common.__file__, service_common.__file__\n"
+    )
+    command = [str(python), "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_installed_wheel__on_a_real_chain__reads_and_refuses(python: Path, ledger: Ledger, tmp_path: Path) -> None:
+    client = str(python.parent / "service-cli")
+    values = {"SERVICE_API_BASE_URL": "http://127.0.0.1:9", "SERVICE_SUBGRAPH_ENDPOINT": "http://127.0.0.1:9/subgraph"}
+    environment = {**ledger.variables(), **values, "HOME": str(tmp_path)}
+    command = [client, "claim", "--claimant-address", ledger.people.poster.address, "987654"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["code"] == "bounty_not_found"
