@@ -63,13 +63,13 @@ class RunningApi:
         return self.send(head + body, finish=length is not None and length > len(body))
 
 
-def start_api(runtime: Runtime, variables: Mapping[str, str]) -> RunningApi:
-    """Start it and wait until it answers."""
+def start_api(runtime: Runtime, variables: Mapping[str, str], *, port: int | None = None) -> RunningApi:
+    """Start it, at ``port`` where one is given, and wait until it answers."""
     internal = runtime.port()
 
     def spawn(port: int) -> Child:
         return runtime.family.spawn(
-            "api",
+            f"api-{port}",
             [Path(sys.executable).parent / "service-api", "serve"],
             environment=minimal_environment(runtime.logs)
             | dict(variables)
@@ -83,7 +83,11 @@ def start_api(runtime: Runtime, variables: Mapping[str, str]) -> RunningApi:
         except urllib3.exceptions.HTTPError:
             return False
 
-    child, port = runtime.start_listening(spawn, answers, 60.0)
+    if port is None:
+        child, port = runtime.start_listening(spawn, answers, 60.0)
+    else:
+        child, given = spawn(port), port
+        runtime.family.wait(child, lambda: answers(given), 60.0)
     return RunningApi(port, child)
 
 

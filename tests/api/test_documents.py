@@ -1,0 +1,44 @@
+"""``docs/interface.md`` and ``docs/authentication.md`` against the code."""
+
+import re
+from pathlib import Path
+
+from service_api.openapi.operations import OPERATIONS
+from service_common.auth.header import MAX_HEADER_LENGTH
+from service_common.auth.typed_data import _APPROVAL_FIELDS
+from service_common.chain import contract_wallets as w
+from service_common.errors import PROBLEMS
+
+DOCS = Path(__file__).parents[2] / "docs"
+INTERFACE = (DOCS / "interface.md").read_text(encoding="utf-8")
+AUTHENTICATION = (DOCS / "authentication.md").read_text(encoding="utf-8")
+
+
+def test_interface__of_the_routes__names_each() -> None:
+    missing = [each.path for each in OPERATIONS if each.path not in INTERFACE and each.path != "/healthz"]
+    assert missing == []
+
+
+def test_interface__of_the_error_codes__has_each_under_its_status() -> None:
+    rows = {}
+    for statuses, codes in re.findall(r"(?m)^\| (\d{3}(?:, \d{3})*) \| (.+) \|$", INTERFACE):
+        for code in re.findall(r"`(\w+)`", codes):
+            rows[code] = {int(status) for status in statuses.split(", ")}
+    assert set(rows) == set(PROBLEMS)
+    assert [code for code, statuses in rows.items() if PROBLEMS[code].status not in statuses] == []
+
+
+def test_interface__of_the_list__names_every_query_parameter() -> None:
+    for operation in OPERATIONS:
+        for name in operation.query or ():
+            assert re.search(rf"\b{name}\b", INTERFACE), name
+
+
+def test_authentication__of_the_structure_and_the_limits__says_what_the_code_does() -> None:
+    fields = ",".join(f"{kind} {name}" for name, kind in _APPROVAL_FIELDS)
+    assert f"ApiRequestApproval({fields})" in AUTHENTICATION
+    for figure in (f"{w.ACCOUNT_GAS:,} gas", f"{w.FACTORY_GAS:,}", f"{w.MAX_AT_A_TIME} calls at a time"):
+        assert figure in AUTHENTICATION
+    assert f"{w.MAX_PER_SECOND} a second" in AUTHENTICATION
+    assert f"at most {MAX_HEADER_LENGTH // 1024} KiB" in AUTHENTICATION
+    assert (int(w.CALL_SECONDS), "3\nseconds" in AUTHENTICATION) == (3, True)
