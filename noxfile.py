@@ -162,6 +162,13 @@ def stack(session: nox.Session) -> None:
 
 
 @nox.session
+def bench(session: nox.Session) -> None:
+    """Measure; -- --only GROUP for one group, --json FILE to keep the lines. Reports, never fails."""
+    env(session)
+    run(session, "python", "-m", "bench", *session.posargs)
+
+
+@nox.session
 def lock(session: nox.Session) -> None:
     """Compile the pins from requirements/*.in and the packages' own dependencies."""
     LOCAL.mkdir(exist_ok=True)

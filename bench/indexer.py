@@ -14,10 +14,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+import urllib3
 from local_stack import anvil, postgres
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, deploy
 from local_stack.services import MIGRATOR, ROLES
+from local_stack.stack import running_stack
 from local_stack.toolbox import ensure_npm_package
 from service_common.chain.blocks import header_at
 from service_common.db.migrate import migrate
@@ -50,6 +52,28 @@ def run(report: Report) -> None:
         report(Figure("indexer.cost_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
         _reorg(world, report)
         _rss(world, server, report)
+    _tip_latency(report)
+
+
+def _tip_latency(report: Report) -> None:
+    """From a block that the node shows to the same block readable through the api's GraphQL, on a whole stack."""
+    query, rounds = json.dumps({"query": "{ _meta { block { number } } }"}), []
+    with running_stack() as stack:
+        seen = stack.anvil.rpc.number("eth_blockNumber")
+        for _ in range(20):
+            while (block := stack.anvil.rpc.number("eth_blockNumber")) <= seen:
+                time.sleep(0.002)
+            started, seen = time.perf_counter(), block
+            while _indexed(stack.common["SERVICE_SUBGRAPH_ENDPOINT"], query) < block:
+                time.sleep(0.002)
+            rounds.append((time.perf_counter() - started) * 1000)
+    value = statistics.median(rounds)
+    report(Figure("indexer.tip_latency", value, "ms", "<= 300", value <= 300))
+
+
+def _indexed(endpoint: str, query: str) -> int:
+    answer = urllib3.request("POST", endpoint, body=query, headers={"Content-Type": "application/json"})
+    return int(answer.json()["data"]["_meta"]["block"]["number"])
 
 
 def _rss(world: World, server: DatabaseServer, report: Report) -> None:

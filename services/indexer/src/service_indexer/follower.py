@@ -17,7 +17,7 @@ from service_common.types import BlockNumber
 from service_indexer.source import Source, Tip
 from service_indexer.writer import Step, Writer
 
-BLOCKS_PER_STEP: Final = 500
+BLOCKS_PER_STEP: Final = 250
 _ANCESTOR_STRIDE: Final = 64
 
 log = get_logger(__name__)

@@ -16,9 +16,9 @@ from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.types import Address, BlockNumber, to_bytes
 
 MAX_SPAN: Final = 2_000
-FIRST_SPAN: Final = 16
+FIRST_SPAN: Final = 4
 """Blocks asked for at once; halved when an endpoint refuses or the answer is large, doubled otherwise."""
-MAX_LOGS: Final = 4_000
+MAX_LOGS: Final = 2_000
 """Logs of one step of the copy: bounds memory and the length of a transaction."""
 
 
