@@ -7,6 +7,7 @@ The scheme's name is case-insensitive (RFC 9110).
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,7 @@ from service_common.types import Address, BlockNumber, Bytes32, parse_address, p
 
 SCHEME: Final = "Service-Approval"
 MAX_HEADER_LENGTH: Final = 16 * 1024
+_HEX: Final = re.compile(r"0x(?:[0-9a-fA-F]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,12 @@ def parse_header(text: str) -> ApprovalHeader:
     if len(text) > MAX_HEADER_LENGTH or scheme.lower() != SCHEME.lower():
         raise ValueError("not a Service-Approval header")
     try:
-        joined = base64.b64decode(payload.encode("ascii"), validate=True).decode("ascii")
+        given = payload.encode("ascii")
+        decoded = binascii.a2b_base64(given, strict_mode=True)
+        joined = decoded.decode("ascii")
     except (binascii.Error, UnicodeError) as error:
         raise ValueError("the approval is not standard base64 of ASCII text") from error
-    if base64.b64encode(joined.encode()).decode() != payload:
+    if binascii.b2a_base64(decoded, newline=False) != given:
         raise ValueError("the approval is not canonical base64")
     fields = joined.split("~")
     if len(fields) != 4:
@@ -56,7 +60,6 @@ def format_header(approval: ApprovalHeader) -> str:
 
 
 def _signature(text: str) -> bytes:
-    digits = text.removeprefix("0x")
-    if len(digits) == len(text) or not digits or any(c not in "0123456789abcdefABCDEF" for c in digits):
+    if _HEX.fullmatch(text) is None:
         raise ValueError("the signature is not 0x-hex")
-    return bytes.fromhex(digits)
+    return bytes.fromhex(text[2:])

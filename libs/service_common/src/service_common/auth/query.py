@@ -4,7 +4,11 @@ Promises: for every ASCII raw query the text a browser's ``new URLSearchParams(r
 ``ValueError``, a raw query with a character outside printable ASCII: nobody's canonical form of it is agreed.
 """
 
+import re
+from typing import Final
 from urllib.parse import quote_plus, unquote_to_bytes
+
+_PRINTABLE: Final = re.compile(r"[!-~]*")
 
 
 def canonical_query(raw: str) -> str:
@@ -14,7 +18,9 @@ def canonical_query(raw: str) -> str:
 
 def parse_query(raw: str) -> list[tuple[str, str]]:
     """Names and values in order; a piece without ``=`` has an empty value, an empty piece is dropped."""
-    if any(not "!" <= character <= "~" for character in raw):
+    if not raw:
+        return []
+    if _PRINTABLE.fullmatch(raw) is None:
         raise ValueError("the query holds a character outside printable ASCII")
     pairs = (piece.partition("=") for piece in raw.split("&") if piece)
     return [(_decode(name), _decode(value)) for name, _, value in pairs]

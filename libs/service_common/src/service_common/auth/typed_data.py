@@ -57,16 +57,22 @@ def body_hash(body: bytes) -> Bytes32:
 
 def digest(domain: SigningDomain, approval: Approval) -> bytes:
     """The 32 bytes that are signed."""
-    struct = _keccak(
-        _approval_type_hash()
-        + _keccak(approval.endpoint_id.encode())
-        + _keccak(approval.audience.encode())
-        + to_bytes(approval.body_hash)
-        + _keccak(approval.query.encode())
-        + approval.block_number.to_bytes(32, "big")
-        + to_bytes(approval.block_hash)
-    )
-    return _keccak(b"\x19\x01" + _domain_separator(domain) + struct)
+    keccak = sha3.keccak_256
+    struct = keccak(
+        b"".join(
+            (
+                _approval_type_hash(),
+                keccak(approval.endpoint_id.encode()).digest(),
+                keccak(approval.audience.encode()).digest(),
+                to_bytes(approval.body_hash),
+                keccak(approval.query.encode()).digest(),
+                approval.block_number.to_bytes(32, "big"),
+                to_bytes(approval.block_hash),
+            )
+        )
+    ).digest()
+    signed: bytes = keccak(b"\x19\x01" + _domain_separator(domain) + struct).digest()
+    return signed
 
 
 def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:

@@ -1,0 +1,114 @@
+"""Request verification: header text to verified signer with the block cached, one core, against viem.
+
+Every request is another one (path, block, signature), so nothing is answered from a memory of the last.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from local_stack.toolbox import ensure_npm_package, find_npm
+from service_common.auth.header import format_header
+from service_common.auth.sign import RequestToSign
+from service_common.auth.typed_data import typed_data
+from service_common.auth.verify import ReceivedRequest, verify_request
+from service_common.types import BlockNumber, Bytes32
+
+from bench.figures import Figure, Report, median
+from tests.common.auth.signing import (
+    AUTHORITY,
+    DOMAIN,
+    HEAD,
+    PLAIN_KEYS,
+    Chain,
+    block_hash,
+    header_for,
+    new_key,
+    received,
+)
+
+HERE: Final = Path(__file__).parent / "javascript"
+ROUNDS, SECONDS, REQUESTS = 5, 2.0, 2_000
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    chain = _WarmChain()
+    requests, approvals = _requests()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "approvals.json"
+        file.write_text(json.dumps(approvals[:200]))
+        reference = _Viem(file)
+        _ours(requests, chain)
+        reference.measure()
+        rounds = [(_ours(requests, chain), reference.measure()) for _ in range(ROUNDS)]
+        reference.stop()
+    value, other = median([ours for ours, _ in rounds]), median([theirs for _, theirs in rounds])
+    ok = value >= 20_000 and value / other >= 25
+    report(Figure("auth.verify", value, "ops/s", ">= 20000 and ratio >= 25", ok, "viem verifyTypedData", other))
+
+
+class _WarmChain(Chain):
+    """The blocks of the window in a dictionary, as the cache of a process holds them."""
+
+    def __init__(self) -> None:
+        self._hashes = {BlockNumber(number): block_hash(number) for number in range(HEAD - 150, HEAD + 1)}
+
+    def hash_at(self, number: BlockNumber) -> Bytes32 | None:
+        return self._hashes.get(number)
+
+
+def _requests() -> tuple[list[ReceivedRequest], list[dict[str, object]]]:
+    requests, approvals = [], []
+    for number in range(REQUESTS):
+        key = new_key()
+        path = f"/api/bounties/{number + 1}/submissions/{block_hash(number)}/content"
+        request = RequestToSign("GET", path, "", b"", AUTHORITY.audience)
+        header = header_for(key, request, number=HEAD - number % 150)
+        message = typed_data(DOMAIN, request.approval(header.block_number, header.block_hash))
+        signature = "0x" + header.signature.hex()
+        approvals.append({**message, "address": header.address, "signature": signature})
+        requests.append(received(format_header(header), request))
+    return requests, approvals
+
+
+def _ours(requests: list[ReceivedRequest], chain: Chain) -> float:
+    began, done = time.perf_counter(), 0
+    while time.perf_counter() - began < SECONDS:
+        for request in requests:
+            verify_request(request, AUTHORITY, chain, PLAIN_KEYS)
+        done += len(requests)
+    return done / (time.perf_counter() - began)
+
+
+class _Viem:
+    """A node process that verifies for some seconds each time it is asked."""
+
+    def __init__(self, file: Path) -> None:
+        ensure_npm_package(HERE)
+        npm = find_npm()
+        program = npm[0] if len(npm) > 1 else shutil.which("node") or "node"
+        self._process = subprocess.Popen(
+            [program, HERE / "verify.mjs", file],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={"PATH": os.environ["PATH"]},
+        )
+
+    def measure(self) -> float:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{SECONDS}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def stop(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=10)
