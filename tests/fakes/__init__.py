@@ -1,0 +1,1 @@
+"""Fakes that satisfy the same contract tests as what they stand for."""

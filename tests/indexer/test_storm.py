@@ -1,0 +1,72 @@
+"""A storm of reorgs: after each one, the copy is what a fresh replay of the chain would be.
+
+300 by default; a campaign sets SERVICE_TEST_REORGS, and SERVICE_TEST_SEED to repeat one.
+"""
+
+import os
+import random
+
+from service_common.db import hub_index as t
+from service_common.types import ChainId
+from service_indexer.follower import advance
+from service_indexer.projection import project
+from service_indexer.writer import only_writer
+from sqlalchemy import Engine, select
+
+from tests.fakes.chain import HUB, FakeChain, Storm
+from tests.servers import Database
+
+REORGS = int(os.environ.get("SERVICE_TEST_REORGS", "300"))
+SEED = int(os.environ.get("SERVICE_TEST_SEED", "20261120"))
+CHAIN_ID = ChainId(31337)
+
+
+def expected(chain: FakeChain) -> dict[str, list[tuple[object, ...]]]:
+    """Every row that the chain as it is now projects to."""
+    rows: dict[str, list[tuple[object, ...]]] = {table.name: [] for table in t.FACTS}
+    for header in chain.headers_[1:]:
+        for log in chain.logs_[header.hash]:
+            for table, row in project(log, header.time):
+                rows[table.name].append(tuple(_plain(row[column.name]) for column in table.c))
+    return {name: sorted(values, key=repr) for name, values in rows.items()}
+
+
+def actual(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
+    with engine.connect() as connection:
+        return {
+            table.name: sorted(
+                (tuple(_plain(value) for value in row) for row in connection.execute(select(table))), key=repr
+            )
+            for table in t.FACTS
+        }
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    if value is None or isinstance(value, str):
+        return value
+    return bytes(value).hex() if isinstance(value, bytes | memoryview) else int(value)  # type: ignore[call-overload]
+
+
+def test_storm__of_reorgs_of_any_depth__leaves_exactly_what_the_chain_says(database: Database) -> None:
+    chain = FakeChain(finality_depth=32)
+    storm = Storm(chain, random.Random(SEED))
+    engine = database.engine("service_indexer")
+    deepest = 0
+    with only_writer(engine, CHAIN_ID, HUB, chain.headers_[0]) as writer:
+        for number in range(REORGS):
+            storm.grow()
+            if storm.dice.random() < 0.8:
+                while advance(chain, writer):
+                    pass
+            deepest = max(deepest, storm.strike())
+            storm.grow()
+            while advance(chain, writer):
+                pass
+            if number % 10 == 0 or number == REORGS - 1:
+                assert actual(engine) == expected(chain), f"seed {SEED}, reorg {number}"
+            head = writer.head()
+            assert head is not None
+            assert head.block_hash == chain.headers_[-1].hash
+    assert deepest > 10
