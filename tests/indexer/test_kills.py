@@ -1,0 +1,194 @@
+"""kill -9 of the worker, the scheduler, PostgreSQL, Valkey and the node: nothing lost, nothing applied twice.
+
+Five rounds by default; a campaign sets SERVICE_TEST_KILLS, and SERVICE_TEST_SEED to repeat one.
+"""
+
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from local_stack import anvil, postgres, valkey
+from local_stack.accounts import make_people
+from local_stack.hub import Guardian, deploy_hub
+from local_stack.process import Child, minimal_environment
+from local_stack.runtime import Runtime, running
+from local_stack.services import MIGRATOR, ROLES
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import JsonRpc
+from service_common.db.engine import DatabaseUnavailable, make_engine
+from service_common.db.hub_reads import read_head
+from service_common.db.migrate import migrate
+from service_common.types import Address, BlockNumber, ChainId
+from service_indexer.follower import advance
+from service_indexer.source import RpcSource
+from service_indexer.writer import only_writer
+
+from tests.indexer.replay import contents
+from tests.servers import TEMPLATE, Database, DatabaseServer
+from tests.world import TERMS, World
+
+ROUNDS = int(os.environ.get("SERVICE_TEST_KILLS", "5"))
+SEED = int(os.environ.get("SERVICE_TEST_SEED", "20261120"))
+PATIENCE_SECONDS = 60
+
+
+@dataclass
+class Indexer:
+    """The indexer's two processes over servers that can be killed."""
+
+    runtime: Runtime
+    server: postgres.PostgresServer
+    redis: valkey.ValkeyServer
+    node: anvil.AnvilServer
+    databases: DatabaseServer
+    database: Database
+    world: World
+    environment: dict[str, str]
+    children: dict[str, Child]
+
+    def start(self, name: str) -> None:
+        self.children[name] = self.runtime.family.spawn(
+            f"indexer-{name}",
+            [Path(sys.executable).parent / "service-indexer", name],
+            environment=self.environment | {"SERVICE_INTERNAL_PORT": str(self.runtime.port())},
+            cwd=self.runtime.logs,
+        )
+
+    def kill_process(self, name: str) -> None:
+        self.runtime.family.end([self.children[name]], kill=True)
+        self.start(name)
+
+    def kill_server(self, server: object) -> None:
+        server.kill()  # type: ignore[attr-defined]
+        time.sleep(0.3)
+        server.restart()  # type: ignore[attr-defined]
+
+    def victims(self) -> dict[str, Callable[[], None]]:
+        return {
+            "worker": lambda: self.kill_process("worker"),
+            "scheduler": lambda: self.kill_process("scheduler"),
+            "postgres": lambda: self.kill_server(self.server),
+            "valkey": lambda: self.kill_server(self.redis),
+            "node": lambda: self.kill_server(self.node),
+        }
+
+    def caught_up(self) -> None:
+        """Wait until the copy is at a block that was the tip after this was called."""
+        deadline, engine = time.monotonic() + PATIENCE_SECONDS, make_engine(self.database.url(), application="kills")
+        wanted = header_at(self.world.rpc, "latest").number
+        try:
+            while time.monotonic() < deadline:
+                try:
+                    with engine.connect() as connection:
+                        head = read_head(connection, self.world.chain_id)
+                    if head is not None and head.block_number >= wanted and head.halted is None:
+                        return
+                except (DatabaseUnavailable, OSError):
+                    pass
+                time.sleep(0.1)
+        finally:
+            engine.dispose()
+        raise AssertionError(f"not caught up with block {wanted}: {head}")
+
+
+@pytest.fixture
+def indexer() -> Iterator[Indexer]:
+    with ExitStack() as stack:
+        runtime = stack.enter_context(running())
+        server = stack.enter_context(postgres.start(runtime))
+        redis = stack.enter_context(valkey.start(runtime))
+        # Finality far enough behind that a node killed between two snapshots of its state loses nothing final.
+        node = stack.enter_context(
+            anvil.start(runtime, mining="interval", block_time=1, slots_in_an_epoch=8, durable=True)
+        )
+        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
+        server.create_database(TEMPLATE, owner=MIGRATOR)
+        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+        databases = DatabaseServer(server, passwords)
+        database = databases.new()
+        people = make_people(solvers=3, guardians=3)
+        hub = deploy_hub(
+            node,
+            owner=people.owner.wallet,
+            fee_recipient=people.fee_recipient.wallet,
+            guardians=[Guardian(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+            holders=[person.wallet for person in people.everyone()],
+            terms=TERMS,
+        )
+        rpc, address = JsonRpc([node.url]), Address(hub.hub.address)
+        environment = minimal_environment(runtime.logs) | {
+            "SERVICE_CHAIN_ID": str(node.chain_id),
+            "SERVICE_HUB_ADDRESS": hub.hub.address,
+            "SERVICE_DEPLOY_BLOCK": str(hub.deploy_block),
+            "SERVICE_BLOCK_TIME_SECONDS": "1",
+            "SERVICE_RPC_URLS": node.url,
+            "SERVICE_DATABASE_URL": database.url("service_indexer"),
+            "SERVICE_REDIS_URL": redis.url(),
+        }
+        world = World(
+            node,
+            database,
+            people,
+            None,
+            hub,
+            None,
+            rpc,
+            RpcSource(rpc, address),
+            stack,  # type: ignore[arg-type]
+        )
+        made = Indexer(runtime, server, redis, node, databases, database, world, environment, {})
+        for name in ("worker", "scheduler"):
+            made.start(name)
+        made.caught_up()
+        yield made
+        database.close()
+
+
+def replayed(indexer: Indexer) -> dict[str, list[tuple[object, ...]]]:
+    """A fresh copy of the chain as far as the copy under test was when it was read."""
+    fresh = indexer.databases.new()
+    try:
+        engine = fresh.engine("service_indexer")
+        world = indexer.world
+        start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
+        with only_writer(engine, ChainId(world.node.chain_id), world.hub_address, start) as writer:
+            while advance(world.source, writer):
+                pass
+        return contents(engine)
+    finally:
+        fresh.close()
+
+
+def submit_something(indexer: Indexer, dice: random.Random, bounty_id: int) -> None:
+    """A Submission, whatever the node's last minute was like."""
+    solver = indexer.world.solver(dice.randint(1, 3))
+    solver.forget_nonce()
+    indexer.world.submit(bounty_id, solver)  # type: ignore[arg-type]
+
+
+def test_indexer__with_anything_killed_at_any_moment__equals_a_fresh_replay(indexer: Indexer) -> None:
+    dice = random.Random(SEED)
+    bounty_id = indexer.world.create(seconds=100_000)
+    victims = indexer.victims()
+    order = [name for _ in range(-(-ROUNDS // len(victims))) for name in dice.sample(sorted(victims), len(victims))]
+    for name in order[:ROUNDS]:
+        submit_something(indexer, dice, bounty_id)
+        time.sleep(dice.random())
+        victims[name]()
+        submit_something(indexer, dice, bounty_id)
+    indexer.caught_up()
+    for _ in range(20):  # the chain goes on while both are read: compare at a moment when neither moved
+        before = contents(indexer.database.engine("service_indexer"))
+        fresh = replayed(indexer)
+        if before == fresh:
+            break
+        time.sleep(0.2)
+    assert before == fresh
+    assert len(before["submissions"]) >= ROUNDS
+    assert len(before["bounties"]) == 1
