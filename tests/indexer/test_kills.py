@@ -21,13 +21,14 @@ from local_stack.runtime import Runtime, running
 from local_stack.services import MIGRATOR, ROLES
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
+from service_common.crypto.x25519 import Identity
 from service_common.db.engine import DatabaseUnavailable, make_engine
 from service_common.db.hub_reads import read_head
 from service_common.db.migrate import migrate
 from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
-from service_indexer.writer import only_writer
+from service_indexer.writer import Writer, only_writer
 
 from tests.indexer.replay import contents
 from tests.servers import TEMPLATE, Database, DatabaseServer
@@ -131,17 +132,9 @@ def indexer() -> Iterator[Indexer]:
             "SERVICE_DATABASE_URL": database.url("service_indexer"),
             "SERVICE_REDIS_URL": redis.url(),
         }
-        world = World(
-            node,
-            database,
-            people,
-            None,
-            hub,
-            None,
-            rpc,
-            RpcSource(rpc, address),
-            stack,  # type: ignore[arg-type]
-        )
+        reader = Writer(database.engine("service_indexer"), ChainId(node.chain_id), address, fence=0)
+        source = RpcSource(rpc, address)
+        world = World(node, database, people, Identity.generate(), hub, reader, rpc, source, stack)
         made = Indexer(runtime, server, redis, node, databases, database, world, environment, {})
         for name in ("worker", "scheduler"):
             made.start(name)
