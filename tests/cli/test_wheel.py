@@ -106,7 +106,7 @@ def test_wheel__its_content__has_the_rooms_of_a_client_and_no_others(wheel: Path
 
     with ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.split("/")[1] for name in names if name.startswith("service_common/")} == ROOMS
+    assert {name.split("/")[1] for name in names if name.startswith("service_common/")} == ROOMS | {"py.typed"}
     assert "service_common/chain/deployments/mainnet.json" in names
     assert "service_common/chain/abi/Hub.json" in names
     assert not [name for name in names if "__pycache__" in name or "test" in name]

@@ -14,8 +14,12 @@ import click
 from service_common.errors import ServiceError
 
 from service_cli.outcome import Failed, Refused
-from service_cli.output import event, say
+from service_cli.output import event, set_quiet, warn
 
+QUIET = click.option(
+    "--quiet", "-q", is_flag=True, expose_value=False, callback=lambda _context, _option, value: set_quiet(value),
+    help="Only warnings and refusals on stderr.",
+)  # fmt: skip
 F = TypeVar("F", bound=Callable[..., None])
 
 NETWORK = click.option("--network", metavar="NAME|CHAIN_ID", help="mainnet, staging, local, or their chain ids.")
@@ -33,6 +37,7 @@ def command(
             wrapped = API_BASE_URL(wrapped)
         if network:
             wrapped = NETWORK(wrapped)
+        wrapped = QUIET(wrapped)
         return click.command(name, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
 
     return decorate
@@ -51,7 +56,7 @@ def ending(prefix: str) -> Callable[[F], F]:
             except click.ClickException:
                 raise
             except KeyboardInterrupt:
-                say("interrupted; run the command again to continue")
+                warn("interrupted; run the command again to continue")
                 sys.exit(130)
             except BrokenPipeError:
                 _silence_stdout()
@@ -82,10 +87,10 @@ def _end(prefix: str, error: ServiceError) -> None:
     if error.issues:
         fields["issues"] = [{"path": issue.path, "message": issue.message} for issue in error.issues]
     event(f"{prefix}.{kind}", fields)
-    say(f"{kind}: {error.message}")
+    warn(f"{kind}: {error.message}")
     for issue in error.issues:
-        say(f"  {issue.path}: {issue.message}")
-    say(f"next: {error.next_action}")
+        warn(f"  {issue.path}: {issue.message}")
+    warn(f"next: {error.next_action}")
     sys.exit(1)
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import Final
 
 from service_cli.outcome import Refused
-from service_cli.output import say
+from service_cli.output import warn
 from service_cli.settings import Settings
 
 _MAINNET: Final = 8453
@@ -18,6 +18,6 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
     """Go on only with consent."""
     if yes or settings.chain_id != _MAINNET or not sys.stdin.isatty():
         return
-    say(f"about to {what} on mainnet: real money. Type yes to go on.")
+    warn(f"about to {what} on mainnet: real money. Type yes to go on.")
     if sys.stdin.readline().strip() != "yes":
         raise Refused("not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes.")

@@ -12,6 +12,10 @@ from service_cli import __version__
 from service_cli.secrecy import key_in_arguments, redacting
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "bounty:list": ("bounty_list", "List bounties; those to act on first."),
+    "bounty:show": ("bounty_show", "Show one bounty."),
+    "bounty:watch": ("bounty_watch", "Follow one bounty until its end is final."),
+    "poster:new": ("poster_new", "Write a template of a challenge page."),
     "poster:publish-fund": ("publish_fund", "Publish a challenge page and fund its bounty."),
     "poster:open-winning-submission": ("open_winning_submission", "Open the winning work of your bounty."),
     "solver:submit": ("submit", "Seal a directory, upload it and record the Submission."),
@@ -20,8 +24,13 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:open": ("guardian_open", "Open a Submission after the reveal point."),
     "guardian:verdict": ("guardian_verdict", "Publish a written Verdict and record it on chain."),
     "guardian:deliver-key": ("guardian_deliver_key", "Hand the winning work's key over for the Poster."),
+    "guardian:heartbeat": ("guardian_heartbeat", "Record a sign of life."),
+    "guardian:claim-fee": ("guardian_claim_fee", "Claim a Guardian's share."),
     "spec-commitment": ("spec_commitment", "Hash a challenge page; no network."),
     "verification-record": ("verification_record", "Show the record of a final bounty."),
+    "config": ("config", "Show each setting and where it came from."),
+    "doctor": ("doctor", "Check that everything is there and fits."),
+    "completion": ("completion", "Print a shell's completion script."),
 }
 """Each command's module below ``service_cli.commands``, and its line of help."""
 

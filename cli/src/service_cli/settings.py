@@ -24,7 +24,7 @@ from service_common.types import Address, Bytes32, ChainId, parse_address, parse
 
 from service_cli.dotenv import read_dotenv
 from service_cli.outcome import Refused
-from service_cli.output import say
+from service_cli.output import warn
 
 T = TypeVar("T")
 
@@ -77,7 +77,7 @@ class Environment:
                 value = _read_secret(name, file)
             if value:
                 if source:
-                    say(f"note: {name} was taken from .env")
+                    warn(f"note: {name} was taken from .env")
                 return value
         return None
 
@@ -90,6 +90,23 @@ class Settings:
     chain_id: ChainId
     record: Deployment | None
     api_override: str | None
+    network_source: str = "default"
+
+    def origin(self, name: str) -> tuple[str | None, str]:
+        """A plain value as text, unchecked, and where it came from."""
+        if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
+            return self.api_override, "--api-base-url"
+        for level, source in ((self.environment.exported, "environment"), (self.environment.fallback, ".env")):
+            if level.get(name):
+                return level[name], source
+        beacon = self.record.beacon if self.record else None
+        recorded = {
+            "SERVICE_BEACON_URLS": ",".join(beacon.urls) if beacon else None,
+            "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash if beacon else None,
+            "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
+        }
+        known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
+        return (None, "unset") if known is None else (str(known), "network")
 
     def knows(self, name: str) -> bool:
         """Whether a value is set, given as an option, or part of the network's record."""
@@ -155,16 +172,25 @@ CHAIN: Final = (
 CHAIN_AND_API: Final = (*CHAIN, "SERVICE_API_BASE_URL")
 
 
-def load_settings(network: str | None, api_base_url: str | None, needs: Sequence[str] = CHAIN_AND_API) -> Settings:
-    """The deployment of this run; says on stderr when it is mainnet by default. ``needs`` are refused together."""
+def load_settings(
+    network: str | None, api_base_url: str | None, needs: Sequence[str] | None = CHAIN_AND_API
+) -> Settings:
+    """The deployment of this run; says on stderr when it is mainnet by default.
+
+    ``needs`` are refused together where they are missing; with None nothing is, for commands that only look.
+    """
     environment = Environment.of_process()
     chosen = network or environment.get("SERVICE_CHAIN_ID")
     if chosen is None:
-        say("no network selected: using mainnet (real money); choose with --network or SERVICE_CHAIN_ID")
+        warn("no network selected: using mainnet (real money); choose with --network or SERVICE_CHAIN_ID")
         chain_id = NETWORKS["mainnet"]
     else:
         chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
-    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url)
+    exported = environment.exported.get("SERVICE_CHAIN_ID")
+    source = "--network" if network else "default" if chosen is None else "environment" if exported else ".env"
+    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, source)
+    if needs is None:
+        return settings
     if chain_id == LOCAL_CHAIN_ID:
         next_action = "Load the stack's environment: set -a; . .local/stack.env"
         _require("The local network needs", [name for name in LOCAL_VARIABLES if not settings.knows(name)], next_action)
@@ -189,7 +215,7 @@ def _read_secret(name: str, file: str) -> str:
     try:
         path = Path(file)
         if path.stat().st_mode & 0o077:
-            say(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
+            warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         problem = f"The file named by {name}_FILE cannot be read."

@@ -21,7 +21,7 @@ from service_cli.client.read_model import wait_finalized
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.client.submissions import Submission, check_envelope, fetch_ciphertext, fetch_submission
 from service_cli.outcome import Refused
-from service_cli.output import event, say
+from service_cli.output import Progress, event, say
 from service_cli.settings import Settings
 
 AWARDED = 1
@@ -110,7 +110,15 @@ def _write(submission: Submission, identity: Identity, output_dir: Path, name: s
     output_dir.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="service-cli-") as folder:
         file = fetch_ciphertext(submission, Path(folder))
-        opened = open_artifact(file, identity, output_dir, sha256=ciphertext.sha256, byte_length=ciphertext.byte_length)
+        with Progress("opening") as progress:
+            opened = open_artifact(
+                file,
+                identity,
+                output_dir,
+                sha256=ciphertext.sha256,
+                byte_length=ciphertext.byte_length,
+                progress=progress,
+            )
     fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
     event(name, submission.names() | fields)
     say(f"opened {opened.file_count} files in {output_dir}")

@@ -31,7 +31,7 @@ from service_cli.client.signer import LocalSigner, Signer
 from service_cli.client.transfer import read_target, upload
 from service_cli.client.trees import fingerprint
 from service_cli.outcome import Refused
-from service_cli.output import event, say
+from service_cli.output import Progress, event, say
 from service_cli.settings import Settings
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
@@ -107,7 +107,8 @@ def _seal(work: Work, directory: Path, journal: Journal) -> Envelope:
     file.unlink(missing_ok=True)
     say(f"sealing {directory} for {len(work.roster.members)} Guardians until {work.bounty.reveal_at}")
     identity = Identity.generate()
-    sealed = seal_directory(directory, identity.public_key, file)
+    with Progress("sealing") as progress:
+        sealed = seal_directory(directory, identity.public_key, file, progress=progress)
     info = beacon_of(work.settings)
     policy = info.reveal_policy(work.bounty.reveal_at)
     envelope = build_envelope(

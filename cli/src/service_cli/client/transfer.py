@@ -8,15 +8,16 @@ private file and is bounded by the announced length.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 from urllib.parse import urlsplit
 
 import urllib3
 
 from service_cli.outcome import Failed
+from service_cli.output import Progress
 
 _CHUNK: Final = 1024 * 1024
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
@@ -30,6 +31,15 @@ class UploadTarget:
 
     url: str
     headers: Mapping[str, str]
+
+
+def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
+    """The file's blocks, with how much of it is on its way."""
+    done = 0
+    while block := file.read(_CHUNK):
+        yield block
+        done += len(block)
+        progress(done, size)
 
 
 def read_target(answer: Mapping[str, object], api_url: str) -> UploadTarget:
@@ -70,7 +80,8 @@ def upload(target: UploadTarget, file: Path) -> bool:
     size = file.stat().st_size
     http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=300.0))
     try:
-        with file.open("rb") as body:
+        with file.open("rb") as source, Progress("uploading") as progress:
+            body = _reporting(source, size, progress)
             response = http.request(
                 "PUT", target.url, body=body, headers={**target.headers, "Content-Length": str(size)}, redirect=False
             )
@@ -93,10 +104,14 @@ def download(url: str, file: Path, byte_length: int) -> None:
                 "storage_refused", f"The storage refused the download ({response.status}).", next_action=_AGAIN
             )
         written = 0
-        with open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+        with (
+            open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
+            Progress("downloading") as progress,
+        ):
             while (chunk := response.read(_CHUNK)) and written <= byte_length:
                 out.write(chunk)
                 written += len(chunk)
+                progress(written, byte_length)
     except urllib3.exceptions.HTTPError as error:
         raise Failed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
     if written != byte_length:

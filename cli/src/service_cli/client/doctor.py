@@ -1,0 +1,111 @@
+"""Whether everything a command needs is there and belongs together, one check after the other.
+
+Promises: each check is one event with what was found and, where it fails, what mends it; nothing is signed and no key
+is read.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlsplit
+
+from service_common.errors import ServiceError
+from service_common.types import Address
+
+from service_cli.client.api import ApiClient
+from service_cli.client.chain import ChainClient
+from service_cli.outcome import Refused
+from service_cli.output import event, say
+from service_cli.settings import Settings
+
+_SKEW_SECONDS: Final = 60
+_META: Final = "{ _meta { block { number } hasIndexingErrors } }"
+
+
+def examine(settings: Settings, account: Address | None) -> None:
+    """The command ``doctor``."""
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("chain", lambda: _chain(settings)),
+        ("clock", lambda: _clock(settings)),
+        ("roster", lambda: _roster(settings)),
+        ("api", lambda: _api(settings)),
+        ("subgraph", lambda: _subgraph(settings)),
+        ("beacon", lambda: _beacon(settings)),
+    ]
+    if account is not None:
+        checks.append(("balance", lambda: _balance(settings, account)))
+    failed = [name for name, check in checks if not _report(name, check)]
+    if failed:
+        message = f"Not in order: {', '.join(failed)}."
+        raise Refused("unhealthy", message, next_action="Do what the failed checks say, then run it again.")
+
+
+def _report(name: str, check: Callable[[], str]) -> bool:
+    try:
+        detail, fix = check(), None
+    except ServiceError as error:
+        detail, fix = error.message, error.next_action
+    event("doctor.check", {"name": name, "ok": fix is None, "detail": detail, "fix": fix})
+    say(f"{'ok  ' if fix is None else 'FAIL'} {name}: {detail}")
+    return fix is None
+
+
+def _chain(settings: Settings) -> str:
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
+
+
+def _clock(settings: Settings) -> str:
+    skew = int(time.time()) - ChainClient(settings).latest().time
+    if abs(skew) > _SKEW_SECONDS:
+        message = f"This machine's clock and the newest block are {abs(skew)} seconds apart."
+        raise Refused("clock_skewed", message, next_action="Set the clock, or use an RPC endpoint that keeps up.")
+    return f"{skew} seconds after the newest block"
+
+
+def _roster(settings: Settings) -> str:
+    roster = ChainClient(settings).current_roster()
+    active = sum(bool(member.last_active_at) for member in roster.members)
+    return f"version {roster.version}, quorum {roster.quorum} of {len(roster.members)}, {active} active before"
+
+
+def _api(settings: Settings) -> str:
+    answer = ApiClient(settings.api_base_url(), None).get("/api/deployment").json()
+    token = answer.get("escrow_token")
+    address = token.get("address") if isinstance(token, dict) else None
+    served = (answer.get("chain_id"), answer.get("hub_address"), address)
+    if served != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
+        message = "The API serves another chain, Hub or token than the one configured."
+        raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+    return settings.api_base_url()
+
+
+def _subgraph(settings: Settings) -> str:
+    parts = urlsplit(settings.subgraph_endpoint())
+    client = ApiClient(f"{parts.scheme}://{parts.netloc}", None)
+    data = client.post_json(parts.path, {"query": _META, "variables": {}}).json().get("data")
+    meta = data.get("_meta") if isinstance(data, dict) else None
+    block = meta.get("block") if isinstance(meta, dict) else None
+    if not isinstance(meta, dict) or not isinstance(block, dict) or meta.get("hasIndexingErrors"):
+        message = "The subgraph endpoint reports errors or does not answer as one."
+        raise Refused("subgraph_unusable", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
+    return f"indexed to block {block.get('number')}"
+
+
+def _beacon(settings: Settings) -> str:
+    from service_cli.client.beacon import beacon_of, round_signature
+
+    info = beacon_of(settings)
+    newest = max(1, (int(time.time()) - info.genesis_time) // info.period_seconds - 1)
+    round_signature(settings, info, newest)
+    return f"round {newest} verified"
+
+
+def _balance(settings: Settings, account: Address) -> str:
+    chain = ChainClient(settings)
+    wei, tokens = chain.balance(account), chain.token_balance(account)
+    if wei == 0:
+        message = f"{account} holds no ether for gas."
+        raise Refused("gas_insufficient", message, next_action="Add ether to the account.")
+    return f"{wei} wei, {tokens} base units of the escrow token"

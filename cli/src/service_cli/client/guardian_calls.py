@@ -1,0 +1,79 @@
+"""A Guardian's two plain transactions: a sign of life, and the fee of a bounty that closed.
+
+Promises: needs only the chain; run again after an interruption, each continues its own transaction.
+"""
+
+from service_common.chain.events import GuardianFeeClaimed, GuardianHeartbeat
+from service_common.types import BlockNumber, BountyId
+
+from service_cli.client.calls import HubCall
+from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
+from service_cli.client.journal import open_journal
+from service_cli.client.sender import send
+from service_cli.client.signer import local_signer
+from service_cli.outcome import Refused
+from service_cli.output import event
+from service_cli.settings import Settings
+
+_KEY = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
+_SEND = "transaction"
+
+
+def heartbeat(settings: Settings) -> None:
+    """The command ``guardian:heartbeat``."""
+    signer = local_signer(settings.environment, _KEY)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+
+    def fact(start: BlockNumber) -> Receipt | None:
+        return find_event(chain, GuardianHeartbeat, start, lambda _: True, [account_topic(signer.address)])
+
+    with open_journal(chain.chain_id, chain.hub.address, "heartbeat", signer.address) as journal:
+        receipt = send(chain, signer, HubCall("heartbeat", [], "record a sign of life"), journal, _SEND, fact)
+        journal.forget(_SEND, f"{_SEND}_given_up")
+    recorded = {"guardian": signer.address, "tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
+    event("guardian_heartbeat.recorded", recorded)
+
+
+def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
+    """The command ``guardian:claim-fee``."""
+    signer = local_signer(settings.environment, _KEY)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    bounty = chain.bounty(bounty_id)
+    if bounty.outcome == 0:
+        raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+    if signer.address not in chain.pinned_roster(bounty).accounts:
+        message = f"{signer.address} is not on the roster that bounty {bounty_id} pinned."
+        raise Refused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+    topics = [bounty_topic(bounty_id), account_topic(signer.address)]
+
+    def fact(start: BlockNumber) -> Receipt | None:
+        return find_event(chain, GuardianFeeClaimed, start, lambda _: True, topics)
+
+    with open_journal(chain.chain_id, chain.hub.address, "claimfee", str(bounty_id), signer.address) as journal:
+        if journal.get(_SEND) is None:
+            _require_due(chain, bounty_id, signer.address)
+        call = HubCall("claimGuardianFee", [bounty_id], f"claim the Guardian fee of bounty {bounty_id}")
+        receipt = send(chain, signer, call, journal, _SEND, fact)
+        journal.forget(_SEND, f"{_SEND}_given_up")
+    amount = next((found.amount for found in receipt.events if isinstance(found, GuardianFeeClaimed)), None)
+    event(
+        "guardian_claim_fee.claimed",
+        {
+            "bounty_id": str(bounty_id),
+            "guardian": signer.address,
+            "amount": None if amount is None else str(amount),
+            "tx_hash": receipt.tx_hash,
+            "block_number": receipt.block_number,
+        },
+    )
+
+
+def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: str) -> None:
+    with chain_errors():
+        (due,) = chain.hub.read("claimable", bounty_id, guardian)
+    if due == 0:
+        message = f"Nothing is due to {guardian} from bounty {bounty_id}: no Verdict of it counted, or it was claimed."
+        raise Refused("nothing_due", message, next_action="Nothing is left to do.")

@@ -1,0 +1,28 @@
+"""``bounty:watch``: one bounty's life as it happens."""
+
+import click
+from service_common.types import BountyId
+
+from service_cli.command import command
+from service_cli.values import BOUNTY_ID
+
+
+@command("bounty:watch", "bounty_watch", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
+    """Follow a bounty on the chain until its end is finalized, saying what happens next and when.
+
+    Events are printed as blocks bring them. Stop with Ctrl-C.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Prints:   bounty_watch.event (name, bounty_id, the event's fields, tx_hash, block_number)
+              bounty_watch.next (bounty_id, step, at)
+              bounty_watch.final (bounty_id, outcome, settlement_reason, winner, submission_commitment)
+    Refuses:  an unknown bounty; values of different deployments
+    """
+    from service_cli.client.browsing import watch_bounty
+    from service_cli.settings import load_settings
+
+    watch_bounty(load_settings(network, api_base_url), bounty_id)
