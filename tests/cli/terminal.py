@@ -13,6 +13,8 @@ from pathlib import Path
 from click.testing import CliRunner
 from service_cli.main import group
 
+from tests.cli.event_schemas import problems
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -68,7 +70,10 @@ class Terminal:
 
 
 def events_of(stdout: str) -> tuple[Mapping[str, object], ...]:
-    """Every line of stdout as an event; text that is none (help) has no events."""
+    """Every line of stdout as an event that ``docs/events.md`` describes; text that is none (help) has no events."""
     if not stdout.startswith("{"):
         return ()
-    return tuple(json.loads(line) for line in stdout.splitlines())
+    found = tuple(json.loads(line) for line in stdout.splitlines())
+    wrong = [problem for event in found for problem in problems(event)]
+    assert not wrong, wrong
+    return found
