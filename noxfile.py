@@ -32,7 +32,7 @@ PACKAGES = [
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
-ON_PATH = [TOP / "deploy/local", TOP]
+ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
 # Longest first: two run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "contracts", "e2e", "indexer", "cli", "api", "deploy", "common",
@@ -166,6 +166,20 @@ def bench(session: nox.Session) -> None:
     """Measure; -- --only GROUP for one group, --json FILE to keep the lines. Reports, never fails."""
     env(session)
     run(session, "python", "-m", "bench", *session.posargs)
+
+
+@nox.session
+def deploy_hub(session: nox.Session) -> None:
+    """Deploy the Hub: -- --network staging …; a dry run unless --send; see -- --help."""
+    env(session)
+    run(session, "python", "-m", "hub_operations", "deploy", *session.posargs)
+
+
+@nox.session
+def hub_admin(session: nox.Session) -> None:
+    """Act as the Hub's owner: roster, delivery key, fees, ownership; a dry run unless --send; see -- --help."""
+    env(session)
+    run(session, "python", "-m", "hub_operations", "admin", *session.posargs)
 
 
 @nox.session

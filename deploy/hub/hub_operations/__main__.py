@@ -1,0 +1,35 @@
+"""``python -m hub_operations deploy|admin``: what an operator does to the Hub."""
+
+import argparse
+import sys
+
+from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
+from service_common.chain.reverts import explain
+
+from hub_operations import admin, deploy
+from hub_operations.signing import OperationRefused
+
+
+def main() -> int:
+    """The command line; the exit code."""
+    parser = argparse.ArgumentParser(prog="hub_operations", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    deploy.add_arguments(commands.add_parser("deploy", help=str(deploy.__doc__).splitlines()[0]))
+    admin.add_arguments(commands.add_parser("admin", help=str(admin.__doc__).splitlines()[0]))
+    options = parser.parse_args()
+    try:
+        {"deploy": deploy.run, "admin": admin.run}[options.command](options)
+    except OperationRefused as refusal:
+        print(f"refused: {refusal}", file=sys.stderr)
+        return 1
+    except RpcRefused as refusal:
+        print(f"refused: {explain(refusal).message}", file=sys.stderr)
+        return 1
+    except ChainUnavailable as error:
+        print(f"failed: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

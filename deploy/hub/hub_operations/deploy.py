@@ -1,0 +1,161 @@
+"""``./noxw -s deploy_hub``: the Hub at an address known beforehand.
+
+Promises: a dry run unless ``--send``; the address follows from the bytecode, the constructor's terms and a salt alone
+(CREATE2 through the deterministic deployer), so it can be published and checked before anything is sent, and running
+again finds what is there. After deployment every immutable is read back and compared, then the deployment record of
+``service_common.chain`` is written.
+"""
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from eth_abi.abi import encode
+from service_common.chain.hub import Hub
+from service_common.chain.json_rpc import JsonRpc, quantity
+from service_common.domain.commitments import keccak256
+from service_common.types import Address, address_of, parse_address
+
+from hub_operations.networks import TERMS, HubTerms
+from hub_operations.signing import OperationRefused, Operator, read_operator
+
+TOP: Final = Path(__file__).parents[3]
+ARTIFACT: Final = TOP / "contracts" / "artifacts" / "Hub.json"
+RECORDS: Final = TOP / "libs" / "service_common" / "src" / "service_common" / "chain" / "deployments"
+DEPLOYER: Final = Address("0x4e59b44847b379578588920ca78fbf26c0b4956c")
+"""The deterministic CREATE2 deployer that stands at this address on every chain."""
+CONFIG_TYPE: Final = "(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,address)"
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One Hub to be: its creation code and where it will stand."""
+
+    terms: HubTerms
+    token: Address
+    owner: Address
+    protocol_fee_bps: int
+    guardian_fee_bps: int
+    fee_recipient: Address
+    salt: bytes
+
+    @property
+    def creation_code(self) -> bytes:
+        """Bytecode and encoded constructor argument."""
+        artifact = json.loads(ARTIFACT.read_text(encoding="utf-8"))
+        t = self.terms
+        config = (
+            *(self.token, self.owner, t.reveal_delay, t.min_submission_window, t.max_submission_window),
+            *(t.min_judging_window, t.max_judging_window, t.min_escrow),
+            *(self.protocol_fee_bps, self.guardian_fee_bps, self.fee_recipient),
+        )
+        return bytes.fromhex(artifact["bytecode"].removeprefix("0x")) + encode([CONFIG_TYPE], [config])
+
+    @property
+    def address(self) -> Address:
+        """Where CREATE2 puts it."""
+        code_hash = keccak256(self.creation_code)
+        return address_of(keccak256(b"\xff" + bytes.fromhex(DEPLOYER[2:]) + self.salt + code_hash)[12:])
+
+    def words(self) -> str:
+        """What will be done, for a person."""
+        t = self.terms
+        return "\n".join(
+            (
+                f"network             {t.name} (chain {t.chain_id})",
+                f"Hub address         {self.address}",
+                f"escrow token        {self.token}",
+                f"owner               {self.owner}",
+                f"protocol fee        {self.protocol_fee_bps} bps to {self.fee_recipient}",
+                f"guardian fee        {self.guardian_fee_bps} bps",
+                f"reveal delay        {t.reveal_delay} s",
+                f"submission window   {t.min_submission_window} to {t.max_submission_window} s",
+                f"judging window      {t.min_judging_window} to {t.max_judging_window} s",
+                f"minimum escrow      {t.min_escrow}",
+            )
+        )
+
+
+def deploy(deployment: Deployment, operator: Operator, records: Path = RECORDS) -> int:
+    """Send the deployment unless it is there already, check it, write its record; the block it is in."""
+    rpc = operator.rpc
+    if rpc.call("eth_getCode", DEPLOYER, "latest") == "0x":
+        raise OperationRefused(f"this chain has no deterministic deployer at {DEPLOYER}")
+    block = 0
+    if rpc.call("eth_getCode", deployment.address, "latest") == "0x":
+        receipt = operator.send(DEPLOYER, deployment.salt + deployment.creation_code)
+        block = quantity(receipt.get("blockNumber"))
+    check(deployment, rpc)
+    write_record(deployment, block, records)
+    return block
+
+
+def check(deployment: Deployment, rpc: JsonRpc) -> None:
+    """Read every immutable back from the chain; a difference is refused by name."""
+    hub, t = Hub(rpc, deployment.address), deployment.terms
+    expected = {
+        "token": deployment.token,
+        "owner": deployment.owner,
+        "revealDelay": t.reveal_delay,
+        "minSubmissionWindow": t.min_submission_window,
+        "maxSubmissionWindow": t.max_submission_window,
+        "minJudgingWindow": t.min_judging_window,
+        "maxJudgingWindow": t.max_judging_window,
+        "minEscrow": t.min_escrow,
+    }
+    for name, wanted in expected.items():
+        (found,) = hub.read(name)
+        if found != wanted:
+            raise OperationRefused(f"the deployed Hub's {name} is {found}, not {wanted}")
+
+
+def write_record(deployment: Deployment, block: int, records: Path) -> None:
+    """Fill the network's deployment record; ``local`` has none."""
+    path = records / f"{deployment.terms.name}.json"
+    if not path.exists():
+        return
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["hub_address"] = deployment.address
+    record["deploy_block"] = block or record["deploy_block"]
+    record["escrow_token_address"] = deployment.token
+    record["reveal_delay_seconds"] = deployment.terms.reveal_delay
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command line of ``deploy``."""
+    parser.add_argument("--network", choices=sorted(TERMS), required=True)
+    parser.add_argument("--rpc-url", required=True)
+    parser.add_argument("--owner", type=parse_address, required=True, help="the Hub's owner, best a multisig")
+    parser.add_argument("--fee-recipient", type=parse_address, required=True)
+    parser.add_argument("--protocol-fee-bps", type=int, required=True)
+    parser.add_argument("--guardian-fee-bps", type=int, required=True)
+    parser.add_argument("--token", type=parse_address, help="the escrow token; only for local")
+    parser.add_argument("--salt", default="0", help="a whole number; another salt is another address")
+    parser.add_argument("--send", action="store_true", help="send the transaction; without it nothing is sent")
+
+
+def run(options: argparse.Namespace) -> None:
+    """The command ``deploy``."""
+    terms = TERMS[options.network]
+    token: Address | None = options.token or terms.token
+    if token is None or (terms.token is not None and options.token is not None):
+        raise OperationRefused("--token is for the local network, and needed there")
+    deployment = Deployment(
+        terms=terms,
+        token=token,
+        owner=options.owner,
+        protocol_fee_bps=options.protocol_fee_bps,
+        guardian_fee_bps=options.guardian_fee_bps,
+        fee_recipient=options.fee_recipient,
+        salt=int(options.salt).to_bytes(32, "big"),
+    )
+    print(deployment.words())
+    if not options.send:
+        print("\ndry run: nothing was sent; add --send to deploy")
+        return
+    operator = read_operator(JsonRpc([options.rpc_url]), terms.chain_id)
+    deploy(deployment, operator)
+    print(f"\nthe Hub stands at {deployment.address}; every immutable was read back")

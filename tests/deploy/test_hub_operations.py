@@ -1,0 +1,177 @@
+"""Deploying the Hub and acting as its owner, as an operator types it, against a real node."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hub_operations.deploy import DEPLOYER, RECORDS, Deployment, write_record
+from hub_operations.networks import TERMS
+from local_stack import anvil
+from local_stack.anvil import AnvilServer
+from local_stack.contract import Wallet
+from local_stack.hub import LocalHub, deploy_hub
+from service_common.chain.deployment import NETWORKS, deployment_of
+from service_common.chain.hub import Hub
+from service_common.chain.json_rpc import JsonRpc
+from service_common.crypto.x25519 import Identity
+from service_common.types import Address
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def node() -> Iterator[AnvilServer]:
+    with anvil.start(mining="automine") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def owner(node: AnvilServer) -> Wallet:
+    wallet = Wallet()
+    node.fund(wallet.address)
+    return wallet
+
+
+@pytest.fixture(scope="module")
+def local(node: AnvilServer, owner: Wallet) -> LocalHub:
+    recipient = Wallet()
+    node.fund(recipient.address)
+    return deploy_hub(node, owner=owner, fee_recipient=recipient)
+
+
+def operate(
+    *arguments: str, key: Wallet | None = None, code: int = 0, environment: dict[str, str] | None = None
+) -> str:
+    """Run the command; its words, both streams."""
+    secrets = {"HUB_OWNER_PRIVATE_KEY": key.private_key} if key is not None else {}
+    done = subprocess.run(
+        [sys.executable, "-m", "hub_operations", *arguments],
+        env={**os.environ, "PYTHONPATH": str(TOP / "deploy/hub"), **secrets, **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    words = done.stdout + done.stderr
+    assert done.returncode == code, words
+    assert "Traceback" not in words
+    assert key is None or key.private_key[2:] not in words
+    return words
+
+
+def deployment_arguments(node: AnvilServer, owner: Wallet, token: str, **changes: str) -> list[str]:
+    values = {
+        "--network": "local",
+        "--rpc-url": node.url,
+        "--owner": owner.address,
+        "--fee-recipient": "0x" + "11" * 20,
+        "--protocol-fee-bps": "100",
+        "--guardian-fee-bps": "300",
+        "--token": token,
+        **changes,
+    }
+    return ["deploy", *(word for pair in values.items() for word in pair)]
+
+
+def test_deploy__without_send__tells_the_address_and_sends_nothing(
+    node: AnvilServer, owner: Wallet, local: LocalHub
+) -> None:
+    words = operate(*deployment_arguments(node, owner, local.token.address))
+    address = next(line.split()[-1] for line in words.splitlines() if line.startswith("Hub address"))
+    assert "dry run" in words
+    assert node.rpc.text("eth_getCode", address, "latest") == "0x"
+
+
+def test_deploy__sent_twice__stands_once_at_the_address_told_before(
+    node: AnvilServer, owner: Wallet, local: LocalHub
+) -> None:
+    arguments = deployment_arguments(node, owner, local.token.address, **{"--salt": "7"})
+    told = operate(*arguments)
+    address = next(line.split()[-1] for line in told.splitlines() if line.startswith("Hub address"))
+    assert f"the Hub stands at {address}" in operate(*arguments, "--send", key=owner)
+    before = node.rpc.number("eth_blockNumber")
+    assert f"the Hub stands at {address}" in operate(*arguments, "--send", key=owner)
+    assert node.rpc.number("eth_blockNumber") == before
+    assert Hub(JsonRpc([node.url]), Address(address)).token() == local.token.address
+
+
+def test_deploy__with_a_missing_or_malformed_key_or_the_wrong_chain__is_refused(
+    node: AnvilServer, owner: Wallet, local: LocalHub
+) -> None:
+    arguments = deployment_arguments(node, owner, local.token.address, **{"--salt": "8"})
+    assert "HUB_OWNER_PRIVATE_KEY_FILE" in operate(*arguments, "--send", code=1)
+    assert "not a private key" in operate(*arguments, "--send", code=1, environment={"HUB_OWNER_PRIVATE_KEY": "0x12"})
+    other = [word if word != "local" else "staging" for word in arguments]
+    other = other[: other.index("--token")] + other[other.index("--token") + 2 :]
+    assert "serves chain 31337, not 84532" in operate(*other, "--send", key=owner, code=1)
+
+
+def test_record__of_a_deployed_network__is_what_the_client_then_knows(tmp_path: Path, owner: Wallet) -> None:
+    records = tmp_path / "deployments"
+    shutil.copytree(RECORDS, records)
+    terms = TERMS["staging"]
+    assert terms.token is not None
+    deployment = Deployment(
+        terms, terms.token, Address(owner.address), 100, 300, Address("0x" + "11" * 20), (0).to_bytes(32, "big")
+    )
+    write_record(deployment, 1234, records)
+    record = json.loads((records / "staging.json").read_text())
+    assert (record["hub_address"], record["deploy_block"]) == (deployment.address, 1234)
+    assert json.loads((records / "mainnet.json").read_text())["hub_address"] is None
+
+
+def test_terms__of_known_networks__agree_with_their_deployment_records() -> None:
+    for name, terms in TERMS.items():
+        assert NETWORKS[name] == terms.chain_id
+        record = deployment_of(terms.chain_id)
+        if record is not None:
+            assert record.escrow_token_address == terms.token
+            assert record.reveal_delay_seconds == terms.reveal_delay
+
+
+def test_admin__each_of_the_owners_powers__is_explained_then_done(
+    node: AnvilServer, owner: Wallet, local: LocalHub, tmp_path: Path
+) -> None:
+    hub = Hub(JsonRpc([node.url]), Address(local.hub.address))
+    base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
+    members = [
+        {"guardian_address": Wallet().address, "encryption_public_key": Identity.generate().public_key}
+        for _ in range(3)
+    ]
+    roster = tmp_path / "roster.json"
+    roster.write_text(json.dumps({"quorum": 2, "members": members}))
+    assert "quorum 2 of 3" in operate(*base, "publish-roster", str(roster))
+    operate(*base, "--send", "publish-roster", str(roster), key=owner)
+    assert set(hub.roster(1).accounts) == set(accounts)
+    key = Identity.generate().public_key
+    operate(*base, "--send", "publish-delivery-key", key, key=owner)
+    assert hub.delivery_key() == key
+    operate(*base, "--send", "set-fees", "50", "200", "0x" + "22" * 20, key=owner)
+    assert hub.fee_policy() == (50, 200, "0x" + "22" * 20)
+    heir = Wallet()
+    node.fund(heir.address)
+    operate(*base, "--send", "transfer-ownership", heir.address, key=owner)
+    assert hub.read("owner") == (owner.address,)
+    operate(*base, "--send", "accept-ownership", key=heir)
+    assert hub.read("owner") == (heir.address,)
+    assert "is not the Hub's owner" in operate(
+        *base, "--send", "set-fees", "1", "1", "0x" + "22" * 20, key=owner, code=1
+    )
+    assert "above the cap" in operate(*base, "--send", "set-fees", "9999", "1", "0x" + "22" * 20, key=heir, code=1)
+
+
+def test_admin__with_a_malformed_roster_file__says_the_form(node: AnvilServer, local: LocalHub, tmp_path: Path) -> None:
+    file = tmp_path / "roster.json"
+    for text in ("", "[]", '{"quorum": 2}', '{"quorum": 1, "members": [{"guardian_address": "0x1"}]}'):
+        file.write_text(text)
+        words = operate("admin", "--rpc-url", node.url, "--hub", local.hub.address, "publish-roster", str(file), code=1)
+        assert "the roster file is not of the form" in words
+
+
+def test_deployer__on_the_local_node__stands_where_it_always_stands(node: AnvilServer) -> None:
+    assert node.rpc.text("eth_getCode", DEPLOYER, "latest") != "0x"
