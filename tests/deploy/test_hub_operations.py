@@ -139,10 +139,8 @@ def test_admin__each_of_the_owners_powers__is_explained_then_done(
 ) -> None:
     hub = Hub(JsonRpc([node.url]), Address(local.hub.address))
     base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
-    members = [
-        {"guardian_address": Wallet().address, "encryption_public_key": Identity.generate().public_key}
-        for _ in range(3)
-    ]
+    accounts = [Wallet().address for _ in range(3)]
+    members = [{"guardian_address": a, "encryption_public_key": Identity.generate().public_key} for a in accounts]
     roster = tmp_path / "roster.json"
     roster.write_text(json.dumps({"quorum": 2, "members": members}))
     assert "quorum 2 of 3" in operate(*base, "publish-roster", str(roster))

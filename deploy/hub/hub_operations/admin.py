@@ -39,14 +39,9 @@ def publish_roster(options: argparse.Namespace, hub: Hub) -> Call:
         roster = json.loads(Path(options.file).read_text(encoding="utf-8"))
         quorum = int(roster["quorum"])
         members = sorted(
-            (
-                int(parse_address(m["guardian_address"]), 16),
-                parse_address(m["guardian_address"]),
-                m["encryption_public_key"],
-            )
-            for m in roster["members"]
+            (parse_address(member["guardian_address"]), parse_public_key(member["encryption_public_key"]))
+            for member in roster["members"]
         )
-        keys = [parse_public_key(key) for _, _, key in members]
     except (OSError, ValueError, KeyError, TypeError) as error:
         wanted = '{"quorum": 2, "members": [{"guardian_address": "0x…", "encryption_public_key": "0x…"}, …]}'
         raise OperationRefused(f"the roster file is not of the form {wanted}") from error
