@@ -26,10 +26,12 @@ from service_common.db.hub_facts import FactSource
 from service_common.errors import ServiceError
 from service_common.jobs.queues import connect
 from service_common.storage.gcs import GcsStore
-from service_common.storage.port import ObjectStore
+from service_common.storage.port import DownloadTarget, ObjectStore
+from service_common.types import BountyId, Bytes32
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
+from service_api.recent import Recent, SharedContent, recent_contents, recent_downloads
 
 EXTENSION: Final = "service-api"
 MAX_WAITING_REVIEWS: Final = 100
@@ -47,6 +49,9 @@ class Dependencies:
     http: urllib3.PoolManager
     clock: Clock
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
+
+    contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False, default_factory=recent_contents)
+    downloads: Recent[str, DownloadTarget] = field(init=False, default_factory=recent_downloads)
 
     @property
     def facts(self) -> FactSource:

@@ -6,27 +6,17 @@ slashes in a row, are 404. The server decodes percent-encoding before anything h
 """
 
 import re
-import time
-import uuid
 from typing import Final
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 from flask_smorest import Api
-from prometheus_client import Counter, Histogram
 
 from service_common.errors import ServiceError
-from service_common.log import correlation_id, get_logger
 from service_common.web.authentication import EXTENSION, Authentication, public
-from service_common.web.overload import Shedding
+from service_common.web.edge import ROUTE, Edge
 from service_common.web.problems import install_problems
 
-REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
-SECONDS: Final = Histogram("service_http_request_seconds", "Time to answer", ["route", "method"])
-SHED: Final = Counter("service_http_requests_shed_total", "Requests refused because too many were being answered")
 _PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9\-._~]+)*/?")
-_CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
-
-log = get_logger(__name__)
 
 
 def create_app(name: str, title: str, authentication: Authentication | None) -> tuple[Flask, Api]:
@@ -43,9 +33,8 @@ def create_app(name: str, title: str, authentication: Authentication | None) -> 
         app.extensions[EXTENSION] = authentication
     api = Api(app)
     app.before_request(_begin)
-    app.after_request(_end)
     install_problems(app)
-    app.wsgi_app = Shedding(app.wsgi_app, SHED.inc)  # type: ignore[method-assign]
+    app.wsgi_app = Edge(app.wsgi_app)  # type: ignore[method-assign]
     app.add_url_rule("/healthz", "healthz", public(_alive))
     return app, api
 
@@ -55,9 +44,8 @@ def _alive() -> Response:
 
 
 def _begin() -> Response | None:
-    g.started = time.perf_counter()
-    given = request.headers.get("X-Correlation-Id", "")
-    correlation_id.set(given if _CORRELATION.fullmatch(given) else uuid.uuid4().hex)
+    if request.url_rule is not None:
+        request.environ[ROUTE] = request.url_rule.rule
     if _PLAIN_PATH.fullmatch(request.environ.get("PATH_INFO", "")) is None:
         raise ServiceError("route_not_found", "There is no such route.")
     if request.method == "OPTIONS":
@@ -70,17 +58,4 @@ def _preflight() -> Response:
     response.headers["Access-Control-Allow-Methods"] = "GET, POST"
     response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type, If-None-Match"
     response.headers["Access-Control-Max-Age"] = "86400"
-    return response
-
-
-def _end(response: Response) -> Response:
-    route = request.url_rule.rule if request.url_rule else "none"
-    seconds = time.perf_counter() - g.get("started", time.perf_counter())
-    REQUESTS.labels(route, request.method, response.status_code).inc()
-    SECONDS.labels(route, request.method).observe(seconds)
-    response.headers["X-Correlation-Id"] = correlation_id.get()
-    response.headers["Access-Control-Allow-Origin"] = "*"
-    response.headers["Access-Control-Expose-Headers"] = "ETag, Retry-After, X-Correlation-Id"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    log.info("answered", route=route, method=request.method, status=response.status_code, ms=round(seconds * 1000, 1))
     return response

@@ -124,6 +124,13 @@ def _read(received: Request, most: int) -> bytes:
 
 def refuse_body(received: Request) -> bytes:
     """No bytes, or 400 where a body came that does not belong."""
+    said = received.environ
+    if (
+        "CONTENT_LENGTH" not in said
+        and "HTTP_TRANSFER_ENCODING" not in said
+        and said.get("SERVER_PROTOCOL") in {"HTTP/1.1", "HTTP/1.0"}
+    ):
+        return b""  # these protocols have no body without one of the two
     if received.stream.read(1):
         raise ServiceError("invalid_request", "This route takes no body.")
     return b""

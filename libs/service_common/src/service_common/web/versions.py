@@ -1,7 +1,8 @@
 """Public reads as versions: an ETag of the exact bytes, conditional requests, and a small cache per process.
 
 Promises: a read is made at most once per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, so an answer is
-at most that much older than the index; errors are never kept; the cache is bounded in entries and bytes.
+at most that much older than the index; errors are never kept; the cache is bounded in entries and bytes. What is kept
+is answered by the edge, before the framework.
 ``Cache-Control`` says who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it shows
 is final on a finalized block.
 """
@@ -13,10 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, cast
+from wsgiref.types import WSGIEnvironment
 
 from flask import Flask, Response, current_app, request
+from werkzeug.http import parse_etags
 
 from service_common.clock import Clock
+from service_common.web.edge import ROUTE, Answer, Edge
 
 EXTENSION: Final = "service-versions"
 MAX_STALENESS_SECONDS: Final = 1.0
@@ -46,7 +50,7 @@ def json_version(value: object, cache_control: str = REVALIDATE) -> Version:
 def text_version(value: str, media_type: str, cache_control: str) -> Version:
     """The version of a text."""
     body = value.encode()
-    return Version(body, _etag(body), cache_control, media_type)
+    return Version(body, _etag(body), cache_control, f"{media_type}; charset=utf-8")
 
 
 def _etag(body: bytes) -> str:
@@ -61,6 +65,11 @@ class VersionCache:
         self._lock = Lock()
         self._kept: OrderedDict[str, tuple[float, Version]] = OrderedDict()
         self._bytes = 0
+
+    def young(self, address: str) -> Version | None:
+        """What is kept at ``address`` and young enough."""
+        found = self._kept.get(address)
+        return found[1] if found is not None and self._clock.monotonic() - found[0] < MAX_STALENESS_SECONDS else None
 
     def get(self, address: str, make: Callable[[], Version]) -> Version:
         """The version at ``address``: kept where it is young enough, else made anew."""
@@ -84,25 +93,50 @@ class VersionCache:
 
 
 def install_versions(app: Flask, clock: Clock) -> None:
-    """Give ``app`` its cache."""
-    app.extensions[EXTENSION] = VersionCache(clock)
+    """Give ``app`` its cache, and its edge the answers that are kept."""
+    cache = app.extensions[EXTENSION] = VersionCache(clock)
+    if isinstance(app.wsgi_app, Edge):
+        app.wsgi_app.kept = lambda environ: _kept(cache, environ)
 
 
-def versioned(address: str, make: Callable[[], Version]) -> Response:
-    """The answer to a public read of ``address`` (its path and whole query)."""
+def versioned(make: Callable[[], Version]) -> Response:
+    """The answer to a public read of this request's path and query."""
     cache = cast("VersionCache", current_app.extensions[EXTENSION])
-    return render_version(cache.get(address, make))
+    return render_version(cache.get(_address(request.environ), make))
 
 
 def render_version(version: Version) -> Response:
     """200 with the body, or 304 where the client has this version already."""
-    given = request.headers.get("If-None-Match")
-    known = given is not None and (
-        given == version.etag or request.if_none_match.contains_weak(version.etag.strip('"'))
-    )
-    response = Response(b"" if known else version.body, status=304 if known else 200, mimetype=version.media_type)
-    response.headers["ETag"] = version.etag
-    response.headers["Cache-Control"] = version.cache_control
-    if known:
+    status, headers, body = _answer(version, request.headers.get("If-None-Match"))
+    response = Response(body, status=status, headers=headers)
+    if status.startswith("304"):
         del response.headers["Content-Length"]
+        del response.headers["Content-Type"]
     return response
+
+
+def _kept(cache: VersionCache, environ: WSGIEnvironment) -> Answer | None:
+    """A kept version for a plain GET without a body. What is kept was asked for at exactly this address before."""
+    if environ["REQUEST_METHOD"] != "GET" or "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
+        return None
+    version = cache.young(_address(environ))
+    if version is None or environ.get("SERVER_PROTOCOL") not in {"HTTP/1.1", "HTTP/1.0"}:
+        return None  # later protocols carry bodies without saying so in a header
+    environ[ROUTE] = "kept"
+    return _answer(version, environ.get("HTTP_IF_NONE_MATCH"))
+
+
+def _address(environ: WSGIEnvironment) -> str:
+    return f"{environ['PATH_INFO']}?{environ.get('QUERY_STRING', '')}"
+
+
+def _answer(version: Version, known: str | None) -> Answer:
+    headers = [("ETag", version.etag), ("Cache-Control", version.cache_control)]
+    if known is not None and _is_known(known, version.etag):
+        return "304 NOT MODIFIED", headers, b""
+    headers += [("Content-Type", version.media_type), ("Content-Length", str(len(version.body)))]
+    return "200 OK", headers, version.body
+
+
+def _is_known(known: str, etag: str) -> bool:
+    return known == etag or parse_etags(known).contains_weak(etag.strip('"'))

@@ -30,7 +30,7 @@ _DETAIL = "invalid_bounty_detail_request"
 def get_bounties() -> Response:
     """List bounties, open ones first."""
     query = _parse_query(read_query(allowed=_FILTERS))
-    return versioned(f"list {query}", lambda: json_version(list_bounties(dependencies(), query)))
+    return versioned(lambda: json_version(list_bounties(dependencies(), query)))
 
 
 @routes.route("/<bounty_id>", methods=["GET"])
@@ -39,7 +39,7 @@ def get_bounty(bounty_id: str) -> Response:
     """Show one bounty."""
     read_query(allowed=frozenset(), code=_DETAIL)
     number = parse(bounty_id, parse_bounty_id, path="bounty_id", code=_DETAIL)
-    return versioned(f"bounty {number}", lambda: _detail(number))
+    return versioned(lambda: _detail(number))
 
 
 def _detail(bounty_id: BountyId) -> Version:

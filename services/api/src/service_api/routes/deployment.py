@@ -16,4 +16,4 @@ routes = Blueprint("deployment", __name__, url_prefix="/api/deployment", descrip
 def get_deployment() -> Response:
     """What a client needs to know of this deployment."""
     read_query(allowed=frozenset())
-    return versioned("deployment", lambda: json_version(describe_deployment(dependencies())))
+    return versioned(lambda: json_version(describe_deployment(dependencies())))

@@ -2,7 +2,8 @@
 
 Promises: who may read comes from the index alone; holding a commitment is not access. What is served is recorded on
 chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``). Stored bytes
-that no longer hash to the commitment are never served.
+that no longer hash to the commitment are never served. What the index says of one Submission is at most a second old,
+a download URL at most half its life.
 """
 
 from service_common.auth.verify import VerifiedRequest
@@ -12,30 +13,36 @@ from service_common.db.hub_facts import CONTENT_AUTHORITY_UNAVAILABLE, HubFacts
 from service_common.db.hub_reads import IndexedBounty, read_solvers_of, read_submission_history
 from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.errors import ServiceError
+from service_common.storage.port import DownloadTarget
 from service_common.types import Address, BountyId, Bytes32
 from sqlalchemy import Connection, select
 
 from service_api.dependencies import Dependencies
-
-DOWNLOAD_LIFETIME_SECONDS = 5 * 60
+from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, SharedContent
 
 
 def read_content(
     deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32
 ) -> dict[str, object]:
-    """The body of ``content``."""
+    """The body of ``content``. What the index says is asked for at most once a second for one Submission; a reader is
+    checked against it each time."""
+    shared = deps.contents.get(
+        (bounty_id, commitment), deps.clock, lambda: _look_up(deps, request, bounty_id, commitment)
+    )
+    request.require_signer(shared.readers)
+    return shared.answer
+
+
+def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> SharedContent:
     with deps.facts.open(CONTENT_AUTHORITY_UNAVAILABLE) as facts:
         bounty = facts.bounty(bounty_id)
-        request.require_signer({bounty.poster, *facts.roster(bounty).accounts})
+        readers = frozenset({bounty.poster, *facts.roster(bounty).accounts})
+        request.require_signer(readers)
         solver, active = _find(facts, bounty, commitment)
         envelope, text = _envelope(facts.connection, bounty_id, solver, commitment)
-    info = deps.store.stat(envelope.ciphertext.storage_locator)
-    if info is None:
-        raise ServiceError("storage_unavailable", "The ciphertext of this Submission is not in the storage.")
-    target = deps.store.sign_download(
-        envelope.ciphertext.storage_locator, generation=info.generation, lifetime=DOWNLOAD_LIFETIME_SECONDS
-    )
-    return {
+    locator = envelope.ciphertext.storage_locator
+    target = deps.downloads.get(locator, deps.clock, lambda: _download(deps, locator))
+    answer = {
         "envelope": text,
         "submission_commitment": commitment,
         "solver_address": solver,
@@ -43,6 +50,14 @@ def read_content(
         "download_url": target.url,
         "expires_at": iso_utc(target.expires_at),
     }
+    return SharedContent(readers, answer)
+
+
+def _download(deps: Dependencies, locator: str) -> DownloadTarget:
+    info = deps.store.stat(locator)
+    if info is None:
+        raise ServiceError("storage_unavailable", "The ciphertext of this Submission is not in the storage.")
+    return deps.store.sign_download(locator, generation=info.generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
 
 
 def _find(facts: HubFacts, bounty: IndexedBounty, commitment: Bytes32) -> tuple[Address, bool]:

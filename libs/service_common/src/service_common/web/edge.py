@@ -1,0 +1,98 @@
+"""The outermost layer of every Flask service: what is said of each request whoever answers it.
+
+Promises: a correlation id in and out, the headers every answer carries, one count, one time and one log line for each
+request, and shedding: more requests at a time than ``limit`` get 503 ``service_overloaded`` with Retry-After before
+anything of them is read. The liveness route is always let in, so that an overloaded process is not restarted. Where
+the app keeps versions, a public read that is kept and young enough is answered here, without the framework.
+"""
+
+import json
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from threading import Semaphore
+from typing import Final
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+from prometheus_client import Counter, Histogram
+
+from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
+from service_common.log import correlation_id, get_logger
+
+REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
+SECONDS: Final = Histogram("service_http_request_seconds", "Time to answer", ["route", "method"])
+SHED: Final = Counter("service_http_requests_shed_total", "Requests refused because too many were being answered")
+MAX_IN_FLIGHT: Final = 120
+ROUTE: Final = "service.route"
+"""Where the framework notes the route's template."""
+_ALWAYS: Final = "/healthz"
+_CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
+_EVERYWHERE: Final = (
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "ETag, Retry-After, X-Correlation-Id"),
+    ("X-Content-Type-Options", "nosniff"),
+)
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
+Answer = tuple[str, list[tuple[str, str]], bytes]
+"""Status line, headers, body."""
+
+log = get_logger(__name__)
+
+
+class Edge:
+    """A WSGI application around the framework's ``inner``."""
+
+    def __init__(self, inner: WSGIApplication, limit: int = MAX_IN_FLIGHT) -> None:
+        self._inner = inner
+        self._places = Semaphore(limit)
+        self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began = time.perf_counter()
+        given = environ.get("HTTP_X_CORRELATION_ID", "")
+        identifier = given if _CORRELATION.fullmatch(given) else uuid.uuid4().hex
+        correlation_id.set(identifier)
+
+        def start(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
+            headers.extend((*_EVERYWHERE, ("X-Correlation-Id", identifier)))
+            _record(environ, status[:3], time.perf_counter() - began)
+            return start_response(status, headers, exc_info)  # type: ignore[arg-type]
+
+        answer = self.kept(environ)
+        if answer is None and not self._enter(environ):
+            SHED.inc()
+            answer = _overloaded()
+        elif answer is None:
+            try:
+                return self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used
+            finally:
+                if environ["PATH_INFO"] != _ALWAYS:
+                    self._places.release()
+        status, headers, body = answer
+        start(status, headers)
+        return [body]
+
+    def _enter(self, environ: WSGIEnvironment) -> bool:
+        return environ["PATH_INFO"] == _ALWAYS or self._places.acquire(blocking=False)
+
+
+def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
+    method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
+    method = method if method in _METHODS else "other"
+    REQUESTS.labels(route, method, status).inc()
+    SECONDS.labels(route, method).observe(seconds)
+    log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
+
+
+def _overloaded() -> Answer:
+    error = ServiceError("service_overloaded", "This service answers as many requests as it can at the moment.")
+    envelope = {"code": error.code, "message": error.message, "issues": [], "next_action": error.next_action}
+    body = json.dumps({"error": envelope}).encode()
+    headers = [
+        ("Content-Type", "application/json"),
+        ("Content-Length", str(len(body))),
+        ("Retry-After", str(DEFAULT_RETRY_AFTER_SECONDS)),
+        ("Cache-Control", "no-store"),
+    ]
+    return "503 Service Unavailable", headers, body
