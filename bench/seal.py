@@ -1,0 +1,218 @@
+"""Sealing and opening: throughput and memory at 4 GiB, timelock against tlock-js, beacons in batches.
+
+Files lie on a memory-backed file system; the disk's figure stands beside it with a plain copy as its reference.
+SERVICE_BENCH_SEAL_BYTES makes the large file smaller on a small machine.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+import pyrage
+from beacon import LocalBeacon, make_local_beacon
+from beacon.server import BeaconServer
+from local_stack.toolbox import ensure_npm_package
+from service_common.clock import SystemClock
+from service_common.crypto.archive import ArchiveLimits
+from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
+from service_common.crypto.beacon import Beacon, verify_batch, verify_beacon
+from service_common.crypto.capsule import seal_capsule
+from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
+from service_common.crypto.x25519 import Identity, recipient_text
+
+from bench.figures import Figure, Report, median
+
+T = TypeVar("T")
+
+TOP: Final = Path(__file__).parents[1]
+LARGE: Final = int(os.environ.get("SERVICE_BENCH_SEAL_BYTES", str(4 * 2**30)))
+SMALL: Final = 64 * 2**20
+LIMITS: Final = ArchiveLimits(max_bytes=8 * 2**30)
+ROUNDS: Final = 5
+MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the memory-backed file system, on purpose
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    _throughput(report, MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir()))
+    _disk(report)
+    _memory(report)
+    _timelock(report)
+    _recipients(report)
+    _beacons(report)
+
+
+def _throughput(report: Report, base: Path) -> None:
+    """Alternating rounds of ours and rage's, file to file."""
+    with tempfile.TemporaryDirectory(dir=base) as name:
+        folder = Path(name)
+        content, identity = _content(folder, LARGE), Identity.generate()
+        key = pyrage.x25519.Recipient.from_str(recipient_text(identity.public_key))
+        opener = pyrage.x25519.Identity.from_str(identity.to_text())
+        seal, unseal, rage, unrage = [], [], [], []
+        sealed, theirs, opened = folder / "ours.age", folder / "theirs.age", folder / "opened"
+        for _ in range(ROUNDS):
+            seconds, artifact = _timed(
+                lambda: seal_directory(content.parent, identity.public_key, sealed, limits=LIMITS)
+            )
+            seal.append(LARGE / seconds / 1e6)
+            rage.append(_rate(LARGE, lambda: pyrage.encrypt_file(str(content), str(theirs), [key])))
+            unseal.append(_rate(LARGE, partial(_open, sealed, identity, opened, artifact)))
+            shutil.rmtree(opened)
+            unrage.append(_rate(LARGE, lambda: pyrage.decrypt_file(str(theirs), str(folder / "plain"), [opener])))
+            for path in (sealed, theirs, folder / "plain"):
+                path.unlink()
+    for name, ours, others in (("seal.throughput", seal, rage), ("seal.open_throughput", unseal, unrage)):
+        value, reference = median(ours), median(others)
+        report(Figure(name, value, "MB/s", "ratio >= 1.5", value >= 1.5 * reference, "pyrage file to file", reference))
+
+
+def _disk(report: Report) -> None:
+    """The same on disk, beside a plain copy."""
+    size = min(LARGE, 2**30)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        content, identity, seal, copy = _content(folder, size), Identity.generate(), [], []
+        for _ in range(3):
+            sealed, copied = folder / "ours.age", folder / "copy"
+            seal.append(_rate(size, lambda: _sealed_to_disk(content.parent, identity, folder / "ours.age")))
+            copy.append(_rate(size, lambda: _copied_to_disk(content, folder / "copy")))
+            sealed.unlink()
+            copied.unlink()
+    value, reference = median(seal), median(copy)
+    report(Figure("seal.disk_throughput", value, "MB/s", "informative", None, "plain copy", reference))
+
+
+def _memory(report: Report) -> None:
+    """Peak resident memory above the start of a process that seals and opens, large beside small."""
+    peaks = {size: _peak_of(size) for size in (SMALL, LARGE)}
+    grown, ratio = peaks[LARGE][1] - peaks[LARGE][0], peaks[LARGE][1] / peaks[SMALL][1]
+    report(
+        Figure(
+            "seal.rss", grown, "MB above start", "<= 64 MB above start, ratio <= 1.05", grown <= 64 and ratio <= 1.05,
+            "peak at 64 MiB", peaks[SMALL][1] - peaks[SMALL][0],
+        )
+    )  # fmt: skip
+
+
+def _peak_of(size: int) -> tuple[float, float]:
+    """Resident memory in MB after the imports, and at its peak."""
+    program = (
+        "import resource, sys, tempfile\n"
+        "from pathlib import Path\n"
+        "from bench.seal import LIMITS, MEMORY, _content, _open\n"
+        "from service_common.crypto.artifact import seal_directory\n"
+        "from service_common.crypto.x25519 import Identity\n"
+        "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
+        "    folder, identity = Path(name), Identity.generate()\n"
+        "    content = _content(folder, int(sys.argv[1]))\n"
+        "    start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "    sealed = seal_directory(content.parent, identity.public_key, folder / 'a.age', limits=LIMITS)\n"
+        "    _open(folder / 'a.age', identity, folder / 'out', sealed)\n"
+        "    print(start / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(size)], capture_output=True, text=True, check=True)
+    start, peak = done.stdout.split()
+    return float(start), float(peak)
+
+
+def _timelock(report: Report) -> None:
+    chain = _chain(100)
+    signed, payload = Beacon(5, chain.signature(5)), b"x" * 74
+    sealed = timelock_encrypt(payload, 5, chain.info)
+    encrypt = median([_milliseconds(lambda: timelock_encrypt(payload, 5, chain.info)) for _ in range(50)])
+    decrypt = median([_milliseconds(lambda: timelock_decrypt(sealed, signed, chain.info)) for _ in range(50)])
+    server = BeaconServer(("127.0.0.1", 0), chain, SystemClock())
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    modules = ensure_npm_package(TOP / "tests/common/crypto/tlock_js")
+    script = str(TOP / "bench/javascript/tlock.cjs")
+    info = chain.info
+    done = subprocess.run(
+        [shutil.which("node") or "node", script, server.url, info.chain_hash[2:], info.public_key, "5", "20"],
+        env={**os.environ, "NODE_PATH": str(modules)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    server.shutdown()
+    server.server_close()
+    theirs = json.loads(done.stdout)
+    for name, ours, other in (("encrypt", encrypt, theirs["encrypt"]), ("decrypt", decrypt, theirs["decrypt"])):
+        rate, reference = 1000 / ours, 1000 / other
+        report(
+            Figure(f"seal.timelock_{name}", rate, "ops/s", "ratio >= 10", rate >= 10 * reference, "tlock-js", reference)
+        )
+
+
+def _recipients(report: Report) -> None:
+    chain = _chain(100)
+    keys = [Identity.generate().public_key for _ in range(15)]
+    value = median([_milliseconds(lambda: seal_capsule(Identity.generate(), keys, 5, chain.info)) for _ in range(20)])
+    report(Figure("seal.recipients", value, "ms", "<= 50", value <= 50))
+
+
+def _beacons(report: Report) -> None:
+    chain = _chain(5_000)
+    beacons = [Beacon(number, chain.signature(number)) for number in range(1, 1_001)]
+    batch = median([1_000 / _timed(lambda: verify_batch(beacons, chain.info))[0] * 60 for _ in range(5)])
+    single = median(
+        [100 / _timed(lambda: [verify_beacon(b, chain.info) for b in beacons[:100]])[0] * 60 for _ in range(5)]
+    )
+    report(Figure("seal.beacon_batch", batch, "beacons/min", ">= 100000", batch >= 100_000, "one by one", single))
+
+
+def _content(folder: Path, size: int) -> Path:
+    """A directory with one file of that size that does not compress to nothing."""
+    directory = folder / "content"
+    directory.mkdir()
+    block = os.urandom(2**20)
+    with (directory / "data.bin").open("wb") as file:
+        for _ in range(size // len(block)):
+            file.write(block)
+    return directory / "data.bin"
+
+
+def _open(sealed: Path, identity: Identity, target: Path, artifact: SealedArtifact) -> None:
+    open_artifact(sealed, identity, target, sha256=artifact.sha256, byte_length=artifact.byte_length, limits=LIMITS)
+
+
+def _sealed_to_disk(directory: Path, identity: Identity, target: Path) -> None:
+    seal_directory(directory, identity.public_key, target)
+    _sync(target)
+
+
+def _copied_to_disk(source: Path, target: Path) -> None:
+    shutil.copyfile(source, target)
+    _sync(target)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _chain(age: int) -> LocalBeacon:
+    """A beacon of this run, that many seconds old."""
+    seed = b"a seed of this benchmark, 32 byte"
+    return make_local_beacon(seed, genesis_time=int(time.time()) - age, period_seconds=1)
+
+
+def _rate(size: int, work: Callable[[], object]) -> float:
+    """MB/s."""
+    return size / _timed(work)[0] / 1e6
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    return _timed(work)[0] * 1000
+
+
+def _timed(work: Callable[[], T]) -> tuple[float, T]:
+    started = time.perf_counter()
+    result = work()
+    return time.perf_counter() - started, result
