@@ -107,22 +107,29 @@ def _memory(report: Report) -> None:
 def _peak_of(size: int) -> tuple[float, float]:
     """Resident memory in MB after the imports, and at its peak."""
     program = (
-        "import resource, sys, tempfile\n"
+        "import sys, tempfile\n"
         "from pathlib import Path\n"
-        "from bench.seal import LIMITS, MEMORY, _content, _open\n"
+        "from bench.seal import LIMITS, MEMORY, _content, _open, _resident\n"
         "from service_common.crypto.artifact import seal_directory\n"
         "from service_common.crypto.x25519 import Identity\n"
         "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
         "    folder, identity = Path(name), Identity.generate()\n"
         "    content = _content(folder, int(sys.argv[1]))\n"
-        "    start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "    Path('/proc/self/clear_refs').write_text('5')\n"  # from here on the peak counts anew
+        "    start = _resident('VmRSS')\n"
         "    sealed = seal_directory(content.parent, identity.public_key, folder / 'a.age', limits=LIMITS)\n"
         "    _open(folder / 'a.age', identity, folder / 'out', sealed)\n"
-        "    print(start / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
+        "    print(start, _resident('VmHWM'))\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(size)], capture_output=True, text=True, check=True)
     start, peak = done.stdout.split()
     return float(start), float(peak)
+
+
+def _resident(name: str) -> float:
+    """A figure of this process's memory in MB: ``VmRSS`` now, ``VmHWM`` at its peak."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return int(next(line for line in lines if line.startswith(name)).split()[1]) / 1024
 
 
 def _timelock(report: Report) -> None:
