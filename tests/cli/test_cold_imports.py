@@ -67,3 +67,18 @@ ARGUMENTS = {
 def test_networked_command__that_signs_nothing__imports_no_server_and_no_signing(shell: Terminal, name: str) -> None:
     code, modules = imported(shell, name, *ARGUMENTS[name], **NOWHERE)
     assert (code, modules & (NEVER | {"eth_account"})) == (1, set())
+
+
+READERS = {
+    "verification-record": ["1"],
+    "bounty:show": ["1"],
+    "bounty:list": [],
+    "guardian:judgeable": ["--guardian-address", "0x" + "ab" * 20],
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_public_read__of_the_api_alone__imports_no_chain_and_no_cryptography(shell: Terminal, name: str) -> None:
+    code, modules = imported(shell, name, *READERS[name], **NOWHERE)
+    heavy = {"eth_abi", "eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "coincurve", "yaml"}
+    assert (code, modules & (NEVER | heavy)) == (1, set())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from service_cli.client import browsing
+from service_cli.client import watching
 from service_cli.main import COMMANDS
 from service_cli.output import Progress, bar
 from service_common.domain.challenge import parse_challenge
@@ -136,7 +136,7 @@ def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
         def sleep(_seconds: float) -> None:
             next(steps)()
 
-    monkeypatch.setattr(browsing, "time", Clock)
+    monkeypatch.setattr(watching, "time", Clock)
     ran = poster.run("bounty:watch", str(bounty))
     told = [event["step"] for event in ran.events if event["event"] == "bounty_watch.next"]
     assert told == ["submissions", "reveal", "judging", "settlement", "finality"]

@@ -76,6 +76,7 @@ class _Sending:
         kept = load_attempt(journal, step)
         self.fresh = kept is None
         self.accepted = False
+        self.contended = False
         self.offered_at: float | None = None
         self.replacements = 0
         self.looked_at = time.monotonic()
@@ -105,9 +106,17 @@ class _Sending:
                     say(f"{failure.message} Looking again; the transaction is in the journal.")
                 unanswered = True
             time.sleep(_POLL_SECONDS)
+        raise self._impatience(unanswered)
+
+    def _impatience(self, unanswered: bool) -> Failed:
+        """Why the wait ended; the transaction stays in the journal."""
+        if self.contended:
+            message = "Another pending transaction of this account holds the nonce."
+            next_action = "Wait until it is mined, then run the command again."
+            return Failed("nonce_contended", message, next_action=next_action)
         code, words = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
         message = f"Transaction {self.attempt.hashes[-1]} is not {words} yet."
-        raise Failed(code, message, next_action="Run the command again: it waits for the same transaction.")
+        return Failed(code, message, next_action="Run the command again: it waits for the same transaction.")
 
     def _first(self) -> Attempt:
         """Signed and offered under the account's lock, so that the next command sees the nonce taken."""
@@ -179,7 +188,12 @@ class _Sending:
         if self.offered_at is None:
             self._renew()
             self._offer()
-        elif time.monotonic() - self.offered_at > STUCK_SECONDS and self.replacements < MAX_REPLACEMENTS:
+            return
+        waited = time.monotonic() - self.offered_at
+        if self.contended:
+            if waited > _LOOK_SECONDS:
+                self._offer()
+        elif waited > STUCK_SECONDS and self.replacements < MAX_REPLACEMENTS:
             say("no block took the transaction; raising its fees")
             self.replacements += 1
             self.attempt = self._sign(self.attempt)
@@ -206,6 +220,7 @@ class _Sending:
 
     def _broadcast(self) -> None:
         try:
+            self.contended = False
             self.chain.rpc.call("eth_sendRawTransaction", self.attempt.raws[-1])
             self.accepted = True
         except ChainUnavailable:
@@ -221,9 +236,8 @@ class _Sending:
             self.accepted = True
             return
         if "underpriced" in words:
-            message = "Another pending transaction of this account holds the nonce."
-            next_action = "Wait until it is mined, then run the command again."
-            raise Failed("nonce_contended", message, next_action=next_action)
+            self.contended = True  # another pending transaction of this account; it is not outbid, but waited for
+            return
         if "insufficient funds" in words:
             message = f"{self.signer.address} cannot pay for gas."
             raise Refused("gas_insufficient", message, next_action="Add ether to this account, then run it again.")

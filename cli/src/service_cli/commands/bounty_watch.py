@@ -22,7 +22,7 @@ def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> N
               bounty_watch.final (bounty_id, outcome, settlement_reason, winner, submission_commitment)
     Refuses:  an unknown bounty; values of different deployments
     """
-    from service_cli.client.browsing import watch_bounty
+    from service_cli.client.watching import watch_bounty
     from service_cli.settings import load_settings
 
     watch_bounty(load_settings(network, api_base_url), bounty_id)
