@@ -1,0 +1,50 @@
+"""``docs/client.md`` and the README against the code: what they name exists, and examples in help and page parse."""
+
+import re
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from service_cli.main import COMMANDS, group
+
+from tests.cli.terminal import Terminal
+
+TOP = Path(__file__).parents[2]
+PAGE = (TOP / "docs" / "client.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^    (service-cli [^|#\n>]+)", PAGE, re.MULTILINE)
+
+
+def test_page__modules_and_functions_it_names__exist() -> None:
+    rows = re.findall(r"^\| (`(?:settings|client\.)[^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 11
+    for modules, words in rows:
+        found = [import_module(f"service_cli.{name}") for name in re.findall(r"`([a-z_.]+)`", modules)]
+        for name in re.findall(r"`([A-Za-z_]+)`", words):
+            assert any(hasattr(module, name) for module in found), name
+
+
+@pytest.mark.parametrize("line", EXAMPLES)
+def test_page__an_example__is_a_command_with_options_that_exist(shell: Terminal, line: str) -> None:
+    _, name, *words = shlex.split(line)
+    if name.startswith("--"):
+        assert shell.run(name).stdout
+        return
+    text = shell.run(name, "--help").stdout
+    assert all(word in text for word in words if word.startswith("--"))
+
+
+def test_page__refusal_codes_it_names__are_ones_the_client_has() -> None:
+    sources = "".join(path.read_text() for path in (TOP / "cli" / "src").rglob("*.py"))
+    for code in re.findall(r"`((?:transaction|nonce)_[a-z]+)`", PAGE):
+        assert f'"{code}"' in sources, code
+
+
+def test_commands__of_the_table__carry_their_own_name() -> None:
+    import click
+
+    with click.Context(group) as context:
+        for name in COMMANDS:
+            found = group.get_command(context, name)
+            assert found is not None
+            assert found.name == name
