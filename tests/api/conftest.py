@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,6 +97,13 @@ def running_api(service: Service) -> RunningApi:
 
 @pytest.fixture(scope="session")
 def service() -> Iterator[Service]:
+    with running_service() as started:
+        yield started
+
+
+@contextmanager
+def running_service() -> Iterator[Service]:
+    """Every server, a world on them, and the api in this process."""
     log.configure("api", logging.ERROR)  # as the processes do; the library's default renders whole tracebacks in colour
     with (
         running() as runtime,

@@ -1,6 +1,7 @@
 """Conditional requests and caching of public reads."""
 
 import pytest
+from service_api.recent import Recent
 from service_common.types import UnixSeconds
 from service_common.web import versions
 from service_common.web.versions import Version, VersionCache, json_version
@@ -77,12 +78,45 @@ def test_cache__within_its_staleness__asks_once_and_afterwards_anew() -> None:
 
     cache = VersionCache(clock)
     assert cache.get("a", make) is cache.get("a", make)
-    clock.sleep(versions.MAX_STALENESS_SECONDS - 0.01)
+    clock.sleep(versions.MAX_STALENESS_SECONDS / 2 - 0.01)
     cache.get("a", make)
     assert len(made) == 1
     clock.sleep(0.01)
     assert cache.get("a", make).body == b'{"n":2}\n'
     assert cache.get("b", make).body == b'{"n":3}\n'
+
+
+def test_cache__while_one_caller_makes_a_version_anew__gives_the_others_the_kept_one() -> None:
+    clock = HandClock()
+    cache = VersionCache(clock)
+    old = cache.get("a", lambda: json_version(1))
+    clock.sleep(versions.MAX_STALENESS_SECONDS / 2)
+
+    def make() -> Version:
+        assert cache.get("a", fail) is old
+        clock.sleep(versions.MAX_STALENESS_SECONDS / 2)
+        assert cache.young("a") is None  # too old now, whoever is making it
+        return json_version(2)
+
+    def fail() -> Version:
+        raise AssertionError("made twice")
+
+    assert cache.get("a", make).body == b"2\n"
+
+
+def test_content_cache__while_one_caller_looks_up_anew__gives_the_others_the_kept_value() -> None:
+    clock = HandClock()
+    recent: Recent[str, int] = Recent(1.0, 2)
+    assert recent.get("a", clock, lambda: 1) == 1
+    clock.sleep(1.0)
+    assert recent.get("a", clock, lambda: recent.get("a", clock, lambda: 0) + 1) == 2
+    clock.sleep(0.99)
+    assert recent.get("a", clock, lambda: 0) == 2
+    clock.sleep(1.01)
+    assert recent.get("a", clock, lambda: recent.get("a", clock, lambda: 7)) == 7  # twice its time is too old for all
+    for key in "bcd":
+        recent.get(key, clock, lambda: 3)
+    assert list(recent._kept) == ["c", "d"]
 
 
 def test_cache__of_more_than_it_may_hold__forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
 """Values that stay true for a while, kept per process.
 
-Promises: nothing is handed out at ``seconds`` of age or older; at most ``limit`` values are kept; a failure to make a
-value is never kept. Thread-safe.
+Promises: nothing is handed out at twice ``seconds`` of age or older; from ``seconds`` on, one caller makes the value
+anew while the others get the kept one; at most ``limit`` values are kept; a failure to make a value is never kept.
+Thread-safe.
 """
 
 from collections import OrderedDict
@@ -28,32 +29,46 @@ class Recent(Generic[K, V]):
         self._seconds, self._limit = seconds, limit
         self._lock = Lock()
         self._kept: OrderedDict[K, tuple[float, V]] = OrderedDict()
+        self._making: set[K] = set()
 
     def get(self, key: K, clock: Clock, make: Callable[[], V]) -> V:
         """The kept value where it is young enough, else a new one."""
         now = clock.monotonic()
         found = self._kept.get(key)
-        if found is not None and now - found[0] < self._seconds:
+        if found is not None and not self._is_due(key, now - found[0]):
             return found[1]
-        value = make()
-        with self._lock:
-            self._kept.pop(key, None)
-            self._kept[key] = (now, value)
-            while len(self._kept) > self._limit:
-                self._kept.popitem(last=False)
+        try:
+            value = make()
+            with self._lock:
+                self._kept.pop(key, None)
+                self._kept[key] = (now, value)
+                while len(self._kept) > self._limit:
+                    self._kept.popitem(last=False)
+        finally:
+            with self._lock:
+                self._making.discard(key)
         return value
+
+    def _is_due(self, key: K, age: float) -> bool:
+        """Whether this caller has to make the value anew."""
+        if age < self._seconds:
+            return False
+        with self._lock:
+            being_made = key in self._making
+            self._making.add(key)
+        return not being_made or age >= 2 * self._seconds
 
 
 @dataclass(frozen=True, slots=True)
 class SharedContent:
-    """One Submission's content and who may read it: the same answer for each of them."""
+    """One Submission's content, as the JSON that each reader gets, and who may read it."""
 
     readers: frozenset[Address]
-    answer: dict[str, object]
+    answer: bytes
 
 
 def recent_contents() -> Recent[tuple[BountyId, Bytes32], SharedContent]:
-    """Submissions read within the last second: what the index says may be that much older."""
+    """Submissions read lately: what the index says may be twice so many seconds older."""
     return Recent(CONTENT_SECONDS, MAX_KEPT)
 
 

@@ -88,12 +88,14 @@ def authenticate(received: Request, body: bytes) -> VerifiedRequest:
 
 def received_request(received: Request, body: bytes) -> ReceivedRequest:
     """The request as the verifier reads it."""
+    said = received.environ
+    authorization = said.get("HTTP_AUTHORIZATION")  # two headers arrive joined by a comma, which is no base64
     return ReceivedRequest(
-        method=received.method,
-        path=received.path,
-        raw_query=received.query_string.decode("latin-1"),
+        method=said["REQUEST_METHOD"],
+        path=said["PATH_INFO"],
+        raw_query=said.get("QUERY_STRING", ""),
         body=body,
-        authorization=tuple(received.headers.getlist("Authorization")),
+        authorization=() if authorization is None else (authorization,),
     )
 
 
@@ -139,7 +141,7 @@ def refuse_body(received: Request) -> bytes:
 def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dict[str, str]:
     """The query's names and values; an unknown or repeated name is refused."""
     try:
-        pairs = parse_query(request.query_string.decode("latin-1"))
+        pairs = parse_query(request.environ.get("QUERY_STRING", ""))
     except ValueError as error:
         raise ServiceError(code, "The query is malformed.") from error
     names = [name for name, _ in pairs]

@@ -1,10 +1,10 @@
 """Public reads as versions: an ETag of the exact bytes, conditional requests, and a small cache per process.
 
-Promises: a read is made at most once per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, so an answer is
-at most that much older than the index; errors are never kept; the cache is bounded in entries and bytes. What is kept
-is answered by the edge, before the framework.
-``Cache-Control`` says who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it shows
-is final on a finalized block.
+Promises: a read is made at most twice per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, by one caller
+while the others get the kept one, so an answer is at most that much older than the index; errors are never kept; the
+cache is bounded in entries and bytes. What is kept is answered by the edge, before the framework. ``Cache-Control``
+says who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it shows is final on a
+finalized block.
 """
 
 import hashlib
@@ -65,21 +65,31 @@ class VersionCache:
         self._lock = Lock()
         self._kept: OrderedDict[str, tuple[float, Version]] = OrderedDict()
         self._bytes = 0
+        self._making: set[str] = set()
 
     def young(self, address: str) -> Version | None:
-        """What is kept at ``address`` and young enough."""
+        """What is kept at ``address`` and may be shown without asking anew."""
         found = self._kept.get(address)
-        return found[1] if found is not None and self._clock.monotonic() - found[0] < MAX_STALENESS_SECONDS else None
+        if found is None:
+            return None
+        age = self._clock.monotonic() - found[0]
+        limit = MAX_STALENESS_SECONDS if address in self._making else MAX_STALENESS_SECONDS / 2
+        return found[1] if age < limit else None
 
     def get(self, address: str, make: Callable[[], Version]) -> Version:
-        """The version at ``address``: kept where it is young enough, else made anew."""
-        now = self._clock.monotonic()
+        """The version at ``address``: kept where it is young enough, else made anew, by one caller at a time."""
         with self._lock:
-            found = self._kept.get(address)
-        if found is not None and now - found[0] < MAX_STALENESS_SECONDS:
-            return found[1]
-        version = make()
-        self._keep(address, now, version)
+            found = self.young(address)
+            if found is not None:
+                return found
+            self._making.add(address)
+        try:
+            now = self._clock.monotonic()
+            version = make()
+            self._keep(address, now, version)
+        finally:
+            with self._lock:
+                self._making.discard(address)
         return version
 
     def _keep(self, address: str, now: float, version: Version) -> None:

@@ -63,9 +63,8 @@ def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str
     read_query(allowed=frozenset())
     bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")
     commitment = parse(submission_commitment, parse_bytes32, path="submission_commitment")
-    response = jsonify(read_content(dependencies(), request, bounty, commitment))
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    body = read_content(dependencies(), request, bounty, commitment)
+    return Response(body, headers=[("Cache-Control", "no-store")], content_type="application/json")
 
 
 def _scope(request: VerifiedRequest, bounty_id: str, solver_address: str) -> tuple[BountyId, Address]:

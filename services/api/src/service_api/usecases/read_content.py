@@ -2,9 +2,11 @@
 
 Promises: who may read comes from the index alone; holding a commitment is not access. What is served is recorded on
 chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``). Stored bytes
-that no longer hash to the commitment are never served. What the index says of one Submission is at most a second old,
-a download URL at most half its life.
+that no longer hash to the commitment are never served. What the index says of one Submission is at most two seconds
+old, a download URL at most half its life.
 """
+
+import json
 
 from service_common.auth.verify import VerifiedRequest
 from service_common.clock import iso_utc
@@ -21,11 +23,11 @@ from service_api.dependencies import Dependencies
 from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, SharedContent
 
 
-def read_content(
-    deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32
-) -> dict[str, object]:
-    """The body of ``content``. What the index says is asked for at most once a second for one Submission; a reader is
-    checked against it each time."""
+def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
+    """The JSON body of ``content``.
+
+    What the index says of one Submission is kept for a moment; each reader is checked against it.
+    """
     shared = deps.contents.get(
         (bounty_id, commitment), deps.clock, lambda: _look_up(deps, request, bounty_id, commitment)
     )
@@ -50,7 +52,7 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
         "download_url": target.url,
         "expires_at": iso_utc(target.expires_at),
     }
-    return SharedContent(readers, answer)
+    return SharedContent(readers, json.dumps(answer, sort_keys=True).encode())
 
 
 def _download(deps: Dependencies, locator: str) -> DownloadTarget:

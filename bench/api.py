@@ -1,0 +1,146 @@
+"""The api's figures: signed and conditional reads through the real server, against Flask's hello-world on the same one.
+
+Everything runs on one machine: the server, PostgreSQL, the node, the object storage and the client that makes the load.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import urllib3
+from local_stack.process import Child, minimal_environment
+from service_common.types import BountyId
+
+from bench.figures import Figure, Report, median
+from bench.web.load import load
+from tests.api.conftest import Service, running_service
+from tests.api.running import start_api
+from tests.api.test_submissions import Sealed, open_bounty, seal
+
+TOP: Final = Path(__file__).parent.parent
+ROUNDS, SECONDS = 5, 3.0
+RSS_FROM, RSS_TO = 2_000, 200_000
+_REFERENCE: Final = "Flask hello-world, same server"
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    with running_service() as service, _hello(service) as hello:
+        sealed = _submission(service)
+        service.world.node.mine(3)
+        api = start_api(service.runtime, service.variables)
+        signed, conditional = _signed(service, sealed), _conditional(api.port, sealed.bounty_id)
+        for port, requests in ((api.port, signed), (api.port, conditional), (hello, [_get("/")])):
+            load(port, requests, seconds=1.0)
+        reads, details, hellos = [], [], []
+        for _ in range(ROUNDS):
+            hellos.append(_rate(hello, [_get("/")], 200))
+            reads.append(_rate(api.port, signed, 200))
+            details.append(_rate(api.port, conditional, 304))
+        reference = median(hellos)
+        for name, value, goal in (("signed_get", median(reads), 0.5), ("public_detail", median(details), 0.7)):
+            ok = value / reference >= goal
+            report(Figure(f"api.{name}", value, "requests/s", f"ratio >= {goal}", ok, _REFERENCE, reference))
+        _spread(api.port, signed, median(reads), report)
+        _rss(api.child, api.port, [*conditional, *signed], report)
+
+
+def _spread(port: int, signed: list[bytes], full: float, report: Report) -> None:
+    spreads = []
+    for _ in range(ROUNDS):
+        seen = load(port, signed, connections=32, seconds=SECONDS, rate=full / 2)
+        spreads.append(seen.quantile(0.99) / seen.quantile(0.5))
+    value = median(spreads)
+    report(Figure("api.latency_spread", value, "p99/p50", "<= 4", value <= 4))
+
+
+def _rss(child: Child, port: int, requests: list[bytes], report: Report) -> None:
+    """The worker's memory: what answers is the child's own child."""
+    total = int(os.environ.get("SERVICE_BENCH_REQUESTS", RSS_TO))
+    load(port, requests, count=RSS_FROM)
+    before = _worker_rss(child.pid)
+    load(port, requests, count=total - RSS_FROM)
+    after = _worker_rss(child.pid)
+    ok = after <= 150 and after / before <= 1.05
+    goal = f"<= 150 and ratio <= 1.05, after {total} requests"
+    report(Figure("api.worker_rss", after, "MB", goal, ok, f"after {RSS_FROM} requests", before))
+
+
+def _worker_rss(parent: int) -> float:
+    """Megabytes of the largest process below ``parent``."""
+    sizes = [0.0]
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        except OSError:
+            continue
+        if int(fields["PPid"]) == parent and "VmRSS" in fields:
+            sizes.append(int(fields["VmRSS"].split()[0]) / 1024)
+    return max(sizes)
+
+
+def _rate(port: int, requests: list[bytes], expected: int) -> float:
+    seen = load(port, requests, seconds=SECONDS)
+    assert set(seen.statuses) == {expected}, seen.statuses
+    return seen.rate
+
+
+def _get(target: str, *lines: str) -> bytes:
+    return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
+
+
+def _signed(service: Service, sealed: Sealed) -> list[bytes]:
+    """Reads of one Submission by everybody who may."""
+    path = f"/api/bounties/{sealed.bounty_id}/submissions/{sealed.envelope.commitment()}/content"
+    readers = [service.world.people.poster.wallet, *(service.world.guardian(n) for n in (1, 2, 3))]
+    headers = [service.authorization(reader.private_key, "GET", path) for reader in readers]
+    return [_get(path, f"Authorization: {header}") for header in headers]
+
+
+def _conditional(port: int, bounty_id: BountyId) -> list[bytes]:
+    path = f"/api/bounties/{bounty_id}"
+    etag = urllib3.request("GET", f"http://127.0.0.1:{port}{path}").headers["ETag"]
+    return [_get(path, f"If-None-Match: {etag}")]
+
+
+def _submission(service: Service) -> Sealed:
+    with tempfile.TemporaryDirectory() as folder:
+        sealed = seal(service, Path(folder), open_bounty(service), service.world.solver(1))
+        assert sealed.upload() == 200
+        assert sealed.prepare().status_code == 201
+    service.world.submit(sealed.bounty_id, service.world.solver(1), sealed.envelope.commitment())
+    service.world.finalize()
+    return sealed
+
+
+@contextmanager
+def _hello(service: Service) -> Iterator[int]:
+    """The reference's server."""
+    code = (
+        "import sys; from service_common.web.server import serve; "
+        "serve('bench.web.hello:application', host='127.0.0.1', "
+    )
+    code += "port=int(sys.argv[1]), internal_port=int(sys.argv[2]), checks={})"
+    internal = service.runtime.port()
+
+    def spawn(port: int) -> Child:
+        return service.runtime.family.spawn(
+            "hello",
+            [sys.executable, "-c", code, str(port), str(internal)],
+            environment=minimal_environment(service.runtime.logs) | {"PYTHONPATH": str(TOP)},
+            cwd=service.runtime.logs,
+        )
+
+    def answers(port: int) -> bool:
+        try:
+            return urllib3.request("GET", f"http://127.0.0.1:{port}/", retries=False, timeout=2).status == 200
+        except urllib3.exceptions.HTTPError:
+            return False
+
+    child, port = service.runtime.start_listening(spawn, answers, 30.0)
+    yield port
+    service.runtime.family.end([child])

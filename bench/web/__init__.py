@@ -1,0 +1,1 @@
+"""Servers and load for the figures of HTTP."""

@@ -1,0 +1,97 @@
+"""Load on an HTTP server from one process: prepared requests over keep-alive connections, as fast or as often as asked.
+
+The client is deliberately small, but it shares the machine's cores with the server, as its reference does.
+"""
+
+import selectors
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Load:
+    """What a run saw: answers by status, and the seconds each took."""
+
+    seconds: float
+    statuses: dict[int, int] = field(default_factory=dict)
+    latencies: list[float] = field(default_factory=list)
+
+    @property
+    def rate(self) -> float:
+        return sum(self.statuses.values()) / self.seconds
+
+    def quantile(self, part: float) -> float:
+        """A latency in seconds."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
+
+
+class _Connection:
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.received = b""
+        self.sent_at = 0.0
+
+    def send(self, request: bytes, at: float) -> None:
+        self.sent_at = at
+        self.socket.sendall(request)
+
+    def status(self) -> int | None:
+        """The answer's status once it is there whole."""
+        self.received += self.socket.recv(1 << 18)
+        head, separator, body = self.received.partition(b"\r\n\r\n")
+        if not separator:
+            return None
+        place = head.lower().find(b"content-length:")
+        length = int(head[place + 15 :].split(b"\r\n", 1)[0]) if place >= 0 else 0
+        if len(body) < length:
+            return None
+        self.received = b""
+        return int(head[9:12])
+
+
+def load(
+    port: int,
+    requests: Sequence[bytes],
+    *,
+    connections: int = 8,
+    seconds: float | None = None,
+    count: int | None = None,
+    rate: float | None = None,
+) -> Load:
+    """Send ``requests`` round and round for ``seconds`` or ``count`` answers; at most ``rate`` a second where given.
+
+    With a rate, a request's latency counts from when it was due, so that a slow answer is not hidden by a late send.
+    """
+    selector = selectors.DefaultSelector()
+    idle = [_Connection(port) for _ in range(connections)]
+    for each in idle:
+        selector.register(each.socket, selectors.EVENT_READ, each)
+    result, sent, began = Load(0.0), 0, time.perf_counter()
+    answered = 0
+    while True:
+        now = time.perf_counter()
+        over = (seconds is not None and now - began >= seconds) or (count is not None and sent >= count)
+        if over and len(idle) == connections:
+            break
+        while idle and not over:
+            due = began + sent / rate if rate else now
+            if due > now or (count is not None and sent >= count):
+                break
+            idle.pop().send(requests[sent % len(requests)], due)
+            sent += 1
+        wait = max(0.0, began + sent / rate - time.perf_counter()) if rate and idle and not over else 0.5
+        for key, _ in selector.select(wait):
+            status = key.data.status()
+            if status is not None:
+                result.statuses[status] = result.statuses.get(status, 0) + 1
+                result.latencies.append(time.perf_counter() - key.data.sent_at)
+                idle.append(key.data)
+                answered += 1
+    result.seconds = time.perf_counter() - began
+    for key in list(selector.get_map().values()):
+        key.data.socket.close()
+    return result
