@@ -6,9 +6,11 @@ slashes in a row, are 404. The server decodes percent-encoding before anything h
 """
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from flask import Flask, Response, request
+from flask import Flask, Request, Response, request
+from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
 from flask_smorest import Api
 
 from service_common.errors import ServiceError
@@ -19,9 +21,30 @@ from service_common.web.problems import install_problems
 _PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9\-._~]+)*/?")
 
 
+class NoSessions(SessionInterface):
+    """There is no login and no cookie: nothing is opened and nothing is saved."""
+
+    _none = SecureCookieSession()
+
+    def open_session(self, app: Flask, request: Request) -> SessionMixin:  # noqa: ARG002
+        return self._none
+
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
+        """Nothing."""
+
+
+class PlainFlask(Flask):
+    """Flask without what no route here uses: sessions, and views that are coroutines."""
+
+    session_interface = NoSessions()
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        return func
+
+
 def create_app(name: str, title: str, authentication: Authentication | None) -> tuple[Flask, Api]:
     """An app without routes of its own, and the registry its blueprints go into."""
-    app = Flask(name, static_folder=None)
+    app = PlainFlask(name, static_folder=None)
     app.config.update(
         API_TITLE=title,
         API_VERSION="v1",

@@ -8,9 +8,10 @@ the app keeps versions, a public read that is kept and young enough is answered 
 
 import json
 import re
+import secrets
 import time
-import uuid
 from collections.abc import Callable, Iterable
+from functools import cache
 from threading import Semaphore
 from typing import Final
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -51,7 +52,7 @@ class Edge:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = time.perf_counter()
         given = environ.get("HTTP_X_CORRELATION_ID", "")
-        identifier = given if _CORRELATION.fullmatch(given) else uuid.uuid4().hex
+        identifier = given if _CORRELATION.fullmatch(given) else secrets.token_hex(16)
         correlation_id.set(identifier)
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
@@ -80,9 +81,16 @@ class Edge:
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
     method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
     method = method if method in _METHODS else "other"
-    REQUESTS.labels(route, method, status).inc()
-    SECONDS.labels(route, method).observe(seconds)
+    counter, histogram = _series(route, method, status)
+    counter.inc()
+    histogram.observe(seconds)
     log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
+
+
+@cache
+def _series(route: str, method: str, status: str) -> tuple[Counter, Histogram]:
+    """The series of one kind of answer; routes, methods and statuses are few."""
+    return REQUESTS.labels(route, method, status), SECONDS.labels(route, method)
 
 
 def _overloaded() -> Answer:
