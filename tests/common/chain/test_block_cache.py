@@ -1,5 +1,7 @@
 """Block facts: at most one call per new block, and a real node's reorgs seen."""
 
+from threading import Thread
+
 import pytest
 from local_stack.anvil import AnvilServer
 from service_common.chain.block_cache import BlockCache
@@ -135,3 +137,28 @@ def test_cache__of_an_endpoint_that_refuses_or_lies__is_an_error_and_never_an_an
     cache = BlockCache(rpc, HandClock(), window=10, block_time=2.0)
     with pytest.raises(ChainUnavailable):
         cache.hash_at(BlockNumber(3))
+
+
+def test_cache__while_one_caller_waits_for_the_chain__answers_the_others_for_one_more_block_time(
+    node: AnvilServer,
+) -> None:
+    node.mine(20)
+    cache, rpc, clock = make(node)
+    known = cache.hash_at(BlockNumber(15))
+    clock.sleep(2.0)
+    seen: list[object] = []
+    batch = rpc.batch
+
+    def slow(calls: list[Call]) -> list[object]:
+        rpc.batch = batch  # type: ignore[method-assign]
+        others = [Thread(target=lambda: seen.append(cache.hash_at(BlockNumber(15)))) for _ in range(4)]
+        for other in others:
+            other.start()
+        for other in others:
+            other.join(timeout=5)
+        assert seen == [known] * 4
+        return batch(calls)
+
+    rpc.batch = slow  # type: ignore[method-assign]
+    assert cache.head() == 20
+    assert seen == [known] * 4

@@ -31,25 +31,34 @@ class BlockCache:
         self._hashes: dict[BlockNumber, Bytes32] = {}
         self._head = BlockNumber(-1)
         self._refreshed_at = self._failed_at = float("-inf")
-        self._lock = Lock()
+        self._lock, self._refreshing = Lock(), Lock()
 
     def head(self) -> BlockNumber:
-        """The newest block number, at most one block time old."""
-        with self._lock:
-            self._refresh_if_older_than(self._block_time)
-            return self._head
+        """The newest block number, at most two block times old."""
+        self._refresh_if_older_than(self._block_time, patient=False)
+        return self._head
 
     def hash_at(self, number: BlockNumber) -> Bytes32 | None:
         """The canonical hash at ``number``; None when it is above the head or below the cached window."""
+        early = number > self._head
+        self._refresh_if_older_than(EARLY_REFRESH_SECONDS if early else self._block_time, patient=early)
         with self._lock:
-            self._refresh_if_older_than(EARLY_REFRESH_SECONDS if number > self._head else self._block_time)
             return self._hashes.get(number)
 
-    def _refresh_if_older_than(self, seconds: float) -> None:
-        now = self._clock.monotonic()
-        if now - self._refreshed_at < seconds:
+    def _refresh_if_older_than(self, seconds: float, *, patient: bool) -> None:
+        """Ask the chain where what is known is older. While one caller does, only those wait who need the answer: the
+        ``patient``, and everybody once what is known is two block times old."""
+        age = self._clock.monotonic() - self._refreshed_at
+        if age < seconds or not self._refreshing.acquire(blocking=patient or age >= 2 * self._block_time):
             return
-        if now - self._failed_at < EARLY_REFRESH_SECONDS:
+        try:
+            if self._clock.monotonic() - self._refreshed_at >= seconds:
+                self._refresh()
+        finally:
+            self._refreshing.release()
+
+    def _refresh(self) -> None:
+        if self._clock.monotonic() - self._failed_at < EARLY_REFRESH_SECONDS:
             raise ChainUnavailable("the chain did not answer a moment ago")
         try:
             head = header_at(self._rpc, "latest")
@@ -61,13 +70,15 @@ class BlockCache:
         self._refreshed_at = self._clock.monotonic()
 
     def _take(self, head: Header) -> None:
+        """Only the one caller that refreshes is here."""
         if head.number == self._head + 1 and head.parent_hash == self._hashes.get(self._head):
-            self._hashes[head.number] = head.hash
+            hashes = {**self._hashes, head.number: head.hash}
+            hashes.pop(BlockNumber(head.number - self._window - 1), None)
         else:
             first = BlockNumber(max(0, head.number - self._window))
             headers = headers_between(self._rpc, first, head.number)
             if headers[-1].hash != head.hash or any(a.hash != b.parent_hash for a, b in pairwise(headers)):
                 raise ChainUnavailable("the chain changed while it was read")
-            self._hashes = {header.number: header.hash for header in headers}
-        self._head = head.number
-        self._hashes.pop(BlockNumber(head.number - self._window - 1), None)
+            hashes = {header.number: header.hash for header in headers}
+        with self._lock:
+            self._hashes, self._head = hashes, head.number
