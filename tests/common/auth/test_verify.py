@@ -198,3 +198,15 @@ def test_header__in_other_spellings__is_read_strictly() -> None:
     for text in bad:
         with pytest.raises(ValueError):
             parse_header(text)
+
+
+def test_block__within_the_window_but_unknown_to_the_chain__is_unauthorized() -> None:
+    """A cache that misses a block has nothing to compare the claimed hash with."""
+
+    class Gap(Chain):
+        def hash_at(self, number: BlockNumber) -> Bytes32 | None:
+            return None
+
+    with pytest.raises(ServiceError) as caught:
+        verify_request(received(GOOD), AUTHORITY, Gap(), PLAIN_KEYS)
+    assert caught.value.code == "unauthorized"

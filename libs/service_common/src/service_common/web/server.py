@@ -19,7 +19,7 @@ BLOCKING_THREADS: Final = 128
 """Enough that a hundred requests waiting on a review leave room for the others, and for refusing what is too much."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
-threads would let idle clients lock out everyone. Requests are limited by ``overload.Shedding``."""
+threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
 
 
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
