@@ -210,3 +210,23 @@ def test_block__within_the_window_but_unknown_to_the_chain__is_unauthorized() ->
     with pytest.raises(ServiceError) as caught:
         verify_request(received(GOOD), AUTHORITY, Gap(), PLAIN_KEYS)
     assert caught.value.code == "unauthorized"
+
+
+def test_request__with_a_method_or_path_outside_ascii__is_unauthorized() -> None:
+    for changes in ({"method": "POST\u00e9"}, {"path": REQUEST.path + "\ud800"}):
+        with pytest.raises(ServiceError, match="ASCII"):
+            verify_request(replace(received(GOOD), **changes), AUTHORITY, Chain(), PLAIN_KEYS)
+
+
+def test_header__up_to_16_kib__is_read_and_one_step_longer_refused() -> None:
+    """Room for the signatures of contract wallets, and a bound."""
+
+    def of_length(wanted: int) -> str:
+        size = next(n for n in range(5_500, 7_000) if len(format_header(replace(GOOD, signature=bytes(n)))) >= wanted)
+        return format_header(replace(GOOD, signature=bytes(size)))
+
+    longest, too_long = of_length(16_380), of_length(16_385)
+    assert len(longest) <= 16_384 < len(too_long) < 16_400
+    assert parse_header(longest).address == GOOD.address
+    with pytest.raises(ValueError, match="not a Service-Approval header"):
+        parse_header(too_long)
