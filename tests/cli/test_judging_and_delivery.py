@@ -145,6 +145,71 @@ def test_open__with_another_guardian_s_key__says_so(
     assert not (guardian.home / "out").exists()
 
 
+def bundle(folder: Path, found: Submitted) -> Path:
+    """The files of a Submission as somebody might hand them over."""
+    folder.mkdir()
+    (folder / "envelope.json").write_bytes(found.envelopes[found.commitment])
+    (folder / "ciphertext.age").write_bytes(next(iter(found.objects.values())))
+    return folder
+
+
+def test_open_from__a_folder__needs_no_api_and_no_signature(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    bundle(guardian.home / "got", judged)
+    ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out")
+    assert ran.last["event"] == "guardian_open.artifact_opened"
+    assert files_below(guardian.home / "out") == judged.files
+    assert not api.server.requests
+    assert "signing:" not in ran.words
+
+
+def test_open_from__a_folder_with_altered_files__writes_nothing(guardian: Terminal, judged: Submitted) -> None:
+    folder = bundle(guardian.home / "got", judged)
+    for name, code in (("ciphertext.age", None), ("envelope.json", "envelope_mismatch")):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
+        ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+        assert code is None or ran.last["code"] == code
+        assert not (guardian.home / "out").exists()
+        (folder / name).unlink()
+        assert guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1).code == 1
+
+
+def test_open_from__an_identity_handed_over__is_held_against_the_envelope(
+    ledger: Ledger, guardian: Terminal, judged: Submitted, api: ApiTwin, rpc: RpcProxy, tmp_path: Path
+) -> None:
+    folder = bundle(guardian.home / "got", judged)
+    keyless = Terminal(guardian.home, {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k})
+    (folder / "identity.txt").write_text(Identity.generate().to_text() + "\n")
+    ran = keyless.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+    assert ran.last["code"] == "identity_mismatch"
+    (folder / "identity.txt").write_text(content_identity(ledger, judged).to_text() + "\n")
+    opened = keyless.run("guardian:open", "--from", "got", *judged.names, "out")
+    assert files_below(guardian.home / "out") == judged.files
+    assert "AGE-SECRET" not in opened.stdout + opened.words
+
+
+def content_identity(ledger: Ledger, found: Submitted) -> Identity:
+    """What the first Guardian finds in the capsule."""
+    from service_common.crypto.beacon import Beacon
+    from service_common.crypto.capsule import open_capsule
+    from service_common.domain.envelope import parse_envelope
+
+    envelope = parse_envelope(found.envelopes[found.commitment])
+    number = envelope.reveal_policy.round
+    mine = ledger.people.guardians[0].identity
+    assert mine is not None
+    return open_capsule(
+        envelope.key_capsule,
+        beacon=Beacon(number, ledger.beacon.signature(number)),
+        info=ledger.beacon.info,
+        keyring=(mine,),
+        roster_size=3,
+        content_public_key=envelope.content_public_key,
+    )
+
+
 def verdict_body(home: Terminal, text: str = "It prints 1.\n") -> str:
     (home.home / "body.md").write_text(text)
     return "body.md"

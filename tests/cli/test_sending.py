@@ -16,7 +16,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(20)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(22)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -254,3 +254,14 @@ def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
         "function_name": "claim",
     }
     assert rpc.sent() == 0
+
+
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
+def test_claim__an_endpoint_that_is_too_busy__is_a_failure_and_no_refusal_of_the_hub(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, method: str
+) -> None:
+    busy: Answer = {"error": {"code": -32005, "message": "daily request count exceeded"}}
+    rpc.before = lambda called, _params: busy if called == method else None
+    ran = solver.run("claim", bounty, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("claim.failed", "chain_unavailable")
+    assert (rpc.sent(), purse.received()) == (0, (0, 0))

@@ -130,6 +130,9 @@ def chain_errors() -> Iterator[None]:
         message = "The chain gave an answer of another shape than the one asked for."
         raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
     except RpcRefused as error:
+        if not error.data and "revert" not in error.message.lower():
+            message = "The RPC endpoint refused to answer; that says nothing about the bounty."
+            raise Failed("chain_unavailable", message, next_action="Wait, or use another RPC endpoint.") from error
         refusal = explain(error)
         raise Refused(refusal.code, refusal.message, next_action=refusal.next_action) from error
 

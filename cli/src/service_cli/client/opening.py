@@ -9,6 +9,7 @@ from pathlib import Path
 
 from service_common.crypto import sealed_box
 from service_common.crypto.artifact import open_artifact
+from service_common.crypto.beacon_info import BeaconInfo
 from service_common.crypto.capsule import open_capsule
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.types import Address, BountyId, Bytes32
@@ -19,18 +20,35 @@ from service_cli.client.beacon import beacon_of, round_signature
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.signer import LocalSigner, local_signer
-from service_cli.client.submissions import Submission, check_envelope, fetch_ciphertext, fetch_submission
+from service_cli.client.submissions import (
+    Submission,
+    check_envelope,
+    fetch_ciphertext,
+    fetch_submission,
+    load_submission,
+)
 from service_cli.outcome import Refused
 from service_cli.output import Progress, event, say
+from service_cli.pages import read_document
 from service_cli.settings import Settings
 
 AWARDED = 1
 
 
 def guardian_open(
-    settings: Settings, bounty_id: BountyId, solver: Address, commitment: Bytes32, output_dir: Path
+    settings: Settings,
+    bounty_id: BountyId,
+    solver: Address,
+    commitment: Bytes32,
+    output_dir: Path,
+    source: Path | None = None,
 ) -> None:
-    """The command ``guardian:open``."""
+    """The command ``guardian:open``; with ``source`` from files of that folder, without API and signature."""
+    if source is not None:
+        submission, identity = open_from_folder(settings, source, bounty_id, solver, commitment)
+        event("guardian_open.submission_verified", submission.names())
+        _write(submission, identity, output_dir, "guardian_open.artifact_opened")
+        return
     signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
     submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
     event("guardian_open.submission_verified", submission.names())
@@ -50,16 +68,46 @@ def open_as_guardian(
     api = ApiClient(settings.api_base_url(), chain)
     submission = fetch_submission(api, signer, bounty_id, (solver, commitment))
     check_envelope(chain, submission, bounty, info)
+    return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
+
+
+def open_from_folder(
+    settings: Settings, folder: Path, bounty_id: BountyId, solver: Address, commitment: Bytes32
+) -> tuple[Submission, Identity]:
+    """The same from ``envelope.json``, ``ciphertext.age`` and, where somebody handed it over, ``identity.txt``."""
+    handed_over = folder / "identity.txt"
+    keyring = () if handed_over.exists() else _keyring(settings)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    bounty = chain.bounty(bounty_id)
+    _require_recorded(chain, bounty_id, solver, commitment)
+    info = beacon_of(settings)
+    submission = load_submission(folder, bounty_id, (solver, commitment))
+    check_envelope(chain, submission, bounty, info)
+    if keyring:
+        return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
+    identity = Identity.from_text(read_document(str(handed_over)).decode("ascii", "replace").strip())
+    if identity.public_key != submission.envelope.content_public_key:
+        message = "The identity handed over is not the one that the envelope commits to."
+        raise Refused(
+            "identity_mismatch", message, next_action="Ask the other Guardian again, or open with your own key."
+        )
+    return submission, identity
+
+
+def _unlock(
+    settings: Settings, submission: Submission, info: BeaconInfo, keyring: tuple[Identity, ...], roster_size: int
+) -> Identity:
+    """The content key, from both locks of the capsule."""
     envelope = submission.envelope
-    identity = open_capsule(
+    return open_capsule(
         envelope.key_capsule,
         beacon=round_signature(settings, info, envelope.reveal_policy.round),
         info=info,
         keyring=keyring,
-        roster_size=len(chain.pinned_roster(bounty).members),
+        roster_size=roster_size,
         content_public_key=envelope.content_public_key,
     )
-    return submission, identity
 
 
 def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir: Path | None) -> None:

@@ -4,6 +4,7 @@ Promises: the envelope's bytes hash to the commitment on chain and fit the bount
 contract; the ciphertext has the committed length and digest. The API is only where the bytes come from.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from service_cli.client.signer import Signer
 from service_cli.client.transfer import download, storage_url
 from service_cli.outcome import Refused
 
+MAX_ENVELOPE_BYTES = 64 * 1024
 _EVIDENCE = "The Submission itself is malformed; say so in the Verdict."
 
 
@@ -32,7 +34,8 @@ class Submission:
     solver: Address
     commitment: Bytes32
     envelope: Envelope
-    download_url: str
+    source: str | Path
+    """Where the ciphertext is: the storage's address, or a file of this machine."""
 
     def names(self) -> dict[str, object]:
         """How events name it."""
@@ -45,7 +48,7 @@ class Submission:
 
 def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
     """The envelope behind the commitment, read with a signed request and checked against the commitment."""
-    solver, commitment = pair
+    commitment = pair[1]
     answer = api.signed(
         signer,
         "GET",
@@ -53,14 +56,32 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
         words=f"read Submission {commitment} of bounty {bounty_id}",
     ).json()
     content = str(answer.get("envelope")).encode()
+    return _checked(content, bounty_id, pair, lambda: storage_url(answer.get("download_url"), api.base_url))
+
+
+def load_submission(folder: Path, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
+    """The envelope and the ciphertext from ``envelope.json`` and ``ciphertext.age`` of a folder, however they came."""
+    try:
+        with (folder / "envelope.json").open("rb") as file:
+            content = file.read(MAX_ENVELOPE_BYTES + 1)
+    except OSError:
+        message = f"{folder} holds no envelope.json that can be read."
+        raise Refused("file_unreadable", message, next_action="Put envelope.json and ciphertext.age there.") from None
+    return _checked(content, bounty_id, pair, lambda: folder / "ciphertext.age")
+
+
+def _checked(
+    content: bytes, bounty_id: BountyId, pair: tuple[Address, Bytes32], source: Callable[[], str | Path]
+) -> Submission:
+    solver, commitment = pair
     if submission_commitment(content) != commitment:
-        message = "The envelope that the API sent does not hash to the commitment on chain."
+        message = "The envelope does not hash to the commitment on chain."
         raise Refused("envelope_mismatch", message, next_action="Get the envelope from the Solver or another source.")
     try:
         envelope = parse_envelope(content)
     except ServiceError as error:
         raise Refused("envelope_malformed", error.message, issues=error.issues, next_action=_EVIDENCE) from error
-    return Submission(bounty_id, solver, commitment, envelope, storage_url(answer.get("download_url"), api.base_url))
+    return Submission(bounty_id, solver, commitment, envelope, source())
 
 
 def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyView, info: BeaconInfo) -> None:
@@ -80,7 +101,9 @@ def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyVie
 
 
 def fetch_ciphertext(submission: Submission, folder: Path) -> Path:
-    """Download the ciphertext into ``folder``; its digest is checked on opening."""
+    """Download the ciphertext into ``folder``, unless it is here; its digest is checked on opening."""
+    if isinstance(submission.source, Path):
+        return submission.source
     file = folder / "ciphertext.age"
-    download(submission.download_url, file, submission.envelope.ciphertext.byte_length)
+    download(submission.source, file, submission.envelope.ciphertext.byte_length)
     return file

@@ -13,16 +13,24 @@ from service_cli.values import ADDRESS, BOUNTY_ID, COMMITMENT
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("solver", type=ADDRESS)
 @click.argument("submission_commitment", type=COMMITMENT)
+@click.option(
+    "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="Take envelope.json, ciphertext.age and, if it is there, identity.txt from DIR instead of the API.",
+)  # fmt: skip
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def run(
     bounty_id: BountyId,
     solver: Address,
     submission_commitment: Bytes32,
     output_dir: Path | None,
+    source: Path | None,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
     """Open a Submission after the reveal point, on this machine only.
+
+    Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and no request
+    is signed. identity.txt is the content key that another Guardian opened and handed over.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
     it with the beacon's signature and your encryption key. OUTPUT_DIR defaults to
@@ -38,7 +46,8 @@ def run(
               reveal point not reached; a sealed file that does not open, saying why in plain words
     """
     from service_cli.client.opening import guardian_open
-    from service_cli.settings import load_settings
+    from service_cli.settings import CHAIN, CHAIN_AND_API, load_settings
 
     target = output_dir or Path("submissions") / str(bounty_id) / submission_commitment
-    guardian_open(load_settings(network, api_base_url), bounty_id, solver, submission_commitment, target)
+    settings = load_settings(network, api_base_url, CHAIN_AND_API if source is None else CHAIN)
+    guardian_open(settings, bounty_id, solver, submission_commitment, target, source)

@@ -38,12 +38,11 @@ def run(
               still be used
     """
     from service_cli.client.publishing import check_page, publish_and_fund
-    from service_cli.settings import load_settings
+    from service_cli.settings import CHAIN, load_settings
 
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
-    settings = load_settings(network, api_base_url)
     if check:
-        check_page(settings, read_document(page), poster_address)
+        check_page(load_settings(network, api_base_url, CHAIN), read_document(page), poster_address)
     else:
-        publish_and_fund(settings, read_document(page), yes=yes)
+        publish_and_fund(load_settings(network, api_base_url), read_document(page), yes=yes)
