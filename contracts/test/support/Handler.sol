@@ -2,69 +2,24 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "../../src/IHub.sol";
-import {IHubTypes, Outcome, Reason, VerdictKind} from "../../src/IHubTypes.sol";
+import {Reason, VerdictKind} from "../../src/IHubTypes.sol";
 import {TestToken} from "../../src/local/TestToken.sol";
+import {Ghosts} from "./Ghosts.sol";
 import {vm} from "./Vm.sol";
 
-/// @notice Plays all parties at random, biased so that most calls succeed, and keeps its own books per bounty: the
-/// ghosts. It never reads an amount or an outcome from the Hub before it has computed what it must be.
-/// Every call that must be refused is tried too, and its acceptance is a failure.
-contract Handler is IHubTypes {
-    struct Ghost {
-        address poster;
-        uint256 escrow;
-        uint256 protocolFee;
-        uint256 guardianFee;
-        address feeRecipient;
-        uint256 submissionDeadline;
-        uint256 revealAt;
-        uint256 judgingDeadline;
-        address[] guardians;
-        uint256 quorum;
-        bytes32 rosterHash;
-        address[] solvers;
-        uint256 submissions; // how many Solvers have one
-        bytes32 frozen; // the active set when the first Verdict came
-        uint8 reason;
-        address winner;
-        uint256 verdicts;
-        uint256 paidOut;
-        bytes32 facts; // what may never change again
-    }
-
-    enum Stage {
-        OPEN,
-        ACCEPTING,
-        JUDGEABLE,
-        OWING
-    }
-
-    struct Ballot {
-        uint8 kind;
-        address solver;
-    }
-
-    IHub public immutable hub;
-    TestToken public immutable token;
+/// @notice Plays all parties at random, biased so that most calls succeed, and writes the books. It never reads an
+/// amount or an outcome from the Hub before the books say what it must be. Every call that must be refused is tried
+/// too, and its acceptance is a failure.
+contract Handler is Ghosts {
     address private immutable _owner;
     address[] private _posters;
-    address[] private _solvers;
-    address[] private _guardians;
     address[] private _recipients;
-
-    uint256 public count;
     uint256 private _moves;
-    uint256 public donated;
-    uint256 public liabilities;
     uint256 public touched; // the bounty of the last move
-    mapping(uint256 bountyId => Ghost) private _ghosts;
-    mapping(uint256 bountyId => mapping(address solver => bytes32)) private _work;
-    mapping(uint256 bountyId => mapping(address guardian => Ballot)) private _ballots;
-    mapping(uint256 bountyId => mapping(bytes32 role => bool)) private _paid;
     mapping(bytes32 transition => uint256) public reached;
 
-    constructor(IHub hub_, TestToken token_, address owner_) {
-        (hub, token, _owner) = (hub_, token_, owner_);
+    constructor(IHub hub_, TestToken token_, address owner_) Ghosts(hub_, token_) {
+        _owner = owner_;
         for (uint256 i = 0; i < 3; ++i) {
             _posters.push(address(uint160(0xA000 + i)));
             _solvers.push(address(uint160(0xB000 + i)));
@@ -77,10 +32,6 @@ contract Handler is IHubTypes {
         }
         publishRoster(2);
         _policy(123, 456, 0);
-    }
-
-    function ghost(uint256 bountyId) external view returns (Ghost memory) {
-        return _ghosts[bountyId];
     }
 
     // ---------------------------------------------------------------- time and owner
@@ -275,8 +226,7 @@ contract Handler is IHubTypes {
             reached["settlement refused"]++;
             return;
         }
-        if (g.submissions == 0) g.reason = Reason.NO_SUBMISSIONS;
-        else g.reason = g.verdicts == 0 ? Reason.GUARDIANS_SILENT : Reason.QUORUM_NOT_REACHED;
+        _endByTime(g);
         if (g.reason == Reason.NO_SUBMISSIONS) reached["settled empty"]++;
         if (g.reason == Reason.GUARDIANS_SILENT) reached["settled silent"]++;
         if (g.reason == Reason.QUORUM_NOT_REACHED) reached["settled without quorum"]++;
@@ -326,73 +276,7 @@ contract Handler is IHubTypes {
         return abi.encodeCall(IHub.claimProtocolFee, (bountyId));
     }
 
-    /// @dev The money table, told a second time, from the ghosts alone.
-    function _entitled(uint256 bountyId, uint256 which, address account)
-        private
-        view
-        returns (bytes32 role, uint256 amount)
-    {
-        Ghost storage g = _ghosts[bountyId];
-        bool won = g.winner != address(0);
-        uint256 share = g.guardianFee / g.guardians.length;
-        if (which == 0) return ("award", won && account == g.winner ? g.escrow - g.protocolFee - g.guardianFee : 0);
-        if (which == 1) {
-            uint256 rest = (won ? g.guardianFee : g.escrow) - share * g.verdicts;
-            return ("refund", account == g.poster ? rest : 0);
-        }
-        if (which == 2) {
-            return (bytes32(uint256(uint160(account))), _ballots[bountyId][account].kind != 0 ? share : 0);
-        }
-        return ("protocol", won && account == g.feeRecipient ? g.protocolFee : 0);
-    }
-
-    function _party(Ghost storage g, uint256 which, uint256 seed) private view returns (address) {
-        if (which == 0) return g.winner != address(0) ? g.winner : _solvers[seed % 3];
-        if (which == 1) return g.poster;
-        if (which == 2) return g.guardians[seed % g.guardians.length];
-        return g.feeRecipient;
-    }
-
-    // ---------------------------------------------------------------- checks and endings
-
-    /// @notice The Hub's story of one bounty is the ghosts' story.
-    function check(uint256 bountyId) public view {
-        Ghost storage g = _ghosts[bountyId];
-        BountyView memory b = hub.getBounty(bountyId);
-        uint256 due = b.awardDue + b.refundDue + b.protocolFeeDue + b.guardianFeesDue;
-        vm.assertEq(b.reason, g.reason, "reason");
-        vm.assertEq(b.winner, g.winner, "winner");
-        vm.assertEq(b.verdictCount, g.verdicts, "verdicts");
-        vm.assertEq(due, g.reason == Reason.OPEN ? 0 : g.escrow - g.paidOut, "owed");
-        vm.assertTrue(b.hasSubmissions == (g.submissions != 0), "hasSubmissions");
-        vm.assertEq(b.winningSubmission, _work[bountyId][g.winner], "winning Submission");
-        if (g.facts != 0) vm.assertEq(_facts(b), g.facts, "a final bounty changed");
-        if (g.frozen != 0) vm.assertEq(_activeSet(bountyId), g.frozen, "the active set changed after a Verdict");
-        _checkTerms(g, b);
-        _checkBallots(bountyId);
-    }
-
-    function _checkTerms(Ghost storage g, BountyView memory b) private view {
-        vm.assertEq(b.poster, g.poster, "poster");
-        vm.assertEq(b.escrowAmount, g.escrow, "escrow");
-        vm.assertEq(b.protocolFee, g.protocolFee, "protocol fee");
-        vm.assertEq(b.guardianFee, g.guardianFee, "guardian fee");
-        vm.assertEq(b.protocolFeeRecipient, g.feeRecipient, "recipient");
-        vm.assertEq(b.submissionDeadline, g.submissionDeadline, "submission deadline");
-        vm.assertEq(b.revealAt, g.revealAt, "reveal point");
-        vm.assertEq(b.judgingDeadline, g.judgingDeadline, "judging deadline");
-        vm.assertEq(b.guardianRosterHash, g.rosterHash, "roster");
-    }
-
-    function _checkBallots(uint256 bountyId) private view {
-        for (uint256 i = 0; i < _guardians.length; ++i) {
-            (uint8 kind, address solver, bytes32 work) = hub.getVerdict(bountyId, _guardians[i]);
-            Ballot storage ballot = _ballots[bountyId][_guardians[i]];
-            vm.assertEq(kind, ballot.kind, "ballot kind");
-            vm.assertEq(solver, ballot.solver, "ballot Solver");
-            vm.assertEq(work, _work[bountyId][ballot.solver], "ballot Submission");
-        }
-    }
+    // ---------------------------------------------------------------- the end
 
     /// @notice From wherever the run ended, using only parties who want to move, every unit leaves.
     function drainEverything() external {
@@ -414,8 +298,7 @@ contract Handler is IHubTypes {
     function settleOne(uint256 bountyId) external {
         Ghost storage g = _ghosts[bountyId];
         hub.settle(bountyId);
-        if (g.submissions == 0) g.reason = Reason.NO_SUBMISSIONS;
-        else g.reason = g.verdicts == 0 ? Reason.GUARDIANS_SILENT : Reason.QUORUM_NOT_REACHED;
+        _endByTime(g);
         _close(bountyId);
     }
 
@@ -424,61 +307,5 @@ contract Handler is IHubTypes {
     /// @dev The fuzzer likes some numbers; every move should be equally likely.
     function _shuffled(uint256 seed) private returns (uint256) {
         return uint256(keccak256(abi.encode(seed, ++_moves)));
-    }
-
-    function _close(uint256 bountyId) private {
-        _ghosts[bountyId].facts = _facts(hub.getBounty(bountyId));
-    }
-
-    function _facts(BountyView memory b) private pure returns (bytes32) {
-        return keccak256(abi.encode(b.outcome, b.reason, b.winner, b.winningSubmission, b.verdictCount));
-    }
-
-    function _activeSet(uint256 bountyId) private view returns (bytes32 set) {
-        for (uint256 i = 0; i < 3; ++i) {
-            set = keccak256(abi.encode(set, hub.getSubmission(bountyId, _solvers[i])));
-        }
-    }
-
-    function _agreeing(uint256 bountyId, Ballot memory ballot) private view returns (uint256 agreeing) {
-        Ghost storage g = _ghosts[bountyId];
-        for (uint256 i = 0; i < g.guardians.length; ++i) {
-            Ballot storage other = _ballots[bountyId][g.guardians[i]];
-            if (other.kind == ballot.kind && other.solver == ballot.solver) ++agreeing;
-        }
-    }
-
-    function _isGuardian(Ghost storage g, address account) private view returns (bool) {
-        for (uint256 i = 0; i < g.guardians.length; ++i) {
-            if (g.guardians[i] == account) return true;
-        }
-        return false;
-    }
-
-    /// @dev One of the last twelve bounties at this stage; now and then, or where there is none, any of them.
-    function _pick(uint256 seed, Stage stage) private view returns (uint256 bountyId) {
-        uint256 window = count < 12 ? count : 12;
-        if (window == 0) return 0;
-        for (uint256 i = 0; i < window; ++i) {
-            bountyId = count - (seed / 8 + i) % window;
-            if (seed % 8 == 0 || _isAt(_ghosts[bountyId], stage)) return bountyId;
-        }
-        if (seed % 4 != 0) return 0;
-    }
-
-    function _isAt(Ghost storage g, Stage stage) private view returns (bool) {
-        uint256 time = vm.getBlockTimestamp();
-        if (stage == Stage.OWING) return g.reason != Reason.OPEN && g.paidOut < g.escrow;
-        if (g.reason != Reason.OPEN) return false;
-        if (stage == Stage.ACCEPTING) return time < g.submissionDeadline;
-        if (stage == Stage.JUDGEABLE) return g.submissions != 0 && time >= g.revealAt && time < g.judgingDeadline;
-        return true;
-    }
-
-    function _live() private view returns (uint256 live) {
-        uint256 window = count < 12 ? count : 12;
-        for (uint256 i = 0; i < window; ++i) {
-            if (_isAt(_ghosts[count - i], Stage.OPEN)) ++live;
-        }
     }
 }
