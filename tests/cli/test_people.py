@@ -1,0 +1,109 @@
+"""What people at a terminal meet: a question before mainnet money, progress bars, keys kept from child processes."""
+
+import io
+import os
+import sys
+
+import pytest
+from service_cli.client.signer import ExternalSigner, local_signer
+from service_cli.confirm import confirm
+from service_cli.outcome import Refused
+from service_cli.output import Progress, set_quiet
+from service_cli.settings import Environment, Settings
+from service_common.types import Address, ChainId
+
+KEY = "0x" + "42" * 32
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def settings(chain_id: int) -> Settings:
+    return Settings(Environment({}, {}), ChainId(chain_id), None, None)
+
+
+@pytest.mark.parametrize("typed", ["", "\n", "y\n", "no\n", "YES\n"])
+def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    with pytest.raises(Refused) as refused:
+        confirm(settings(8453), "put 5 base units into escrow", yes=False)
+    assert refused.value.code == "not_confirmed"
+    told = capsys.readouterr()
+    assert (told.out, "put 5 base units into escrow on mainnet" in told.err) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "stream", "yes"),
+    [
+        (8453, Terminal("yes\n"), False),
+        (8453, Terminal(""), True),
+        (8453, io.StringIO(""), False),
+        (84532, Terminal(""), False),
+    ],
+    ids=["typed yes", "--yes", "no terminal", "staging"],
+)
+def test_confirm__with_consent_or_nobody_to_ask__goes_on(
+    monkeypatch: pytest.MonkeyPatch, chain_id: int, stream: io.StringIO, yes: bool
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stream)
+    confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
+
+
+def test_progress__on_a_terminal__draws_one_line_and_clears_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr("service_cli.output._BAR_SECONDS", 0.0)
+    set_quiet(False)
+    with Progress("sealing") as progress:
+        progress(1, 4)
+        progress(4, 4)
+    text = screen.getvalue()
+    assert "sealing [######" in text
+    assert "100%" in text
+    assert text.endswith("\r\x1b[K")
+    assert "\n" not in text
+
+
+def test_progress__when_quiet__draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    set_quiet(True)
+    try:
+        with Progress("sealing") as progress:
+            progress(1, 4)
+    finally:
+        set_quiet(False)
+    assert screen.getvalue() == ""
+
+
+def test_local_signer__once_it_has_the_key__takes_it_from_the_environment_and_never_shows_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", KEY)
+    signer = local_signer(Environment(dict(os.environ), {}), "SERVICE_POSTER_PRIVATE_KEY")
+    assert "SERVICE_POSTER_PRIVATE_KEY" not in os.environ
+    assert KEY[2:] not in repr(signer) + str(signer)
+    typed = {
+        "types": {"EIP712Domain": [{"name": "name", "type": "string"}], "Thing": [{"name": "n", "type": "uint256"}]},
+        "primaryType": "Thing",
+        "domain": {"name": "Service"},
+        "message": {"n": "7"},
+    }
+    assert len(signer.sign_typed_data(typed, "a thing")) == 65
+    assert capsys.readouterr().err == "signing: a thing\n"
+
+
+def test_external_signer__asked_twice__prints_the_typed_data_each_time_and_reads_one_line_each(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(" 0xAB \ncd\nrest"))
+    signer = ExternalSigner(Address("0x" + "11" * 20))
+    assert [signer.sign_typed_data({"n": n}, "it") for n in (1, 2)] == [b"\xab", b"\xcd"]
+    assert capsys.readouterr().out.count('"submit.approval_required"') == 2
+    assert sys.stdin.read() == "rest"
