@@ -162,6 +162,20 @@ def stack(session: nox.Session) -> None:
 
 
 @nox.session
+def assurance(session: nox.Session) -> None:
+    """The long campaigns, resumable; -- STEP for one of them. Writes docs/assurance.md."""
+    env(session)
+    tools = LOCAL / "assurance-venv"
+    pins = (TOP / "requirements/assurance.txt").read_text()
+    if not (tools / "made-for").exists() or (tools / "made-for").read_text() != pins:
+        python = str(tools / "bin/python")
+        session.run(*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(tools))
+        session.run(*UV, "pip", "sync", "--quiet", "--python", python, "--require-hashes", "requirements/assurance.txt")
+        (tools / "made-for").write_text(pins)
+    run(session, "python", "tools/assurance.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure; -- --only GROUP for one group, --json FILE to keep the lines. Reports, never fails."""
     env(session)
@@ -191,6 +205,7 @@ def lock(session: nox.Session) -> None:
         "--generate-hashes", "--no-header", "--no-annotate", *session.posargs,
     ]  # fmt: skip
     session.run(*compile_, "requirements/nox.in", "-o", "requirements/nox.txt")
+    session.run(*compile_, "requirements/assurance.in", "-o", "requirements/assurance.txt")
     extras = {"libs/service_common": "[db,jobs,log,storage,web]"}
     own = TOP / "requirements/.own.in"
     own.write_text("".join(f"-e ./{package}{extras.get(package, '')}\n" for package in PACKAGES))

@@ -1,9 +1,8 @@
 """kill -9 of the worker, the scheduler, PostgreSQL, Valkey and the node: nothing lost, nothing applied twice.
 
-Five rounds by default; a campaign sets SERVICE_TEST_KILLS, and SERVICE_TEST_SEED to repeat one.
+Five rounds by default, 50 in a campaign; SERVICE_CAMPAIGN_SEED repeats one.
 """
 
-import os
 import random
 import sys
 import time
@@ -30,12 +29,12 @@ from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer
 
+from tests.campaign import FULL, SEED
 from tests.indexer.replay import contents
 from tests.servers import TEMPLATE, Database, DatabaseServer
 from tests.world import TERMS, World
 
-ROUNDS = int(os.environ.get("SERVICE_TEST_KILLS", "5"))
-SEED = int(os.environ.get("SERVICE_TEST_SEED", "20261120"))
+ROUNDS = 50 if FULL else 5
 PATIENCE_SECONDS = 60
 
 

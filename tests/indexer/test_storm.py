@@ -1,9 +1,8 @@
 """A storm of reorgs: after each one, the copy is what a fresh replay of the chain would be.
 
-300 by default; a campaign sets SERVICE_TEST_REORGS, and SERVICE_TEST_SEED to repeat one.
+300 by default, 10,000 in a campaign; SERVICE_CAMPAIGN_SEED repeats one.
 """
 
-import os
 import random
 
 from service_common.db import hub_index as t
@@ -13,11 +12,11 @@ from service_indexer.projection import project
 from service_indexer.writer import only_writer
 from sqlalchemy import Engine, select
 
+from tests.campaign import FULL, SEED
 from tests.fakes.chain import HUB, FakeChain, Storm
 from tests.servers import Database
 
-REORGS = int(os.environ.get("SERVICE_TEST_REORGS", "300"))
-SEED = int(os.environ.get("SERVICE_TEST_SEED", "20261120"))
+REORGS = 10_000 if FULL else 300
 CHAIN_ID = ChainId(31337)
 
 

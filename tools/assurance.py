@@ -1,0 +1,178 @@
+"""The long campaigns: run each step, keep what it said, and write docs/assurance.md from the results.
+
+Promises: resumable: a step that passed for this commit is not run again unless named; a step that fails is reported as
+failed and the others go on; the exit code is 1 when any failed. Nothing here decides what passes: the steps do.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from local_stack.toolbox import ensure_npm_package, native_program
+
+TOP: Final = Path(__file__).parent.parent
+CONTRACTS: Final = TOP / "contracts"
+RESULTS: Final = TOP / ".local" / "assurance"
+TOOLS: Final = TOP / ".local" / "assurance-venv" / "bin"
+PYTHON: Final = sys.executable
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One campaign: a command, where it runs, what it adds to the environment, and what it shows."""
+
+    name: str
+    shows: str
+    command: tuple[str, ...]
+    cwd: Path = TOP
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a step ended."""
+
+    name: str
+    passed: bool
+    seconds: float
+    commit: str
+    date: str
+    summary: str
+
+
+def steps() -> list[Step]:
+    """Every campaign, the short ones first."""
+    forge = str(native_program(ensure_npm_package(CONTRACTS), "forge"))
+    slither = (str(TOOLS / "slither"), ".", "--filter-paths", "local", "--fail-none")
+    halmos = (str(TOOLS / "halmos"), "--contract", "HubProofs", "--forge-build-out", "out/proofs", "--loop", "5")
+    mutate = (PYTHON, "tools/mutate.py", "--forge", forge, "--sample", "200", "--seed", "1")
+    return [
+        _tests("reorg-storm", "10,000 reorgs, the copy equal to the chain after them", "tests/indexer/test_storm.py"),
+        _tests("kills", "50 times kill -9 of a process, a database or the node", "tests/indexer/test_kills.py"),
+        _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
+        _tests("hub-model", "random histories of the Hub against the Python model", "tests/contracts"),
+        _hub(
+            "hub-slither",
+            "slither, its findings answered in contracts/README.md",
+            "mutants",
+            (*slither, "--exclude-informational", "--exclude-optimization"),
+        ),
+        _hub(
+            "hub-proofs",
+            "halmos lemmas from an arbitrary storage",
+            "proofs",
+            (*halmos, "--solver-timeout-assertion", "60000"),
+        ),
+        _hub(
+            "hub-invariants",
+            "1,050,000 calls of random histories with per-bounty books",
+            "assurance",
+            (forge, "test", "--no-match-contract", "GasTest"),
+        ),
+        _hub("hub-mutants", "a seeded sample of small changes to the Hub, each found by the tests", "default", mutate),
+    ]
+
+
+def _tests(name: str, shows: str, path: str) -> Step:
+    return Step(name, shows, (PYTHON, "-m", "pytest", "-q", path), TOP, (("SERVICE_CAMPAIGN", "full"),))
+
+
+def _hub(name: str, shows: str, profile: str, command: tuple[str, ...]) -> Step:
+    return Step(name, shows, command, CONTRACTS, (("FOUNDRY_PROFILE", profile),))
+
+
+def main() -> int:
+    """Run what is not done yet, or what is named."""
+    known = steps()
+    parser = argparse.ArgumentParser(prog="assurance", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="STEP", help=f"one or more of {', '.join(s.name for s in known)}")
+    options = parser.parse_args()
+    unknown = set(options.names) - {step.name for step in known}
+    if unknown:
+        parser.error(f"no such step: {', '.join(sorted(unknown))}")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    commit, failed = _commit(), False
+    for step in known:
+        done = _load(step)
+        wanted = step.name in options.names if options.names else done is None or done.commit != commit
+        if wanted:
+            done = _run(step, commit)
+        if done is not None:
+            failed |= not done.passed
+            print(
+                f"{'ok    ' if done.passed else 'FAILED'} {done.name} ({done.seconds:.0f} s) {done.summary}", flush=True
+            )
+    _write_page(known)
+    return 1 if failed else 0
+
+
+def _run(step: Step, commit: str) -> Result:
+    print(f"assurance: {step.name}: {step.shows}", file=sys.stderr, flush=True)
+    forge = Path(str(native_program(ensure_npm_package(CONTRACTS), "forge"))).parent
+    environment = {**os.environ, **dict(step.environment), "PATH": f"{forge}{os.pathsep}{os.environ['PATH']}"}
+    started, log = time.monotonic(), RESULTS / f"{step.name}.log"
+    with log.open("wb") as file:
+        code = subprocess.run(
+            step.command, cwd=step.cwd, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False
+        ).returncode
+    result = Result(
+        step.name,
+        code == 0,
+        time.monotonic() - started,
+        commit,
+        datetime.now(UTC).strftime("%Y-%m-%d"),
+        _summary(log.read_text(errors="replace")),
+    )
+    (RESULTS / f"{step.name}.json").write_text(json.dumps(asdict(result)), encoding="utf-8")
+    return result
+
+
+def _summary(log: str) -> str:
+    """The line of a log that says how it ended."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
+    told = [line.strip(" =") for line in plain.splitlines() if re.search(r"passed|killed|result\(s\) found", line)]
+    return told[-1][:160] if told else ""
+
+
+def _load(step: Step) -> Result | None:
+    try:
+        return Result(**json.loads((RESULTS / f"{step.name}.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _write_page(known: list[Step]) -> None:
+    """docs/assurance.md, from every result there is."""
+    rows = []
+    for step in known:
+        result = _load(step)
+        state = "not run" if result is None else ("passed" if result.passed else "**failed**")
+        found = f"{result.date}, {result.seconds:.0f} s, `{result.commit[:10]}`" if result else ""
+        rows.append(f"| `{step.name}` | {step.shows} | {state} | {found} | {result.summary if result else ''} |")
+    page = (
+        "# Assurance\n\n"
+        "Campaigns that are too long for every change: `./noxw -s assurance` runs what has not passed for the present\n"
+        "commit, `./noxw -s assurance -- STEP` one of them. This page is written by that session.\n\n"
+        f"Last written on {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
+        f"{os.cpu_count()} cores.\n\n"
+        "| step | shows | result | when | in its own words |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    )
+    (TOP / "docs" / "assurance.md").write_text(page, encoding="utf-8")
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=TOP, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
