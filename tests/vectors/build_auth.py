@@ -234,10 +234,12 @@ def _malformed(good: ApprovalHeader) -> list[tuple[str, str]]:
         ("an empty field", spelled(joined.replace("~", "~~", 1))),
         ("base64url", whole.replace(" ", " -", 1)),
         ("base64 cut short", whole[:-1]),
+        ("base64 with bits left over", _loose(format_header(approve(REQUESTS[1], number=HEAD)))),
         ("base64 with a line feed", whole[:40] + "\n" + whole[40:]),
         ("not ASCII inside", "Service-Approval " + base64.b64encode(joined.encode() + b"\xff").decode()),
         ("a signature without 0x", spelled(joined.replace("~0x", "~", 1))),
         ("half a byte of signature", spelled(joined.replace("~0x", "~0x0", 1))),
+        ("spaces in the signature", spelled(joined.replace("~0x", "~0x ", 1))),
         ("a signature in no hex", spelled(joined.replace("~0x", "~0xzz", 1))),
         ("a leading zero", spelled(joined.replace(number, f"~0{good.block_number}~"))),
         ("a sign", spelled(joined.replace(number, f"~+{good.block_number}~"))),
@@ -247,6 +249,16 @@ def _malformed(good: ApprovalHeader) -> list[tuple[str, str]]:
         ("two values in one", f"{whole},{whole}"),
         ("more than 16 KiB", "Service-Approval " + "A" * 16_384),
     ]
+
+
+def _loose(text: str) -> str:
+    """The same bytes in base64 that is not canonical: a bit that nobody reads is set."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    body = text.rstrip("=")
+    changed = body[:-1] + letters[letters.index(body[-1]) + 1] + text[len(body) :]
+    assert changed.endswith("=")
+    assert base64.b64decode(changed.split()[1]) == base64.b64decode(text.split()[1])
+    return changed
 
 
 def _miscased(address: str) -> str:
