@@ -25,8 +25,11 @@ def send(api: RunningApi, request: ReceivedRequest) -> Answer:
 
 
 def is_let_in(answer: Answer) -> bool:
-    """Whether the answer could only be given after the signature was accepted: the bounty does not exist."""
-    return (answer.status < 400 and answer.status != 0) or (answer.status == 404 and answer.code == "bounty_not_found")
+    """Whether the answer could only be given after the signature was accepted: the bounty does not exist. An answer to
+    HEAD has no body, and no signed route takes it but for a read."""
+    return (answer.status < 400 and answer.status != 0) or (
+        answer.status == 404 and answer.body != b"" and answer.code == "bounty_not_found"
+    )
 
 
 def test_server__over_mutated_requests__lets_in_only_those_that_still_say_the_same(
@@ -51,7 +54,7 @@ def test_server__over_mutated_requests__lets_in_only_those_that_still_say_the_sa
         if is_let_in(answer):
             assert same(request, good) or request.method == "OPTIONS", request
         elif answer.status == 503:
-            assert answer.code == "service_overloaded"  # a wallet check that was shed
+            assert request.method == "HEAD" or answer.code == "service_overloaded"  # a wallet check that was shed
         else:
             assert answer.status in REFUSED, (answer, request)
     assert rows(service) == before
