@@ -28,7 +28,9 @@ _MEASURE: Final = re.compile(
 )
 _PLACEHOLDER: Final = re.compile(
     r"\b(TBD|TBA|TODO|FIXME|XXX)\b|lorem ipsum|\bto be (determined|defined|decided|announced)\b"
-    r"|<(your|insert|fill)[^>]*>|\[(your|insert|fill)[^\]]*\]|\{\{[^}]*\}\}",
+    r"|<(your|insert|fill|another|title)\b[^<>]*>|<[a-z][^<>=/:@]* [^<>=/:@]*>"
+    r"|\[(your|insert|fill)[^\]]*\]|\{\{[^}]*\}\}"
+    r"|\b(remove|delete) this (paragraph|line|section)\b",
     re.IGNORECASE,
 )
 _STEERING: Final = re.compile(
