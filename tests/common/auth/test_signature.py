@@ -1,0 +1,36 @@
+"""The edges of the accepted form of a plain key's signature. Any r and s are somebody's signature: whose, is computed."""
+
+import coincurve
+import pytest
+from service_common.auth.signature import recover
+from service_common.domain.commitments import keccak256
+from service_common.types import Address, address_of
+
+DIGEST = keccak256(b"something signed")
+HALF_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
+
+
+def made_up(s: int, recovery: int) -> tuple[bytes, Address]:
+    """r || s with the first r that recovers anybody, and whom."""
+    for r in range(1, 200):
+        body = r.to_bytes(32, "big") + s.to_bytes(32, "big")
+        try:
+            key = coincurve.PublicKey.from_signature_and_message(body + bytes([recovery]), DIGEST, hasher=None)
+        except Exception:  # noqa: BLE001, S112  # the library's own bare one: no point has this r
+            continue
+        return body, address_of(keccak256(key.format(compressed=False)[1:])[12:])
+    raise AssertionError("no r found")
+
+
+@pytest.mark.parametrize("recovery", [0, 1])
+def test_s__up_to_half_the_order__counts_and_above_not(recovery: int) -> None:
+    body, address = made_up(HALF_ORDER, recovery)
+    assert recover(DIGEST, body + bytes([27 + recovery])) == address
+    body, _ = made_up(HALF_ORDER + 1, recovery)
+    assert recover(DIGEST, body + bytes([27 + recovery])) is None
+
+
+@pytest.mark.parametrize("recovery", [2, 3])
+def test_v__of_29_or_30__does_not_count_although_it_recovers_somebody(recovery: int) -> None:
+    body, _ = made_up(HALF_ORDER, recovery)
+    assert recover(DIGEST, body + bytes([27 + recovery])) is None
