@@ -25,6 +25,11 @@ class Issue:
             raise ValueError("an issue's path or message is too long")
 
 
+def requirement(words: str) -> str:
+    """What a value must be, from a parser's words: ``0x and 64 digits`` as ``must be 0x and 64 digits``."""
+    return words if words.startswith(("must ", "not ", "the ")) else f"must be {words}"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What a code means on the wire."""

@@ -34,7 +34,7 @@ _DECIMAL = re.compile(r"0|[1-9][0-9]{0,77}")
 def parse_address(text: str) -> Address:
     """Read an account address: all lower case, all upper case or valid EIP-55."""
     if not isinstance(text, str) or _ADDRESS.fullmatch(text) is None:
-        raise ValueError("an address is 0x and 40 hexadecimal digits")
+        raise ValueError("0x and 40 hexadecimal digits")
     digits = text[2:]
     if digits not in (digits.lower(), digits.upper()) and text != checksum_address(Address(text.lower())):
         raise ValueError("the letters of this address do not match its EIP-55 checksum")
@@ -51,14 +51,14 @@ def checksum_address(address: Address) -> str:
 def parse_bytes32(text: str) -> Bytes32:
     """Read a 32-byte value in 0x-hex of either case."""
     if not isinstance(text, str) or _BYTES32.fullmatch(text) is None:
-        raise ValueError("a 32-byte value is 0x and 64 hexadecimal digits")
+        raise ValueError("0x and 64 hexadecimal digits")
     return Bytes32(text.lower())
 
 
 def parse_decimal(text: str) -> int:
     """Read a canonical decimal: digits only, no sign, space or leading zero, at most 256 bits."""
     if not isinstance(text, str) or _DECIMAL.fullmatch(text) is None or int(text) > MAX_UINT256:
-        raise ValueError("a whole number in decimal digits, without sign, space or leading zero")
+        raise ValueError("a whole number in at most 78 decimal digits, without sign, space or leading zero")
     return int(text)
 
 
@@ -66,7 +66,7 @@ def parse_bounty_id(text: str) -> BountyId:
     """Read a bounty id: a canonical decimal from 1, within 64 bits."""
     number = parse_decimal(text)
     if not 1 <= number <= MAX_INT64:
-        raise ValueError("a bounty id is a whole number from 1")
+        raise ValueError("a whole number from 1 to 9223372036854775807")
     return BountyId(number)
 
 
@@ -79,7 +79,7 @@ def parse_unix_seconds(text: str) -> UnixSeconds:
     """Read a chain time: a canonical decimal of seconds within 64 bits."""
     number = parse_decimal(text)
     if number > MAX_INT64:
-        raise ValueError("a time is a whole number of seconds since 1970")
+        raise ValueError("a whole number of seconds since 1970")
     return UnixSeconds(number)
 
 

@@ -8,7 +8,7 @@ schemas; what to raise is the caller's choice, since each boundary has its own e
 from collections.abc import Callable, Mapping
 from typing import TypeVar, cast
 
-from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue, requirement
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class FieldReader:
         try:
             return parse(text)
         except ValueError as error:
-            self.problem(name, str(error))
+            self.problem(name, requirement(str(error)))
             return cast("T", None)
 
     def _entry(self, name: str, parse: Callable[[str], T], item: object) -> T | None:

@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar, cast
 
 from marshmallow import Schema, ValidationError
 
-from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue, ServiceError
+from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue, ServiceError, requirement
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ def parse(text: str, parser: Callable[[str], T], *, path: str, code: str = "inva
     try:
         return parser(text)
     except ValueError as error:
-        raise ServiceError(code, "The request is malformed.", issues=[Issue(path, f"must be {error}")]) from None
+        raise ServiceError(code, "The request is malformed.", issues=[Issue(path, requirement(str(error)))]) from None
 
 
 def parse_boolean(text: str) -> bool:
