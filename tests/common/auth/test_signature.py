@@ -1,4 +1,4 @@
-"""The edges of the accepted form of a plain key's signature. Any r and s are somebody's signature: whose, is computed."""
+"""The edges of the accepted form of a plain key's signature: any r and s are somebody's, and whose is computed."""
 
 import coincurve
 import pytest
