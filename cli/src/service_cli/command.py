@@ -1,20 +1,21 @@
 """What every command shares: the deployment options, and how it ends.
 
-Promises: exit code 0 done, 1 refused or failed with one event line, 2 usage, 130 interrupted; no traceback reaches a
-person, and no secret reaches an error.
+Promises: exit code 0 done, 1 refused or failed with one event line, 2 usage, 130 interrupted and
+143 terminated; no traceback reaches a person, and no secret reaches an error. Without a standard output nothing is
+begun.
 """
 
 import os
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import click
 from service_common.errors import ServiceError
 
 from service_cli.outcome import Failed, Refused
-from service_cli.output import event, set_quiet, warn
+from service_cli.output import OutputLost, event, require_output, set_quiet, warn
 
 QUIET = click.option(
     "--quiet", "-q", is_flag=True, expose_value=False, callback=lambda _context, _option, value: set_quiet(value),
@@ -50,30 +51,51 @@ def ending(prefix: str) -> Callable[[F], F]:
         @wraps(run)
         def wrapped(*args: object, **kwargs: object) -> None:
             try:
-                run(*args, **kwargs)
-            except ServiceError as error:
-                _end(prefix, error)
-            except click.ClickException:
-                raise
-            except KeyboardInterrupt:
+                _run(prefix, lambda: run(*args, **kwargs))
+            except OutputLost as lost:
+                end_without_output(str(lost))
+            except KeyboardInterrupt as stopped:
                 warn("interrupted; run the command again to continue")
-                sys.exit(130)
+                sys.exit(143 if isinstance(stopped, Terminated) else 130)
             except BrokenPipeError:
                 _silence_stdout()
                 sys.exit(1)
-            except Exception as error:  # the last net: a person gets a sentence, not a traceback
-                if os.environ.get("SERVICE_DEBUG"):
-                    raise
-                name = type(error).__name__
-                message = f"Something unexpected went wrong ({name})."
-                _end(
-                    prefix,
-                    Unexpected("unexpected", message, next_action="Run it again with SERVICE_DEBUG=1 to see it."),
-                )
 
         return wrapped  # type: ignore[return-value]  # same signature, by wraps
 
     return decorate
+
+
+def _run(prefix: str, run: Callable[[], None]) -> None:
+    try:
+        require_output()
+        run()
+    except ServiceError as error:
+        _end(prefix, error)
+    except (click.ClickException, OutputLost, BrokenPipeError):
+        raise
+    except Exception as error:  # the last net: a person gets a sentence, not a traceback
+        if os.environ.get("SERVICE_DEBUG"):
+            raise
+        message = f"Something unexpected went wrong ({type(error).__name__})."
+        next_action = "Run it again with SERVICE_DEBUG=1 to see it."
+        _end(prefix, Unexpected("unexpected", message, next_action=next_action))
+
+
+def end_without_output(reason: str) -> NoReturn:
+    """One line where people look, since programs cannot be told."""
+    warn(f"failed: standard output cannot be written: {reason}; run the command again with one that can")
+    _silence_stdout()
+    sys.exit(1)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM."""
+
+
+def raise_terminated(_number: int, _frame: object) -> NoReturn:
+    """End as Ctrl-C does."""
+    raise Terminated
 
 
 class Unexpected(ServiceError):
@@ -106,4 +128,5 @@ def refuse(code: str, message: str, next_action: str) -> Refused:
 
 def _silence_stdout() -> None:
     """Python flushes stdout at exit; after a closed pipe that would print a second error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if getattr(sys, "stdout", None) is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,12 +3,14 @@
 Promises: nothing of a command is imported before that command runs, so help and version are there at once.
 """
 
+import signal
 from importlib import import_module
 from typing import Any, Final
 
 import click
 
 from service_cli import __version__
+from service_cli.command import end_without_output, raise_terminated
 from service_cli.secrecy import key_in_arguments, redacting
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -106,7 +108,11 @@ def show_help(ctx: click.Context, name: str) -> None:
 
 def main() -> None:
     """Run the command line."""
-    group(prog_name="service-cli")
+    signal.signal(signal.SIGTERM, raise_terminated)
+    try:
+        group(prog_name="service-cli")
+    except OSError as error:  # text that could not be printed: help into a full disk
+        end_without_output(error.strerror or "it failed")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,12 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+
+
+class OutputLost(Exception):
+    """Standard output is closed, or takes no more: a full disk, say."""
+
 
 _QUIET = False
 _BAR_SECONDS = 0.1
@@ -21,9 +27,21 @@ def set_quiet(quiet: bool) -> None:
 
 
 def event(name: str, fields: Mapping[str, object]) -> None:
-    """Print one event."""
-    sys.stdout.write(json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n")
-    sys.stdout.flush()
+    """Print one event; ``OutputLost`` where that is not possible."""
+    require_output()
+    try:
+        sys.stdout.write(json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputLost(error.strerror or "it failed") from error
+
+
+def require_output() -> None:
+    """Whether there is a standard output at all; without one nothing is begun."""
+    if getattr(sys, "stdout", None) is None:
+        raise OutputLost("it is closed")
 
 
 def say(words: str) -> None:
@@ -34,8 +52,9 @@ def say(words: str) -> None:
 
 def warn(words: str) -> None:
     """Tell a person what must be known; ``--quiet`` does not silence it."""
-    sys.stderr.write(words + "\n")
-    sys.stderr.flush()
+    with suppress(OSError, AttributeError):  # full or closed; the exit code still tells
+        sys.stderr.write(words + "\n")
+        sys.stderr.flush()
 
 
 class Progress:
@@ -46,7 +65,7 @@ class Progress:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._shown = sys.stderr.isatty() and not _QUIET
+        self._shown = sys.stderr is not None and sys.stderr.isatty() and not _QUIET
         self._started = self._drawn = time.monotonic()
 
     def __enter__(self) -> "Progress":

@@ -40,6 +40,8 @@ def redacting() -> Iterator[None]:
     """Take what looks like a key out of a usage error, and see to it that it comes with a usage line."""
     try:
         yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
     except click.UsageError as error:
         context = error.ctx or click.get_current_context(silent=True)
         raise click.UsageError(_AGE.sub("…", _HEX.sub("…", error.format_message())), context) from None

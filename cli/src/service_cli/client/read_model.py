@@ -44,9 +44,11 @@ def wait_until(
     raise Failed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")
 
 
-def wait_finalized(api: ApiClient, bounty_id: BountyId) -> dict[str, object]:
+def wait_finalized(
+    api: ApiClient, bounty_id: BountyId, what: str = "the chain has finalized the bounty's last change"
+) -> dict[str, object]:
     """The detail once the bounty's last change is finalized."""
-    return wait_until(api, bounty_id, lambda detail: detail.get("finality") == "finalized", "the bounty is finalized")
+    return wait_until(api, bounty_id, lambda detail: detail.get("finality") == "finalized", what)
 
 
 def text_of(fields: object, name: str) -> str | None:

@@ -90,7 +90,7 @@ def _require_permitted(work: Work) -> None:
 
 def _check_terms(work: Work, accept_differences: bool) -> None:
     """The page must state the chain's own terms: anyone can create a bounty with any commitment."""
-    detail = wait_finalized(work.api, work.bounty_id)
+    detail = wait_finalized(work.api, work.bounty_id, "the chain has finalized the bounty's creation")
     check_detail(work.chain, work.bounty_id, work.bounty, detail)
     if not accept_differences:
         check_page(work.bounty, detail)
