@@ -118,7 +118,8 @@ def main() -> int:
 def _run(step: Step, commit: str) -> Result:
     print(f"assurance: {step.name}: {step.shows}", file=sys.stderr, flush=True)
     forge = Path(str(native_program(ensure_npm_package(CONTRACTS), "forge"))).parent
-    environment = {**os.environ, **dict(step.environment), "PATH": f"{forge}{os.pathsep}{os.environ['PATH']}"}
+    path = os.pathsep.join((str(forge), str(TOOLS), os.environ["PATH"]))  # halmos looks for its solver there
+    environment = {**os.environ, **dict(step.environment), "PATH": path}
     started, log = time.monotonic(), RESULTS / f"{step.name}.log"
     with log.open("wb") as file:
         code = subprocess.run(
