@@ -79,7 +79,7 @@ def test_list__over_several_pages__prints_each_bounty_once_up_to_the_limit(api: 
     api.listed = {"items": [{"bounty_id": "1", "facts": {}}, {"bounty_id": "2", "facts": {}}], "next_cursor": "c"}
     ran = poster.run("bounty:list", "--limit", "3", "--status", "open", "--accepting")
     assert [event["bounty_id"] for event in ran.events] == ["1", "2", "1"]
-    queries = [request.query for request in api.server.requests]
+    queries = [request.query for request in api.server.requests if request.path == "/api/bounties"]
     assert queries[0] == "status=open&accepting=true&limit=3"
     assert queries[1] == "status=open&accepting=true&limit=1&cursor=c"
 
@@ -98,6 +98,14 @@ def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Termi
     other = "0x" + "ab" * 20
     mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": other})
     assert mixed.run("bounty:show", str(judged), code=1).last["code"] == "deployment_mismatch"
+
+
+@pytest.mark.parametrize("words", [["bounty:list"], ["guardian:judgeable", "--guardian-address", "0x" + "ab" * 20]])
+def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Terminal, words: list[str]) -> None:
+    api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
+    assert poster.run(*words, "--network", "staging", code=1).last["code"] == "deployment_mismatch"
+    mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20})
+    assert mixed.run(*words, code=1).last["code"] == "deployment_mismatch"
 
 
 def test_watch__a_bounty_that_is_final__ends_with_its_outcome(

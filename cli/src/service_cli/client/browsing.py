@@ -1,32 +1,42 @@
 """Reading bounties as the API lists and shows them.
 
-Promises: public reads only; nothing is signed, and nothing of the chain is imported.
+Promises: public reads only; nothing is signed, and nothing of the chain is imported. An API of another deployment than
+the one configured is refused before anything of it is shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from service_common.types import BountyId
 
 from service_cli.client.api import ApiClient
 from service_cli.client.read_model import bounty_detail
 from service_cli.outcome import Failed, Refused
-from service_cli.output import event
+from service_cli.output import event, say
 from service_cli.settings import Settings
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> None:
     """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
     api, shown = ApiClient(settings.api_base_url(), None), 0
-    cursor: str | None = None
-    while shown < limit:
-        query = {**filters, "limit": str(min(limit - shown, 100)), **({"cursor": cursor} if cursor else {})}
+    require_deployment(settings, api)
+    for item in listed(api, filters, limit):
+        event("bounty_list.bounty", item)
+        shown += 1
+    if not shown:
+        say("no bounties match")
+
+
+def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[dict[str, object]]:
+    """At most ``limit`` items of the public list."""
+    cursor, seen = None, 0
+    while seen < limit:
+        query = {**filters, "limit": str(min(limit - seen, 100)), **({"cursor": cursor} if cursor else {})}
         page = api.get("/api/bounties", query).json()
         items, following = page.get("items"), page.get("next_cursor")
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             raise Failed("answer_malformed", "The API's list has no items.", next_action="Check SERVICE_API_BASE_URL.")
-        for item in items[: limit - shown]:
-            event("bounty_list.bounty", item)
-        shown += len(items)
+        yield from items[: limit - seen]
+        seen += len(items)
         if not isinstance(following, str) or not items:
             return
         cursor = following
@@ -35,7 +45,17 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
 def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``bounty:show``."""
     detail = bounty_detail(ApiClient(settings.api_base_url(), None), bounty_id)
-    if detail.get("chain_id") != settings.chain_id or detail.get("hub_address") != settings.hub_address():
+    _require_same(settings, detail)
+    event("bounty_show.bounty", detail)
+
+
+def require_deployment(settings: Settings, api: ApiClient) -> None:
+    """Refuse an API that says it serves another chain, or another Hub where one is configured."""
+    _require_same(settings, api.get("/api/deployment").json())
+
+
+def _require_same(settings: Settings, answer: Mapping[str, object]) -> None:
+    same_hub = not settings.knows("SERVICE_HUB_ADDRESS") or answer.get("hub_address") == settings.hub_address()
+    if answer.get("chain_id") != settings.chain_id or not same_hub:
         message = "The API answers for another chain or Hub than the one configured."
         raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")
-    event("bounty_show.bounty", detail)

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from service_common.types import Address
 
 from service_cli.client.api import ApiClient
+from service_cli.client.browsing import require_deployment
 from service_cli.outcome import Failed
 from service_cli.output import event, say
 from service_cli.settings import Settings
@@ -33,6 +34,8 @@ query Owed($guardian: String!, $first: Int!) {
 
 def list_judgeable(settings: Settings, guardian: Address) -> None:
     """The command ``guardian:judgeable``."""
+    api = ApiClient(settings.api_base_url(), None)
+    require_deployment(settings, api)
     parts = urlsplit(settings.subgraph_endpoint())
     subgraph, path = ApiClient(f"{parts.scheme}://{parts.netloc}", None), parts.path
     meta = _object(_ask(subgraph, path, _META, {}), "_meta")
@@ -49,7 +52,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
         if len(bounties) < PAGE:
             break
         skip += PAGE
-    _print_owed(settings, subgraph, path, guardian)
+    _print_owed(api, subgraph, path, guardian)
 
 
 def _print_bounty(bounty: dict[str, object]) -> None:
@@ -66,9 +69,8 @@ def _print_bounty(bounty: dict[str, object]) -> None:
     )
 
 
-def _print_owed(settings: Settings, subgraph: ApiClient, path: str, guardian: Address) -> None:
+def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Address) -> None:
     """Awarded bounties of this Guardian's rosters whose winning key nobody has handed over."""
-    api = ApiClient(settings.api_base_url(), None)
     data = _ask(subgraph, path, _OWED, {"guardian": guardian, "first": PAGE})
     for bounty in _list(data, "bounties"):
         if bounty.get("roster_version") not in _versions(data):

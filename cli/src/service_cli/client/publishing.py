@@ -4,12 +4,17 @@ Promises: nothing is signed for the Hub or the token before the page was publish
 with what is derived here from the page's bytes and the Hub itself. ``check_page`` does all that needs no key.
 """
 
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from service_common.chain.events import BountyCreated
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.types import ZERO_BYTES32, Address, Bytes32
 
 from service_cli.client.agreement import require_agreement
+from service_cli.client.already import refuse_second_escrow
 from service_cli.client.api import ApiClient
 from service_cli.client.attempt import current_fees
 from service_cli.client.chain import ChainClient
@@ -29,28 +34,42 @@ CREATION_GAS = 350_000
 _DISAGREES = "Do not fund: the API and this client disagree. Check the configuration, then report it."
 
 
-def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False) -> None:
+def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
     """The command ``poster:publish-fund``."""
     challenge = parse_challenge(page)
     commitment = spec_commitment(page)
     signer = local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY")
     chain = ChainClient(settings)
     chain.check_deployment()
-    with open_journal(chain.chain_id, chain.hub.address, "publish", signer.address, commitment) as journal:
+    with _journal(chain, signer.address, commitment, again=again) as journal:
         if (done := journal.mapping("bounty_created")) is not None:
-            say("this page is funded already")
+            say(f"this page is funded already: bounty {done.get('bounty_id')}")
             event("publish_fund.bounty_created", done)
             return
         funding = Funding(chain, signer, challenge, commitment, journal)
         if (receipt := funding.created()) is None:
+            begun = was_attempted(journal, CREATE)
+            if not begun and not again:
+                refuse_second_escrow(settings, chain, signer.address, commitment)
             offer = read_offer(chain)
-            if not was_attempted(journal, CREATE):
+            if not begun:
                 check_terms(chain, offer, challenge, signer.address)
                 check_means(chain, signer.address, challenge)
                 _publish(settings, chain, signer, page, commitment, challenge, offer)
                 confirm(settings, f"put {challenge.escrow_amount} base units into escrow", yes=yes)
             receipt = funding.run(offer)
         _conclude(chain, signer.address, receipt, commitment, journal)
+
+
+@contextmanager
+def _journal(chain: ChainClient, poster: Address, commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
+    """This page's journal; with ``again`` the first one that has not led to a bounty, so that it can be continued."""
+    for number in itertools.count(1):
+        names = ("publish", poster, commitment, *([str(number)] if number > 1 else []))
+        with open_journal(chain.chain_id, chain.hub.address, *names) as journal:
+            if not again or journal.mapping("bounty_created") is None:
+                yield journal
+                return
 
 
 def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
