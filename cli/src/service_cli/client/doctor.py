@@ -15,10 +15,12 @@ from service_common.types import Address
 from service_cli.client.api import ApiClient
 from service_cli.client.chain import ChainClient
 from service_cli.outcome import Refused
-from service_cli.output import event, say
+from service_cli.output import event, say, warn
 from service_cli.settings import Settings
 
 _SKEW_SECONDS: Final = 60
+_ON_THE_CHAIN: Final = {"clock", "roster", "balance"}
+"""What cannot be judged where the RPC endpoint or the Hub is the wrong one."""
 _META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 
 
@@ -34,7 +36,12 @@ def examine(settings: Settings, account: Address | None) -> None:
     ]
     if account is not None:
         checks.append(("balance", lambda: _balance(settings, account)))
-    failed = [name for name, check in checks if not _report(name, check)]
+    failed: list[str] = []
+    for name, check in checks:
+        if name in _ON_THE_CHAIN and "chain" in failed:
+            _tell(name, "skipped, because the chain check failed", "Mend the chain check first, then run it again.")
+        elif not _report(name, check):
+            failed.append(name)
     if failed:
         message = f"Not in order: {', '.join(failed)}."
         raise Refused("unhealthy", message, next_action="Do what the failed checks say, then run it again.")
@@ -45,8 +52,17 @@ def _report(name: str, check: Callable[[], str]) -> bool:
         detail, fix = check(), None
     except ServiceError as error:
         detail, fix = error.message, error.next_action
+    return _tell(name, detail, fix)
+
+
+def _tell(name: str, detail: str, fix: str | None) -> bool:
     event("doctor.check", {"name": name, "ok": fix is None, "detail": detail, "fix": fix})
-    say(f"{'ok  ' if fix is None else 'FAIL'} {name}: {detail}")
+    if fix is None:
+        say(f"ok   {name}: {detail}")
+    elif detail.startswith("skipped"):
+        warn(f"skip {name}: {detail}")
+    else:
+        warn(f"FAIL {name}: {detail}\n     mend: {fix}")
     return fix is None
 
 
