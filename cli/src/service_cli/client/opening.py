@@ -29,7 +29,7 @@ from service_cli.client.submissions import (
 )
 from service_cli.outcome import Refused
 from service_cli.output import Progress, event, say
-from service_cli.pages import read_document
+from service_cli.pages import read_document, require_new
 from service_cli.settings import Settings
 
 AWARDED = 1
@@ -44,6 +44,7 @@ def guardian_open(
     source: Path | None = None,
 ) -> None:
     """The command ``guardian:open``; with ``source`` from files of that folder, without API and signature."""
+    require_new(output_dir)
     if source is not None:
         submission, identity = open_from_folder(settings, source, bounty_id, solver, commitment)
         event("guardian_open.submission_verified", submission.names())
@@ -122,6 +123,8 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     if bounty.poster != signer.address:
         message = f"{signer.address} is not the Poster of bounty {bounty_id}."
         raise Refused("not_the_poster", message, next_action="Use the funding Poster's account.")
+    target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
+    require_new(target)
     api = ApiClient(settings.api_base_url(), chain)
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     winner = (bounty.winner, bounty.winning_submission)
@@ -131,7 +134,6 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     check_envelope(chain, submission, bounty, beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     event("open_winning_submission.key_retrieved", submission.names())
-    target = output_dir or Path("winning-submission") / str(bounty_id) / submission.commitment
     _write(submission, identity, target, "open_winning_submission.artifact_opened")
 
 

@@ -34,7 +34,7 @@ def run(
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
     it with the beacon's signature and your encryption key. OUTPUT_DIR defaults to
-    submissions/<bounty_id>/<submission_commitment>/ and must not exist yet.
+    submissions/<bounty_id>/<submission_commitment>/ and must be new or empty.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
@@ -42,8 +42,9 @@ def run(
     Prints:   guardian_open.submission_verified (bounty_id, solver, submission_commitment)
               guardian_open.artifact_opened (bounty_id, solver, submission_commitment, output_dir, file_count,
               byte_length)
-    Refuses:  a Submission that the contract does not record; an envelope that does not hash to the commitment; a
-              reveal point not reached; a sealed file that does not open, saying why in plain words
+    Refuses:  an output directory that holds something; a Submission that the contract does not record; an envelope
+              that does not hash to the commitment; a reveal point not reached; a sealed file that does not open,
+              saying why in plain words
     """
     from service_cli.client.opening import guardian_open
     from service_cli.settings import CHAIN, CHAIN_AND_API, load_settings

@@ -16,8 +16,8 @@ def run(bounty_id: BountyId, output_dir: Path | None, network: str | None, api_b
     """Open the winning Submission of your bounty.
 
     Makes a one-time key, retrieves the content key sealed to it, checks the envelope against the chain, and writes
-    the files only to OUTPUT_DIR (default winning-submission/<bounty_id>/<submission_commitment>/, which must not
-    exist yet). The server never sees the one-time private key, the content key or the files.
+    the files only to OUTPUT_DIR (default winning-submission/<bounty_id>/<submission_commitment>/, which must be
+    new or empty). The server never sees the one-time private key, the content key or the files.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE)
@@ -25,8 +25,8 @@ def run(bounty_id: BountyId, output_dir: Path | None, network: str | None, api_b
     Prints:   open_winning_submission.key_retrieved (bounty_id, solver, submission_commitment)
               open_winning_submission.artifact_opened (bounty_id, solver, submission_commitment, output_dir,
               file_count, byte_length)
-    Refuses:  a bounty that is not awarded, or not yours; an envelope that does not hash to the winning commitment; a
-              key that is not the envelope's
+    Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
+              does not hash to the winning commitment; a key that is not the envelope's
     """
     from service_cli.client.opening import open_winning_submission
     from service_cli.settings import load_settings
