@@ -7,8 +7,9 @@ from service_common.types import Address
 from service_cli.client.api import ApiClient
 from service_cli.client.browsing import require_deployment
 from service_cli.outcome import Failed
-from service_cli.output import event, say
+from service_cli.output import event, say, warn
 from service_cli.settings import Settings
+from service_cli.words import moment
 
 PAGE = 100
 _QUERY = """
@@ -18,6 +19,14 @@ query Judgeable($guardian: String!, $time: Integer!, $skip: Int!, $first: Int!) 
     bounty_id roster_version reveal_at judging_deadline
     submissions(first: 1000) { solver_address submission_commitment }
     verdicts(where: {guardian_address: $guardian}) { kind solver_address submission_commitment report_commitment }
+  }
+}
+"""
+_SEALED = """
+query Sealed($guardian: String!, $time: Integer!, $first: Int!) {
+  roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
+  bounties(where: {status: "open", reveal_at_gt: $time}, orderBy: reveal_at, first: $first) {
+    bounty_id roster_version reveal_at
   }
 }
 """
@@ -40,19 +49,42 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
     subgraph, path = ApiClient(f"{parts.scheme}://{parts.netloc}", None), parts.path
     meta = _object(_ask(subgraph, path, _META, {}), "_meta")
     if meta.get("hasIndexingErrors"):
-        say("warning: the index reports errors; check on chain before judging")
+        warn("warning: the index reports errors; check on chain before judging")
     time = _object(meta, "block").get("timestamp")
-    skip = 0
+    skip = shown = 0
+    on_a_roster = False
     while True:
         data = _ask(subgraph, path, _QUERY, {"guardian": guardian, "time": time, "skip": skip, "first": PAGE})
-        bounties = _list(data, "bounties")
+        bounties, versions = _list(data, "bounties"), _versions(data)
+        on_a_roster = bool(versions)
         for bounty in bounties:
-            if bounty.get("roster_version") in _versions(data):
+            if bounty.get("roster_version") in versions:
                 _print_bounty(bounty)
+                shown += 1
         if len(bounties) < PAGE:
             break
         skip += PAGE
-    _print_owed(api, subgraph, path, guardian)
+    shown += _print_owed(api, subgraph, path, guardian)
+    if not on_a_roster:
+        warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
+    elif not shown:
+        say(f"nothing waits for this Guardian now{_next_reveal(subgraph, path, guardian, time)}")
+
+
+def _next_reveal(subgraph: ApiClient, path: str, guardian: Address, time: object) -> str:
+    """When the next of its sealed bounties can be opened, in words; nothing where there is none."""
+    now = time if isinstance(time, int) else 0
+    data = _ask(subgraph, path, _SEALED, {"guardian": guardian, "time": now, "first": PAGE})
+    sealed = [bounty for bounty in _list(data, "bounties") if bounty.get("roster_version") in _versions(data)]
+    moments = [
+        (at, bounty.get("bounty_id"))
+        for bounty in sealed
+        if isinstance(at := bounty.get("reveal_at"), int) and at > now
+    ]
+    if not moments:
+        return ""
+    at, bounty_id = min(moments, key=lambda found: found[0])
+    return f"; bounty {bounty_id} is sealed until {moment(at, now)}"
 
 
 def _print_bounty(bounty: dict[str, object]) -> None:
@@ -69,8 +101,9 @@ def _print_bounty(bounty: dict[str, object]) -> None:
     )
 
 
-def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Address) -> None:
-    """Awarded bounties of this Guardian's rosters whose winning key nobody has handed over."""
+def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Address) -> int:
+    """Awarded bounties of this Guardian's rosters whose winning key nobody has handed over; how many."""
+    shown = 0
     data = _ask(subgraph, path, _OWED, {"guardian": guardian, "first": PAGE})
     for bounty in _list(data, "bounties"):
         if bounty.get("roster_version") not in _versions(data):
@@ -80,6 +113,7 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Addres
             f"/api/bounties/{bounty.get('bounty_id')}/delivery/status", {"submission_commitment": commitment}
         ).json()
         if status.get("exists") is not True:
+            shown += 1
             event(
                 "guardian_judgeable.delivery_owed",
                 {
@@ -88,6 +122,7 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Addres
                     "submission_commitment": commitment,
                 },
             )
+    return shown
 
 
 def _versions(data: dict[str, object]) -> set[object]:

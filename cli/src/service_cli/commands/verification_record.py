@@ -4,7 +4,7 @@ import click
 from service_common.types import BountyId
 
 from service_cli.command import command
-from service_cli.output import event
+from service_cli.output import event, say
 from service_cli.values import BOUNTY_ID
 
 
@@ -36,3 +36,5 @@ def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> N
     else:
         code = error.get("code") if isinstance(error, dict) else "bounty_open"
         event("verification_record.unavailable", {"code": code})
+        reason = "it is still open" if code == "bounty_open" else "it cannot be derived yet; try again later"
+        say(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} tells its state)")

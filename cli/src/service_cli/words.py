@@ -1,0 +1,56 @@
+"""Moments and amounts as people read them; what events carry stays in seconds and smallest units.
+
+Promises: a moment is UTC with how far away it is; an amount is exact, in base units and in whole tokens.
+"""
+
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Token(Protocol):
+    """What a token calls itself."""
+
+    @property
+    def symbol(self) -> str:
+        """Its short name."""
+
+    @property
+    def decimals(self) -> int:
+        """How many digits of an amount stand behind the point."""
+
+
+def moment(at: int, now: int) -> str:
+    """``2026-01-02 03:04:05 UTC (in 37 s)``, or ``(passed)``."""
+    try:
+        text = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):  # a deadline that no calendar holds
+        return f"{at} seconds after 1970"
+    return f"{text} ({'passed' if at <= now else f'in {duration(at - now)}'})"
+
+
+def duration(seconds: int) -> str:
+    """The two largest units: ``37 s``, ``2 h 5 min``, ``3 d``."""
+    parts: list[str] = []
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        count, seconds = divmod(seconds, size)
+        if count or (not parts and unit == "s"):
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])
+
+
+def amount(value: int, token: Token) -> str:
+    """``25000000 base units (25 USDC)``."""
+    return f"{value} base units ({whole(value, token.decimals)} {printable(token.symbol)})"
+
+
+def whole(value: int, decimals: int) -> str:
+    """An amount of smallest units as a decimal number, exactly."""
+    if not 0 < decimals <= 77:
+        return str(value)
+    digits = str(value).rjust(decimals + 1, "0")
+    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
+
+
+def printable(text: str) -> str:
+    """A name that somebody else chose: bounded, without control characters."""
+    return "".join(c for c in text[:20] if c.isprintable())
