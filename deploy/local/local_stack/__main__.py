@@ -65,7 +65,8 @@ def _up(options: argparse.Namespace, interrupts: Interrupts) -> int:
         return 0 if ready else 130
     except StackError as error:
         say(str(error))
-        say("stopped because of that; mend the cause and start it again")
+        if ready:
+            say("stopped because of that; mend the cause and start it again")
         return 1
 
 
