@@ -117,6 +117,7 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
         readers[name]()
     assert refused.value.code == "configuration_malformed"
     assert value not in refused.value.message
+    assert refused.value.next_action.startswith(f"Set {name} to ")
 
 
 def test_local__with_nothing_set__names_all_nine_variables_together(shell: Terminal) -> None:
@@ -238,3 +239,4 @@ def test_key__missing_or_malformed__is_refused_and_never_echoed(shell: Terminal,
     ran = person.run("poster:publish-fund", str(page), "--network", "mainnet", code=1)
     assert ran.last["code"] == ("key_missing" if not key else "key_malformed")
     assert not key or key not in ran.stdout + ran.words
+    assert str(ran.last["next_action"]).startswith("Set SERVICE_POSTER_PRIVATE_KEY")

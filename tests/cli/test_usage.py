@@ -36,12 +36,31 @@ def test_help__on_a_narrow_terminal__still_works(shell: Terminal, name: str) -> 
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help__of_a_networked_command__names_the_network_option(shell: Terminal, name: str) -> None:
-    out = shell.run(name, "--help").stdout
-    assert ("--network" in out) == (name not in OFFLINE)
+def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shell: Terminal, name: str) -> None:
+    out = shell.run("help", name, COLUMNS="80").stdout
+    assert "--network" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "AN ACCOUNT" not in out
 
 
-OFFLINE = {"spec-commitment", "poster:new", "completion"}
+def test_help__of_the_whole__names_variables_codes_and_state_and_is_printed_once(shell: Terminal) -> None:
+    out = shell.run("--help", COLUMNS="80").stdout
+    for name in ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", ".env", "130", "XDG_STATE_HOME"):
+        assert name in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert shell.run(code=2).words.count("Usage:") == 1
+    assert shell.run("help", "help").stdout.startswith("Usage: service-cli help [OPTIONS] COMMAND")
+    assert len({len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in _rows(out)}) == 1
+
+
+def _rows(out: str) -> list[str]:
+    return [line for line in out.splitlines() if line.startswith(("  help COMMAND", "  claim "))]
+
+
+@pytest.mark.parametrize("words", [["spec-commitment", "-"], ["poster:new"], ["completion", "bash"]])
+def test_network__of_a_command_that_uses_none__is_taken(shell: Terminal, words: list[str]) -> None:
+    assert shell.run(*words, "--network", "staging").stdout
+
 
 WRONG = [
     [],
@@ -56,6 +75,10 @@ WRONG = [
     ["claim", "1", "--nonsense"],
     ["claim", "--claimant-address", "0x12", "1"],
     ["claim", "--network"],
+    ["claim", "1", "--network", "nowhere"],
+    ["spec-commitment", "-", "--network", "nowhere"],
+    ["bounty:list", "--api-base-url", "ftp://x"],
+    ["bounty:list", "--api-base-url", "https://api.example/v1"],
     ["solver:submit", "1"],
     ["solver:submit", "1", "missing-directory"],
     ["solver:submit", "--solver-address", "me", "1", "."],

@@ -14,8 +14,10 @@ from typing import NoReturn, TypeVar
 import click
 from service_common.errors import ServiceError
 
+from service_cli.helped import HelpedCommand
 from service_cli.outcome import Failed, Refused
 from service_cli.output import OutputLost, event, require_output, set_quiet, warn
+from service_cli.values import NETWORK_NAME, ORIGIN
 
 QUIET = click.option(
     "--quiet", "-q", is_flag=True, expose_value=False, callback=lambda _context, _option, value: set_quiet(value),
@@ -23,8 +25,12 @@ QUIET = click.option(
 )  # fmt: skip
 F = TypeVar("F", bound=Callable[..., None])
 
-NETWORK = click.option("--network", metavar="NAME|CHAIN_ID", help="mainnet, staging, local, or their chain ids.")
-API_BASE_URL = click.option("--api-base-url", metavar="URL", help="Another API than the network's own.")
+NETWORK_HELP = "mainnet, staging, local, or their chain ids."
+NETWORK = click.option("--network", type=NETWORK_NAME, help=NETWORK_HELP)
+UNUSED_NETWORK = click.option(
+    "--network", type=NETWORK_NAME, expose_value=False, help="Taken as everywhere; this command uses no network."
+)
+API_BASE_URL = click.option("--api-base-url", type=ORIGIN, help="Another API than the network's own.")
 
 
 def command(
@@ -36,10 +42,9 @@ def command(
         wrapped: Callable[..., None] = ending(prefix)(run)
         if api:
             wrapped = API_BASE_URL(wrapped)
-        if network:
-            wrapped = NETWORK(wrapped)
+        wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
         wrapped = QUIET(wrapped)
-        return click.command(name, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+        return click.command(name, HelpedCommand, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
 
     return decorate
 

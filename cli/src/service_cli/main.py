@@ -37,6 +37,20 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 """Each command's module below ``service_cli.commands``, and its line of help."""
 
 
+EPILOG: Final = """\b
+Network: --network mainnet|staging|local (or a chain id) with any command,
+         else SERVICE_CHAIN_ID, else mainnet. Single values are overridden by
+         SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_SUBGRAPH_ENDPOINT,
+         SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_API_BASE_URL and
+         SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env in the working directory
+         is a fallback. service-cli config shows what holds.
+Output:  events are JSON lines on stdout, words are on stderr
+Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
+State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
+         a command that is run again continues
+"""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are asked for."""
 
@@ -78,15 +92,14 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-            formatter.write_dl([("help COMMAND", "What a command reads, prints and refuses.")])
+            rows = [(name, line) for name, (_, line) in COMMANDS.items()]
+            formatter.write_dl([*rows, ("help COMMAND", "What a command reads, prints and refuses.")])
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Every command takes --network mainnet|staging|local (or a chain id); the default is mainnet. "
-    "Events are JSON lines on stdout, words are on stderr.",
+    epilog=EPILOG,
 )
 @click.version_option(__version__, prog_name="service-cli")
 def group() -> None:
@@ -99,7 +112,10 @@ def group() -> None:
 def show_help(ctx: click.Context, name: str) -> None:
     parent = ctx.parent or ctx
     found = group.get_command(parent, name)
-    if found is None or name == "help":
+    if name == "help":
+        click.echo(ctx.get_help())
+        return
+    if found is None:
         group.resolve_command(parent, [name])
         raise click.UsageError(f"No such command {name[:60]!r}.", parent)
     with click.Context(found, info_name=name, parent=parent) as inner:

@@ -47,6 +47,20 @@ _RECORDED: Final = {
     "SERVICE_API_BASE_URL": "api_base_url",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "reveal_delay_seconds",
 }
+_ACCOUNT: Final = "an address: 0x and 40 hexadecimal digits"
+_URL: Final = "an http or https address"
+_WANTED: Final = {
+    "SERVICE_CHAIN_ID": "mainnet, staging, local or a chain id of theirs",
+    "SERVICE_HUB_ADDRESS": _ACCOUNT,
+    "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
+    "SERVICE_RPC_URL": _URL,
+    "SERVICE_SUBGRAPH_ENDPOINT": _URL,
+    "SERVICE_API_BASE_URL": "an http or https address without a path",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
+    "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
+    "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
+    "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
+}
 _HELP: Final = "Set the variables named, or choose another network with --network."
 
 
@@ -133,8 +147,8 @@ class Settings:
     def api_base_url(self) -> str:
         """The API's origin; ``--api-base-url`` wins."""
         if self.api_override is not None:
-            return _checked("--api-base-url", _parse_origin, self.api_override)
-        return self._value("SERVICE_API_BASE_URL", _parse_origin, self.record.api_base_url if self.record else None)
+            return _checked("--api-base-url", parse_origin, self.api_override)
+        return self._value("SERVICE_API_BASE_URL", parse_origin, self.record.api_base_url if self.record else None)
 
     def reveal_delay(self) -> int:
         known = self.record.reveal_delay_seconds if self.record else None
@@ -208,7 +222,8 @@ def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
     try:
         return parse(text)
     except ValueError as error:
-        raise Refused("configuration_malformed", f"{name} is malformed: {error}.", next_action=_HELP) from None
+        next_action = f"Set {name} to {_WANTED.get(name, 'a value of that form')}."
+        raise Refused("configuration_malformed", f"{name} is malformed: {error}.", next_action=next_action) from None
 
 
 def _read_secret(name: str, file: str) -> str:
@@ -229,7 +244,8 @@ def _parse_url(text: str) -> str:
     return text
 
 
-def _parse_origin(text: str) -> str:
+def parse_origin(text: str) -> str:
+    """An API's base address: a scheme and a host."""
     parts = urlsplit(_parse_url(text))
     if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
         raise ValueError("not an origin: a scheme and a host, without a path")

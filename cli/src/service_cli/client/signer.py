@@ -80,14 +80,17 @@ def local_signer(environment: Environment, variable: str) -> LocalSigner:
         os.environ.pop(name, None)  # no child process inherits it
     digits = text.removeprefix("0x")
     if len(digits) != 64 or any(c not in "0123456789abcdefABCDEF" for c in digits):
-        raise Refused("key_malformed", f"{variable} is not a private key.", next_action="It is 32 bytes in hex.")
+        raise _malformed(variable)
     key = bytes.fromhex(digits)
     try:
         return LocalSigner(parse_address(Account.from_key(key).address), key)
     except ValueError:
-        raise Refused(
-            "key_malformed", f"{variable} is not a private key.", next_action="It is 32 bytes in hex."
-        ) from None
+        raise _malformed(variable) from None
+
+
+def _malformed(variable: str) -> Refused:
+    next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
+    return Refused("key_malformed", f"{variable} is not a private key.", next_action=next_action)
 
 
 def _with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:

@@ -13,9 +13,11 @@ def run(shell: str) -> None:
     """Print the script that completes commands and options in your shell.
 
     \b
-    bash: service-cli completion bash > ~/.local/share/bash-completion/completions/service-cli
+    bash: service-cli completion bash \\
+            > ~/.local/share/bash-completion/completions/service-cli
     zsh:  service-cli completion zsh > "${fpath[1]}/_service-cli"
-    fish: service-cli completion fish > ~/.config/fish/completions/service-cli.fish
+    fish: service-cli completion fish \\
+            > ~/.config/fish/completions/service-cli.fish
 
     \b
     Reads:   nothing

@@ -24,8 +24,10 @@ def run(
     """Publish your written Verdict, read it back by its commitment, and record the same Verdict on chain.
 
     \b
-    service-cli guardian:verdict BOUNTY_ID awarded SOLVER SUBMISSION_COMMITMENT VERDICT_BODY_PATH
-    service-cli guardian:verdict BOUNTY_ID no_valid_submission VERDICT_BODY_PATH
+    service-cli guardian:verdict BOUNTY_ID awarded \\
+        SOLVER SUBMISSION_COMMITMENT VERDICT_BODY_PATH
+    service-cli guardian:verdict BOUNTY_ID no_valid_submission \\
+        VERDICT_BODY_PATH
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
 
