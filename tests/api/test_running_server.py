@@ -138,10 +138,10 @@ def test_connections__idle_by_the_hundreds__lock_nobody_out(running_api: Running
         assert running_api.request("GET", "/api/readiness-rubric").status == 200
 
 
-def test_requests__over_the_capacity__are_503_with_retry_after_and_liveness_still_answers(
+def test_requests__over_the_capacity__are_503_with_retry_after_and_readers_are_still_answered(
     running_api: RunningApi,
 ) -> None:
-    """Bodies that never end hold every place until their connections end."""
+    """Bodies that never end hold every place a request with a body may have, until their connections end."""
     head = "POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n"
     with ExitStack() as stack:
         for _ in range(MAX_IN_FLIGHT):
@@ -150,13 +150,14 @@ def test_requests__over_the_capacity__are_503_with_retry_after_and_liveness_stil
         assert refused.code == "service_overloaded"
         assert int(refused.headers["retry-after"]) >= 1
         assert running_api.request("GET", "/healthz").status == 200
+        assert running_api.request("GET", "/api/nothing").status == 404
     assert _first(running_api, 404).code == "route_not_found"
 
 
 def _first(api: RunningApi, status: int) -> Answer:
     """The first answer with this status; the requests before it may still be on their way in or out."""
     for _ in range(200):
-        answer = api.request("GET", "/api/nothing")
+        answer = api.request("POST", "/api/nothing", body=b"{}")
         if answer.status == status:
             return answer
         time.sleep(0.05)

@@ -2,8 +2,9 @@
 
 Promises: a correlation id in and out, the headers every answer carries, one count, one time and one log line for each
 request, and shedding: more requests at a time than ``limit`` get 503 ``service_overloaded`` with Retry-After before
-anything of them is read. The liveness route is always let in, so that an overloaded process is not restarted. Where
-the app keeps versions, a public read that is kept and young enough is answered here, without the framework.
+anything of them is read, and those with a body leave some places to those without. The liveness route is always let
+in, so that an overloaded process is not restarted. Where the app keeps versions, a public read that is kept and young
+enough is answered here, without the framework.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from functools import cache
 from threading import Semaphore
 from typing import Final
@@ -25,6 +27,8 @@ REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["
 SECONDS: Final = Histogram("service_http_request_seconds", "Time to answer", ["route", "method"])
 SHED: Final = Counter("service_http_requests_shed_total", "Requests refused because too many were being answered")
 MAX_IN_FLIGHT: Final = 120
+KEPT_FOR_READS: Final = 20
+"""Of these: a request with a body never takes them, so that bodies which do not end lock no reader out."""
 ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
 _ALWAYS: Final = "/healthz"
@@ -44,9 +48,12 @@ log = get_logger(__name__)
 class Edge:
     """A WSGI application around the framework's ``inner``."""
 
-    def __init__(self, inner: WSGIApplication, limit: int = MAX_IN_FLIGHT) -> None:
+    def __init__(
+        self, inner: WSGIApplication, limit: int = MAX_IN_FLIGHT, kept_for_reads: int = KEPT_FOR_READS
+    ) -> None:
         self._inner = inner
         self._places = Semaphore(limit)
+        self._bodies = Semaphore(limit - kept_for_reads)
         self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -61,21 +68,29 @@ class Edge:
             return start_response(status, headers, exc_info)  # type: ignore[arg-type]
 
         answer = self.kept(environ)
-        if answer is None and not self._enter(environ):
+        if answer is None:
+            with ExitStack() as places:
+                if self._enter(environ, places):
+                    return self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used
             SHED.inc()
             answer = _overloaded()
-        elif answer is None:
-            try:
-                return self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used
-            finally:
-                if environ["PATH_INFO"] != _ALWAYS:
-                    self._places.release()
         status, headers, body = answer
         start(status, headers)
         return [body]
 
-    def _enter(self, environ: WSGIEnvironment) -> bool:
-        return environ["PATH_INFO"] == _ALWAYS or self._places.acquire(blocking=False)
+    def _enter(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
+        """Whether there is room; what was taken is given back when ``places`` ends."""
+        if environ["PATH_INFO"] == _ALWAYS:
+            return True
+        for semaphore in (self._bodies, self._places) if _has_body(environ) else (self._places,):
+            if not semaphore.acquire(blocking=False):
+                return False
+            places.callback(semaphore.release)
+        return True
+
+
+def _has_body(environ: WSGIEnvironment) -> bool:
+    return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
