@@ -43,6 +43,11 @@ def amount(value: int, token: Token) -> str:
     return f"{value} base units ({whole(value, token.decimals)} {printable(token.symbol)})"
 
 
+def wei(value: int) -> str:
+    """``1000000000 wei (0.000000001 ether)``."""
+    return f"{value} wei ({whole(value, 18)} ether)"
+
+
 def whole(value: int, decimals: int) -> str:
     """An amount of smallest units as a decimal number, exactly."""
     if not 0 < decimals <= 77:

@@ -17,6 +17,7 @@ from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.journal import Journal
 from service_cli.client.signer import LocalSigner
 from service_cli.outcome import Refused
+from service_cli.words import wei
 
 _GAS_MARGIN: Final = 1.25
 
@@ -102,7 +103,7 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: Call, replaces: 
     if replaces is not None:
         fees = fees.above(replaces.fees)
     if (balance := chain.balance(signer.address)) < gas * fees.cap:
-        message = f"{signer.address} holds {balance} wei; the transaction may cost {gas * fees.cap}."
+        message = f"{signer.address} holds {wei(balance)}; the transaction may cost {wei(gas * fees.cap)}."
         raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
     fields = {
         "chainId": chain.chain_id,

@@ -1,5 +1,6 @@
 """Pulling an award or a refund; needs only the chain."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from service_common.chain.events import AwardClaimed, RefundClaimed
@@ -12,6 +13,7 @@ from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_
 from service_cli.client.journal import open_journal
 from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import local_signer
+from service_cli.client.token import in_words
 from service_cli.outcome import Refused
 from service_cli.output import event
 from service_cli.settings import Settings
@@ -79,7 +81,7 @@ def _checked_chain(settings: Settings) -> ChainClient:
 
 def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubCall:
     """Decide from contract state what is claimed, simulate it, and say so."""
-    entitlement = find_entitlement(chain.bounty(bounty_id), bounty_id, claimant)
+    entitlement = find_entitlement(chain.bounty(bounty_id), bounty_id, claimant, lambda due: in_words(chain, due))
     simulate(chain, claimant, entitlement.call)
     event(
         "claim.prepared",
@@ -110,14 +112,20 @@ def _call(function: str, bounty_id: BountyId, words: str) -> HubCall:
     return HubCall(function, [bounty_id, b"", b""] if function == "claim" else [bounty_id], words)
 
 
-def find_entitlement(bounty: BountyView, bounty_id: BountyId, claimant: Address) -> Entitlement:
-    """What the contract's final state owes this account, or why nothing."""
+def _base_units(due: int) -> str:
+    return f"{due} base units"
+
+
+def find_entitlement(
+    bounty: BountyView, bounty_id: BountyId, claimant: Address, told: Callable[[int], str] = _base_units
+) -> Entitlement:
+    """What the contract's final state owes this account, or why nothing; ``told`` puts the amount in words."""
     if bounty.outcome == 0:
         raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
     if claimant == bounty.winner and bounty.award_claimed:
         raise Refused("award_already_claimed", "The award was already pulled.", next_action="Nothing is left to do.")
     if claimant == bounty.winner:
-        words = f"claim the award of {bounty.award_due} base units of bounty {bounty_id}"
+        words = f"claim the award of {told(bounty.award_due)} of bounty {bounty_id}"
         return Entitlement(_call("claim", bounty_id, words), bounty.award_due)
     if claimant != bounty.poster:
         message = f"{claimant} is neither the winner nor the Poster of bounty {bounty_id}."
@@ -125,5 +133,5 @@ def find_entitlement(bounty: BountyView, bounty_id: BountyId, claimant: Address)
     if bounty.refund_due == 0:
         message = "No balance is queued for the Poster of this bounty."
         raise Refused("nothing_queued", message, next_action="Nothing is left to do.")
-    words = f"claim the refund of {bounty.refund_due} base units of bounty {bounty_id}"
+    words = f"claim the refund of {told(bounty.refund_due)} of bounty {bounty_id}"
     return Entitlement(_call("claimRefund", bounty_id, words), bounty.refund_due)

@@ -17,6 +17,8 @@ from service_cli.client.chain import ChainClient
 from service_cli.outcome import Refused
 from service_cli.output import event, say, warn
 from service_cli.settings import Settings
+from service_cli.words import duration
+from service_cli.words import wei as in_wei
 
 _SKEW_SECONDS: Final = 60
 _ON_THE_CHAIN: Final = {"clock", "roster", "balance"}
@@ -75,7 +77,7 @@ def _chain(settings: Settings) -> str:
 def _clock(settings: Settings) -> str:
     skew = int(time.time()) - ChainClient(settings).latest().time
     if abs(skew) > _SKEW_SECONDS:
-        message = f"This machine's clock and the newest block are {abs(skew)} seconds apart."
+        message = f"This machine's clock and the newest block are {duration(abs(skew))} apart."
         raise Refused("clock_skewed", message, next_action="Set the clock, or use an RPC endpoint that keeps up.")
     return f"{skew} seconds after the newest block"
 
@@ -119,9 +121,11 @@ def _beacon(settings: Settings) -> str:
 
 
 def _balance(settings: Settings, account: Address) -> str:
+    from service_cli.client.token import in_words
+
     chain = ChainClient(settings)
     wei, tokens = chain.balance(account), chain.token_balance(account)
     if wei == 0:
         message = f"{account} holds no ether for gas."
         raise Refused("gas_insufficient", message, next_action="Add ether to the account.")
-    return f"{wei} wei, {tokens} base units of the escrow token"
+    return f"{in_wei(wei)}, {in_words(chain, tokens)}"

@@ -28,6 +28,7 @@ from service_cli.client.signer import LocalSigner
 from service_cli.client.token import AuthorizationState, allowance, authorization_state, takes_authorizations, token_of
 from service_cli.outcome import Refused
 from service_cli.output import event, say
+from service_cli.words import amount, duration, moment
 
 AUTHORIZATION_SECONDS: Final = 3_600
 _MARGIN_SECONDS: Final = 60
@@ -81,7 +82,8 @@ class Funding:
 
     def _sign(self, terms: Terms, offer: Offer) -> dict[str, object]:
         """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""
-        valid_before = UnixSeconds(self.chain.latest().time + AUTHORIZATION_SECONDS)
+        now = self.chain.latest().time
+        valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
         token = token_of(self.chain)
         typed = authorization_typed_data(
             token,
@@ -94,10 +96,11 @@ class Funding:
             nonce=self._nonce(terms),
         )
         words = (
-            f"let the Hub {self.chain.hub.address} take {terms.escrow_amount} base units of {token.symbol} until "
-            f"{valid_before} for exactly these terms: page {terms.spec_commitment}, submissions until "
-            f"{terms.submission_deadline}, {terms.judging_window} s of judging by a quorum of {offer.roster.quorum} of "
-            f"{len(offer.roster.members)} Guardians, fees of at most {terms.max_protocol_fee + terms.max_guardian_fee}"
+            f"let the Hub {self.chain.hub.address} take {amount(terms.escrow_amount, token)} until "
+            f"{moment(valid_before, now)} for exactly these terms: page {terms.spec_commitment}, submissions until "
+            f"{moment(terms.submission_deadline, now)}, {duration(terms.judging_window)} of judging by a quorum of "
+            f"{offer.roster.quorum} of {len(offer.roster.members)} Guardians, fees of at most "
+            f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
         signature = self.signer.sign_typed_data(typed, words)
         kept: dict[str, object] = {
@@ -144,9 +147,8 @@ class Funding:
                 next_action="Do not fund again; look at the account's transfers on chain.",
             )
         if state is AuthorizationState.LIVE and not honoured:
-            message = (
-                f"The Hub's roster or fees changed, and the authorization signed before is good until {valid_before}."
-            )
+            until = moment(valid_before, self.chain.latest().time)
+            message = f"The Hub's roster or fees changed, and the authorization signed before is good until {until}."
             next_action = "Run the command again after that time (once its block is final), or cancel it on the token."
             raise Refused("authorization_outstanding", message, next_action=next_action)
         return state is AuthorizationState.CANCELLED
@@ -162,11 +164,12 @@ class Funding:
                     message,
                     next_action="Look at the account's transactions on chain before funding.",
                 )
-            self._approve(terms)
+            self._approve(terms, offer)
         return HubCall("createBounty", [terms.as_tuple()], self._words(offer))
 
-    def _approve(self, terms: Terms) -> None:
-        words = f"allow the Hub {self.chain.hub.address} to take {terms.escrow_amount} base units, once"
+    def _approve(self, terms: Terms, offer: Offer) -> None:
+        escrow = amount(terms.escrow_amount, offer.constants.token)
+        words = f"allow the Hub {self.chain.hub.address} to take {escrow}, once"
         call = TokenApproval(self.chain.hub.address, terms.escrow_amount, words)
         receipt = send(self.chain, self.signer, call, self.journal, _APPROVE, lambda _: None)
         self.journal.forget(_APPROVE)
@@ -183,5 +186,6 @@ class Funding:
         return authorization_nonce(self.chain.chain_id, self.chain.hub.address, self.signer.address, terms)
 
     def _words(self, offer: Offer) -> str:
-        award = self.page.escrow_amount - sum(offer.fees(self.page.escrow_amount))
-        return f"create the bounty with an escrow of {self.page.escrow_amount} base units, {award} of it for the winner"
+        escrow, token = self.page.escrow_amount, offer.constants.token
+        award = amount(escrow - sum(offer.fees(escrow)), token)
+        return f"create the bounty with an escrow of {amount(escrow, token)}, {award} of it for the winner"

@@ -16,6 +16,7 @@ from service_common.types import Address, Bytes32, TokenAmount
 
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.outcome import Refused
+from service_cli.words import amount, moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,17 @@ def check_terms(chain: ChainClient, offer: Offer, page: ChallengePage, poster: A
     """Refuse terms that the Hub would refuse, with every reason."""
     hub, now, issues = offer.constants, chain.latest().time, []
     if page.escrow_amount < hub.min_escrow:
-        issues.append(Issue("escrow_amount", f"must be at least {hub.min_escrow}, the Hub's minimum"))
+        issues.append(
+            Issue("escrow_amount", f"must be at least {amount(hub.min_escrow, hub.token)}, the Hub's minimum")
+        )
     if not hub.min_judging_window <= page.judging_window_seconds <= hub.max_judging_window:
         bounds = f"{hub.min_judging_window} to {hub.max_judging_window}"
         issues.append(Issue("judging_window_seconds", f"must be within {bounds} seconds"))
     earliest, latest = now + hub.min_submission_window, now + hub.max_submission_window
     if not earliest <= page.submission_deadline <= latest:
-        issues.append(Issue("submission_deadline", f"must be within {earliest} to {latest} at this moment"))
+        bounds = f"{earliest} ({moment(earliest, now)}) to {latest} ({moment(latest, now)})"
+        stated = moment(page.submission_deadline, now)
+        issues.append(Issue("submission_deadline", f"must be within {bounds}; the page says {stated}"))
     if poster is not None and poster in offer.roster.accounts:
         issues.append(Issue("poster", "a Guardian of the current roster cannot fund a bounty it would judge"))
     if issues:

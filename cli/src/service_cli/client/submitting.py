@@ -33,6 +33,7 @@ from service_cli.client.trees import fingerprint
 from service_cli.outcome import Refused
 from service_cli.output import Progress, event, say
 from service_cli.settings import Settings
+from service_cli.words import moment
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
 
@@ -105,7 +106,8 @@ def _seal(work: Work, directory: Path, journal: Journal) -> Envelope:
         return parse_envelope(kept.encode())
     journal.forget("content", "envelope")
     file.unlink(missing_ok=True)
-    say(f"sealing {directory} for {len(work.roster.members)} Guardians until {work.bounty.reveal_at}")
+    until = moment(work.bounty.reveal_at, work.chain.latest().time)
+    say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
     identity = Identity.generate()
     with Progress("sealing") as progress:
         sealed = seal_directory(directory, identity.public_key, file, progress=progress)

@@ -12,10 +12,12 @@ from service_common.chain.blocks import header_at
 from service_common.chain.hub_constants import EscrowToken, read_token
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes, quantity
 from service_common.domain.commitments import keccak256
+from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import LOG_RANGE, account_topic
+from service_cli.words import amount
 
 _ALLOWANCE: Final = "0xdd62ed3e"
 _AUTHORIZATION_STATE: Final = "0xe94a0102"
@@ -38,6 +40,14 @@ def token_of(chain: ChainClient) -> EscrowToken:
     """How the token describes itself."""
     with chain_errors():
         return read_token(chain.rpc, chain.settings.escrow_token())
+
+
+def in_words(chain: ChainClient, value: int) -> str:
+    """An amount of the escrow token for people; a token that does not say what it is leaves base units."""
+    try:
+        return amount(value, token_of(chain))
+    except ServiceError:
+        return f"{value} base units"
 
 
 def allowance(chain: ChainClient, owner: Address) -> int:

@@ -5,7 +5,7 @@ outcome stands in a finalized block.
 """
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from service_common.chain.blocks import header_at
@@ -21,6 +21,7 @@ from service_cli.client.read_model import bounty_detail
 from service_cli.outcome import Failed
 from service_cli.output import event, say
 from service_cli.settings import Settings
+from service_cli.words import moment
 
 _POLL_SECONDS: Final = 2.0
 _OUTCOMES: Final = {1: "awarded", 2: "no_valid_submission"}
@@ -34,7 +35,7 @@ class Next:
 
     step: str
     at: int | None
-    words: str
+    words: str = field(compare=False)
 
 
 def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
@@ -64,11 +65,13 @@ def what_next(bounty: BountyView, now: int) -> Next:
     if bounty.outcome:
         return Next("finality", None, "final; waiting until the block is finalized")
     if now < bounty.submission_deadline:
-        return Next("submissions", bounty.submission_deadline, f"Submissions until {bounty.submission_deadline}")
+        return Next(
+            "submissions", bounty.submission_deadline, f"Submissions until {moment(bounty.submission_deadline, now)}"
+        )
     if bounty.has_submissions and now < bounty.reveal_at:
-        return Next("reveal", bounty.reveal_at, f"sealed until the reveal point at {bounty.reveal_at}")
+        return Next("reveal", bounty.reveal_at, f"sealed until the reveal point at {moment(bounty.reveal_at, now)}")
     if bounty.has_submissions and now < bounty.judging_deadline:
-        return Next("judging", bounty.judging_deadline, f"Guardians judge until {bounty.judging_deadline}")
+        return Next("judging", bounty.judging_deadline, f"Guardians judge until {moment(bounty.judging_deadline, now)}")
     return Next("settlement", None, "time is up; anyone can settle it now")
 
 
