@@ -1,14 +1,18 @@
 """The template of a challenge page.
 
-Promises: a written template has the frontmatter's exact fields; what must be filled in stands in angle brackets, which
-the readiness review does not let through.
+Promises: a written template has the frontmatter's exact fields; what must be filled in stands in angle brackets, and is
+named one by one before anything is signed for the page.
 """
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
+from service_common.errors import Issue
+
 from service_cli.outcome import Refused
+from service_cli.output import warn
 
 _SUBMISSION_SECONDS: Final = 14 * 86_400
 _JUDGING_SECONDS: Final = 3 * 86_400
@@ -33,6 +37,30 @@ language: en
 escrow_amount is in the smallest units of the escrow token (25000000 is 25 USDC); submission_deadline is in seconds
 since 1970 (as written here: in two weeks). Remove this paragraph.
 """
+
+
+_PLACEHOLDERS: Final = tuple(re.findall(r"<[^<>\n]+>", _TEMPLATE))
+_LEFTOVER: Final = "is in the smallest units of the escrow token ("
+_IN_BRACKETS: Final = re.compile(r"<[^<>]+>")
+_LINES: Final = frozenset(line.strip() for line in _TEMPLATE.splitlines())
+
+
+def require_filled(page: bytes) -> None:
+    """Refuse a page on which something of the template still stands, naming each; note what only looks like it."""
+    issues, notes = [], []
+    for number, line in enumerate(page.decode("utf-8", "replace").splitlines(), 1):
+        for found in _IN_BRACKETS.findall(line):
+            if found in _PLACEHOLDERS and (" " in found or line.strip() in _LINES):
+                issues.append(Issue(f"line {number}", f"still the template's {found}"))
+            elif " " in found and not set(found) & set("=/@`"):
+                notes.append(f"line {number} holds {found[:80]}")
+        if _LEFTOVER in line:
+            issues.append(Issue(f"line {number}", "still the template's paragraph on units: remove it"))
+    for note in notes:
+        warn(f"note: {note}; is that still to be filled in?")
+    if issues:
+        message = "The page is not filled in: something of the template still stands on it."
+        raise Refused("page_unfinished", message, issues=issues, next_action="Fill it in, then run --check again.")
 
 
 def write_template(path: Path, now: int) -> None:

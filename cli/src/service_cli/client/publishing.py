@@ -28,6 +28,8 @@ from service_cli.confirm import confirm
 from service_cli.outcome import Refused
 from service_cli.output import event, say
 from service_cli.settings import Settings
+from service_cli.template import require_filled
+from service_cli.words import Token, amount, wei
 
 CREATION_GAS = 350_000
 """Above what any creation costs: to see before signing that the account can pay for it."""
@@ -37,6 +39,7 @@ _DISAGREES = "Do not fund: the API and this client disagree. Check the configura
 def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
     """The command ``poster:publish-fund``."""
     challenge = parse_challenge(page)
+    require_filled(page)
     commitment = spec_commitment(page)
     signer = local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY")
     chain = ChainClient(settings)
@@ -54,9 +57,9 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
             offer = read_offer(chain)
             if not begun:
                 check_terms(chain, offer, challenge, signer.address)
-                check_means(chain, signer.address, challenge)
+                check_means(chain, signer.address, challenge, offer.constants.token)
                 _publish(settings, chain, signer, page, commitment, challenge, offer)
-                confirm(settings, f"put {challenge.escrow_amount} base units into escrow", yes=yes)
+                confirm(settings, f"put {amount(challenge.escrow_amount, offer.constants.token)} into escrow", yes=yes)
             receipt = funding.run(offer)
         _conclude(chain, signer.address, receipt, commitment, journal)
 
@@ -75,25 +78,26 @@ def _journal(chain: ChainClient, poster: Address, commitment: Bytes32, *, again:
 def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
     """``poster:publish-fund --check``: everything that can be known without a key."""
     challenge = parse_challenge(page)
+    require_filled(page)
     commitment = spec_commitment(page)
     chain = ChainClient(settings)
     chain.check_deployment()
     offer = read_offer(chain)
     check_terms(chain, offer, challenge, poster)
     if poster is not None:
-        check_means(chain, poster, challenge)
+        check_means(chain, poster, challenge, offer.constants.token)
     event("publish_fund.checked", {"byte_length": len(page), **preview(chain, offer, challenge, commitment)})
 
 
-def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage) -> None:
+def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
     """Refuse an account that cannot pay the escrow or the gas."""
     held = chain.token_balance(poster)
     if held < challenge.escrow_amount:
-        message = f"{poster} holds {held} base units of the escrow token; the page asks for {challenge.escrow_amount}."
+        message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
         raise Refused("balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow.")
     cost = CREATION_GAS * current_fees(chain).cap
     if (ether := chain.balance(poster)) < cost:
-        message = f"{poster} holds {ether} wei; creating a bounty may cost {cost}."
+        message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
         raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
 
 
