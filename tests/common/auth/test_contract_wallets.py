@@ -36,10 +36,10 @@ def verify(node: AnvilServer, account: Address, signature: bytes) -> VerifiedReq
     return verify_request(received(header), AUTHORITY, Chain(), asking(node))
 
 
-def refused(node: AnvilServer, account: Address, signature: bytes) -> None:
+def is_refused(node: AnvilServer, account: Address, signature: bytes) -> bool:
     with pytest.raises(ServiceError) as caught:
         verify(node, account, signature)
-    assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
+    return (caught.value.code, caught.value.status) == ("unauthorized", 401)
 
 
 def test_validator__in_the_package__is_the_contract_folders() -> None:
@@ -51,10 +51,10 @@ def test_validator__in_the_package__is_the_contract_folders() -> None:
 def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(node: AnvilServer) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))
     assert verify(node, wallet, SIGNATURE).signer == wallet
-    refused(node, wallet, new_key().sign(DIGEST))
-    refused(node, wallet, OWNER.sign(bytes(32)))
-    refused(node, wallet, SIGNATURE + b"\0")
-    refused(node, wallet, b"\x01")
+    assert is_refused(node, wallet, new_key().sign(DIGEST))
+    assert is_refused(node, wallet, OWNER.sign(bytes(32)))
+    assert is_refused(node, wallet, SIGNATURE + b"\0")
+    assert is_refused(node, wallet, b"\x01")
 
 
 def test_wallet_with_code__under_the_same_approval_in_other_bytes__is_the_same_approval(node: AnvilServer) -> None:
@@ -65,7 +65,7 @@ def test_wallet_with_code__under_the_same_approval_in_other_bytes__is_the_same_a
 
 @pytest.mark.parametrize("kind", w.HOSTILE)
 def test_wallet_with_code__that_is_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
-    refused(node, w.place(node, w.HOSTILE[kind]), SIGNATURE)
+    assert is_refused(node, w.place(node, w.HOSTILE[kind]), SIGNATURE)
 
 
 def test_wallet_with_code__in_a_6492_wrapper__is_asked_about_the_inner_signature_and_no_factory_is_called(
@@ -76,7 +76,7 @@ def test_wallet_with_code__in_a_6492_wrapper__is_asked_about_the_inner_signature
     assert verify(node, wallet.address, wallet.wrap(SIGNATURE)).signer == wallet.address
     endless = w.place(node, w.ENDLESS, "factory")
     assert verify(node, wallet.address, wallet.wrap(SIGNATURE, factory=endless)).signer == wallet.address
-    refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))
+    assert is_refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))
 
 
 def test_undeployed_wallet__with_its_factory_and_its_owners_signature__is_verified(node: AnvilServer) -> None:
@@ -89,40 +89,42 @@ def test_undeployed_wallet__with_anything_wrong_in_its_wrapper__is_unauthorized(
     wallet = w.Undeployed(w.owner_wallet(OWNER.address))
     other = w.Undeployed(w.ACCEPT_ALL)
     good = wallet.wrap(SIGNATURE)
-    refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))  # a wrong inner signature
-    refused(node, wallet.address, wallet.wrap(b""))
-    refused(node, wallet.address, SIGNATURE)  # no wrapper
-    refused(node, wallet.address, other.wrap(SIGNATURE))  # a factory call that deploys somewhere else
-    refused(node, OWNER.address, wallet.wrap(SIGNATURE))  # the owner's own plain account
-    refused(node, new_key().address, other.wrap(b"\x01"))  # somebody else's plain account
-    refused(node, wallet.address, good[:-1])
-    refused(node, wallet.address, good[1:])
-    refused(node, wallet.address, good[:64] + b"\xff" * 32 + good[96:])  # the inner signature's place out of bounds
-    refused(node, wallet.address, good[:32] + b"\xff" * 32 + good[64:])
-    refused(node, wallet.address, b"\x01" + good[1:])  # dirt above the factory's address
-    refused(node, wallet.address, w.WRAPPED)
-    refused(node, wallet.address, bytes(160) + w.WRAPPED)
+    assert is_refused(node, wallet.address, wallet.wrap(new_key().sign(DIGEST)))  # a wrong inner signature
+    assert is_refused(node, wallet.address, wallet.wrap(b""))
+    assert is_refused(node, wallet.address, SIGNATURE)  # no wrapper
+    assert is_refused(node, wallet.address, other.wrap(SIGNATURE))  # a factory call that deploys somewhere else
+    assert is_refused(node, OWNER.address, wallet.wrap(SIGNATURE))  # the owner's own plain account
+    assert is_refused(node, new_key().address, other.wrap(b"\x01"))  # somebody else's plain account
+    assert is_refused(node, wallet.address, good[:-1])
+    assert is_refused(node, wallet.address, good[1:])
+    assert is_refused(
+        node, wallet.address, good[:64] + b"\xff" * 32 + good[96:]
+    )  # the inner signature's place out of bounds
+    assert is_refused(node, wallet.address, good[:32] + b"\xff" * 32 + good[64:])
+    assert is_refused(node, wallet.address, b"\x01" + good[1:])  # dirt above the factory's address
+    assert is_refused(node, wallet.address, w.WRAPPED)
+    assert is_refused(node, wallet.address, bytes(160) + w.WRAPPED)
 
 
 @pytest.mark.parametrize("kind", w.HOSTILE)
 def test_undeployed_wallet__with_a_hostile_factory__is_unauthorized(node: AnvilServer, kind: str) -> None:
     wallet = w.Undeployed(w.owner_wallet(OWNER.address))
     factory = w.place(node, w.HOSTILE[kind], "factory")
-    refused(node, wallet.address, wallet.wrap(SIGNATURE, factory=factory))
-    refused(node, new_key().address, wallet.wrap(SIGNATURE, factory=factory))
+    assert is_refused(node, wallet.address, wallet.wrap(SIGNATURE, factory=factory))
+    assert is_refused(node, new_key().address, wallet.wrap(SIGNATURE, factory=factory))
 
 
 @pytest.mark.parametrize("kind", w.HOSTILE)
 def test_undeployed_wallet__that_turns_out_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
     wallet = w.Undeployed(w.HOSTILE[kind])
-    refused(node, wallet.address, wallet.wrap(SIGNATURE))
+    assert is_refused(node, wallet.address, wallet.wrap(SIGNATURE))
 
 
 @pytest.mark.parametrize("number", [1, 2, 4, 9])
 def test_precompile__named_as_a_signer__is_unauthorized(node: AnvilServer, number: int) -> None:
     account = Address(f"0x{number:040x}")
-    refused(node, account, SIGNATURE)
-    refused(node, account, w.wrapper(w.CREATE2_DEPLOYER, b"", w.MAGIC * 3))
+    assert is_refused(node, account, SIGNATURE)
+    assert is_refused(node, account, w.wrapper(w.CREATE2_DEPLOYER, b"", w.MAGIC * 3))
 
 
 def test_delegated_account__signing_with_its_own_key__is_verified_whatever_its_code_says(node: AnvilServer) -> None:
@@ -130,14 +132,14 @@ def test_delegated_account__signing_with_its_own_key__is_verified_whatever_its_c
     delegated = w.delegate(node, key.secret, w.place(node, w.REVERT))
     assert str(node.rpc.call("eth_getCode", delegated, "latest")).startswith("0xef0100")
     assert verify(node, delegated, key.sign(DIGEST)).signer == key.address
-    refused(node, delegated, SIGNATURE)
+    assert is_refused(node, delegated, SIGNATURE)
 
 
 def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_key_too(node: AnvilServer) -> None:
     key = Key(secrets.token_bytes(32))
     delegated = w.delegate(node, key.secret, w.place(node, w.owner_wallet(OWNER.address)))
     assert verify(node, delegated, SIGNATURE).signer == key.address
-    refused(node, delegated, new_key().sign(DIGEST))
+    assert is_refused(node, delegated, new_key().sign(DIGEST))
 
 
 def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good_key_none(node: AnvilServer) -> None:
