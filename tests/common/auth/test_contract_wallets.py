@@ -97,9 +97,7 @@ def test_undeployed_wallet__with_anything_wrong_in_its_wrapper__is_unauthorized(
     assert is_refused(node, new_key().address, other.wrap(b"\x01"))  # somebody else's plain account
     assert is_refused(node, wallet.address, good[:-1])
     assert is_refused(node, wallet.address, good[1:])
-    assert is_refused(
-        node, wallet.address, good[:64] + b"\xff" * 32 + good[96:]
-    )  # the inner signature's place out of bounds
+    assert is_refused(node, wallet.address, good[:64] + b"\xff" * 32 + good[96:])  # its place out of bounds
     assert is_refused(node, wallet.address, good[:32] + b"\xff" * 32 + good[64:])
     assert is_refused(node, wallet.address, b"\x01" + good[1:])  # dirt above the factory's address
     assert is_refused(node, wallet.address, w.WRAPPED)
