@@ -14,7 +14,9 @@ from service_cli.values import ADDRESS
 @click.option("--poster-address", type=ADDRESS, help="Only bounties of this Poster.")
 @click.option("--solver-address", type=ADDRESS, help="Only bounties this Solver submitted to.")
 @click.option("--guardian-address", type=ADDRESS, help="Only bounties whose roster names this Guardian.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), metavar="COUNT", default=20, show_default=True, help="At most so many."
+)
 def run(
     status: str | None,
     accepting: bool,
@@ -32,7 +34,7 @@ def run(
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_API_BASE_URL
     Prints:   bounty_list.bounty (bounty_id, facts, active_submission_count, finality, block), one for each
-    Refuses:  an API that does not answer in shape
+    Refuses:  an API of another deployment, or one that does not answer in shape
     """
     from service_cli.client.browsing import list_bounties
     from service_cli.settings import load_settings
