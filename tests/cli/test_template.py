@@ -1,8 +1,14 @@
 """A page that is still partly the template: what is left to fill in is named, one by one."""
 
 import re
+import time
 
 import pytest
+from service_cli.client import beacon
+from service_cli.outcome import Refused
+from service_cli.settings import Environment, Settings
+from service_common.crypto.beacon import NotYet
+from service_common.types import ChainId, UnixSeconds
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -47,3 +53,13 @@ def test_words__of_funding_and_claiming__are_in_moments_and_whole_tokens(ledger:
     assert "UTC (passed)" in late.words
     dear = poster.run("poster:publish-fund", "-", stdin=ledger.page(escrow=10**30), code=1)
     assert f"the page asks for {10**30} base units ({10**24} {symbol})" in dear.words
+
+
+def test_words__of_a_reveal_point_ahead__say_when_it_is(
+    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    late = NotYet(round=7, due_at=UnixSeconds(int(time.time()) + 3_600), retry_after=3_600)
+    monkeypatch.setattr("service_cli.client.beacon.BeaconClient.round", lambda _self, _number: late)
+    with pytest.raises(Refused, match=r"is due at \d{4}-.* UTC \(in (1 h|59 min 59 s)\)\."):
+        beacon.round_signature(settings, ledger.beacon.info, 7)

@@ -12,6 +12,7 @@ from service_common.crypto.beacon_info import BeaconInfo
 from service_cli.outcome import Refused
 from service_cli.output import say
 from service_cli.settings import Settings
+from service_cli.words import moment
 
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
@@ -28,9 +29,8 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int) -> Beacon
     ends, told = time.monotonic() + WAIT_SECONDS, False
     while isinstance(found := client.round(number), NotYet):
         if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
-            message = (
-                f"Nobody can open this before the reveal point; the beacon's round {number} is due at {found.due_at}."
-            )
+            due = moment(int(found.due_at), int(time.time()))
+            message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
             raise Refused("reveal_point_not_reached", message, next_action="Run the command again after that time.")
         if not told:
             say(f"waiting for the beacon's round {number}")
