@@ -54,6 +54,7 @@ def test_authorization__twice__is_unauthorized(service: Service, running_api: Ru
     for pair in ((good, good), (good, "Bearer x"), ("Bearer x", good), (good, ""), ("", good)):
         answer = running_api.request("GET", CONTENT, *(("Authorization", value) for value in pair))
         assert (answer.status, answer.code) == (401, "unauthorized")
+        assert answer.headers["www-authenticate"] == "Service-Approval"
     assert running_api.request("GET", CONTENT, ("authorization", good)).status == 404
 
 

@@ -14,7 +14,7 @@ from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
 
 _PASSED: Final = ("Authorization", "Content-Type")
-_RETURNED: Final = ("Content-Type", "Retry-After", "Cache-Control", "Allow")
+_RETURNED: Final = ("Content-Type", "Retry-After", "Cache-Control", "Allow", "WWW-Authenticate")
 _MAX_ANSWER: Final = 64 * 1024
 
 log = get_logger(__name__)

@@ -1,13 +1,14 @@
 """One place that turns every error into the error envelope.
 
 Promises: whatever happens, the body is ``{"error": {code, message, issues, next_action}}`` with the status of its
-code; every 503 and 429 carries Retry-After; an unknown error is an opaque 500 outside and whole in the log, under the
-correlation id that the answer's ``X-Correlation-Id`` names.
+code; every 503 and 429 carries Retry-After, every 401 the scheme it asks for (RFC 9110, 11.6.1); an unknown error is
+an opaque 500 outside and whole in the log, under the correlation id that the answer's ``X-Correlation-Id`` names.
 """
 
 from flask import Flask, Response, jsonify
 from werkzeug.exceptions import HTTPException
 
+from service_common.auth.header import SCHEME
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
@@ -39,6 +40,8 @@ def render_problem(error: ServiceError) -> Response:
     response.status_code = error.status
     if error.status in {429, 503} or error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after or DEFAULT_RETRY_AFTER_SECONDS)
+    if error.status == 401:
+        response.headers["WWW-Authenticate"] = SCHEME
     response.headers["Cache-Control"] = "no-store"
     return response
 
