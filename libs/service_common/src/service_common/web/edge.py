@@ -22,6 +22,7 @@ from prometheus_client import Counter, Histogram
 
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from service_common.log import correlation_id, get_logger
+from service_common.web.problems import envelope
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
 SECONDS: Final = Histogram("service_http_request_seconds", "Time to answer", ["route", "method"])
@@ -110,8 +111,7 @@ def _series(route: str, method: str, status: str) -> tuple[Counter, Histogram]:
 
 def _overloaded() -> Answer:
     error = ServiceError("service_overloaded", "This service answers as many requests as it can at the moment.")
-    envelope = {"code": error.code, "message": error.message, "issues": [], "next_action": error.next_action}
-    body = json.dumps({"error": envelope}).encode()
+    body = json.dumps(envelope(error)).encode()
     headers = [
         ("Content-Type", "application/json"),
         ("Content-Length", str(len(body))),

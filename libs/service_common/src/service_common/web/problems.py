@@ -26,8 +26,8 @@ _BY_STATUS = {
 }
 
 
-def render_problem(error: ServiceError) -> Response:
-    """The envelope of one error, with its status and headers."""
+def envelope(error: ServiceError) -> dict[str, object]:
+    """The body that says one error."""
     body: dict[str, object] = {
         "code": error.code,
         "message": error.message,
@@ -36,7 +36,12 @@ def render_problem(error: ServiceError) -> Response:
     }
     if error.retry_not_before:
         body["retry_not_before"] = error.retry_not_before
-    response = jsonify({"error": body})
+    return {"error": body}
+
+
+def render_problem(error: ServiceError) -> Response:
+    """The envelope of one error, with its status and headers."""
+    response = jsonify(envelope(error))
     response.status_code = error.status
     if error.status in {429, 503} or error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after or DEFAULT_RETRY_AFTER_SECONDS)
