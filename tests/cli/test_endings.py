@@ -39,22 +39,25 @@ def test_stderr__that_takes_nothing__still_prints_the_event(shell: Terminal) -> 
     assert shelled(shell, f"{CLIENT} spec-commitment missing.md 2>&-").returncode == 1
 
 
-def test_terminate__while_waiting_for_an_answer__says_that_it_can_be_run_again(shell: Terminal) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped__while_waiting_for_an_answer__says_that_it_can_be_run_again(
+    shell: Terminal, sent: signal.Signals, code: int
+) -> None:
     process: list[subprocess.Popen[bytes]] = []
 
-    def terminate(_request: object) -> tuple[int, bytes, dict[str, str]]:
-        os.kill(process[0].pid, signal.SIGTERM)
+    def stop(_request: object) -> tuple[int, bytes, dict[str, str]]:
+        os.kill(process[0].pid, sent)
         process[0].wait(timeout=20)
         return 200, b"{}", {}
 
-    server = Server(terminate)
+    server = Server(stop)
     try:
         values = {"SERVICE_HUB_ADDRESS": ADDRESS, "SERVICE_API_BASE_URL": server.url}
         process.append(spawn(shell, "verification-record", "1", "--network", "mainnet", **values))
         out, words = process[0].communicate(timeout=30)
     finally:
         server.close()
-    assert (process[0].returncode, out) == (143, b"")
+    assert (process[0].returncode, out) == (code, b"")
     assert words.decode() == "interrupted; run the command again to continue\n"
 
 

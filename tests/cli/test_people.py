@@ -39,20 +39,26 @@ def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
 
 
 @pytest.mark.parametrize(
-    ("chain_id", "stream", "yes"),
+    ("chain_id", "stream", "yes", "asked"),
     [
-        (8453, Terminal("yes\n"), False),
-        (8453, Terminal(""), True),
-        (8453, io.StringIO(""), False),
-        (84532, Terminal(""), False),
+        (8453, Terminal("yes\n"), False, True),
+        (8453, Terminal(""), True, False),
+        (8453, io.StringIO(""), False, False),
+        (84532, Terminal(""), False, False),
     ],
     ids=["typed yes", "--yes", "no terminal", "staging"],
 )
 def test_confirm__with_consent_or_nobody_to_ask__goes_on(
-    monkeypatch: pytest.MonkeyPatch, chain_id: int, stream: io.StringIO, yes: bool
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chain_id: int,
+    stream: io.StringIO,
+    yes: bool,
+    asked: bool,
 ) -> None:
     monkeypatch.setattr(sys, "stdin", stream)
     confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
+    assert ("Type yes" in capsys.readouterr().err) == asked
 
 
 def test_progress__on_a_terminal__draws_one_line_and_clears_it(monkeypatch: pytest.MonkeyPatch) -> None:

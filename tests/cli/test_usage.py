@@ -1,16 +1,13 @@
-"""The command line itself: help, usage errors, keys in arguments, closed pipes, interruption."""
+"""The command line itself: help, usage errors, keys in arguments, closed pipes."""
 
-import os
 import re
 import secrets
-import signal
 import subprocess
 
 import pytest
 from service_cli.main import COMMANDS
 
-from tests.cli.kill import CLIENT, ran, spawn
-from tests.cli.servers import Server
+from tests.cli.kill import CLIENT, ran
 from tests.cli.terminal import Terminal
 
 KEY = secrets.token_hex(32)
@@ -196,25 +193,6 @@ def test_stdout__closed_by_its_reader__ends_without_a_traceback(shell: Terminal)
         )
         assert b"Traceback" not in done.stderr
         assert b"Exception" not in done.stderr
-
-
-def test_interrupt__while_waiting_for_an_answer__is_exit_code_130_and_one_sentence(shell: Terminal) -> None:
-    process: list[subprocess.Popen[bytes]] = []
-
-    def interrupt(_request: object) -> tuple[int, bytes, dict[str, str]]:
-        os.kill(process[0].pid, signal.SIGINT)
-        process[0].wait(timeout=20)
-        return 200, b"{}", {}
-
-    server = Server(interrupt)
-    try:
-        values = {"SERVICE_HUB_ADDRESS": ADDRESS, "SERVICE_API_BASE_URL": server.url}
-        process.append(spawn(shell, "verification-record", "1", "--network", "mainnet", **values))
-        out, words = process[0].communicate(timeout=30)
-    finally:
-        server.close()
-    assert (process[0].returncode, out) == (130, b"")
-    assert words.decode().strip() == "interrupted; run the command again to continue"
 
 
 @pytest.mark.parametrize("words", [["--help"], ["--version"], ["claim", "--help"], ["spec-commitment", "page.md"]])
