@@ -76,7 +76,7 @@ def steps() -> list[Step]:
             "hub-invariants",
             "1,050,000 calls of random histories with per-bounty books",
             "assurance",
-            (forge, "test", "--no-match-contract", "GasTest"),
+            (PYTHON, "tools/histories.py", "--forge", forge),
         ),
         _hub("hub-mutants", "a seeded sample of small changes to the Hub, each found by the tests", "default", mutate),
     ]
@@ -141,7 +141,7 @@ def _summary(log: str) -> str:
     """The line of a log that says how it ended."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
     told = [line.strip(" =") for line in plain.splitlines() if re.search(r"passed|killed|result\(s\) found", line)]
-    return told[-1][:160] if told else ""
+    return told[-1][:600] if told else ""
 
 
 def _load(step: Step) -> Result | None:

@@ -98,7 +98,7 @@ contract Handler is Ghosts {
         address guardian = _guardians[seed % 5];
         vm.prank(guardian);
         (bool ok,) = address(hub).call(abi.encodeCall(IHub.heartbeat, ()));
-        if (ok) reached["heartbeat"]++;
+        reached[ok ? bytes32("heartbeat") : bytes32("heartbeat refused")]++;
     }
 
     // ---------------------------------------------------------------- create and submit
@@ -259,7 +259,9 @@ contract Handler is Ghosts {
         vm.assertTrue(ok == allowed, "pull: accepted exactly once and from the entitled caller");
         vm.assertEq(token.balanceOf(account) - before, ok ? amount : 0, "pull: another amount");
         if (!ok) {
-            reached["pull refused"]++;
+            bytes32[4] memory refused =
+                [bytes32("award refused"), "refund refused", "guardian fee refused", "protocol fee refused"];
+            reached[refused[which]]++;
             return;
         }
         _paid[bountyId][role] = true;

@@ -28,6 +28,8 @@ interface Vm {
     function etch(address target, bytes calldata code) external;
     function label(address account, string calldata name) external;
     function toString(uint256 value) external pure returns (string memory);
+    function envOr(string calldata name, string calldata otherwise) external view returns (string memory);
+    function writeLine(string calldata path, string calldata line) external;
     function snapshotValue(string calldata group, string calldata name, uint256 value) external;
     function lastCallGas() external view returns (Gas memory);
     function store(address target, bytes32 slot, bytes32 value) external;
