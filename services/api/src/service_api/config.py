@@ -17,6 +17,17 @@ DEFAULT_REVIEW_WAIT_SECONDS = 25
 
 
 @dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """Upload URLs in an hour, for one Solver and for one client address."""
+
+    solver: int = 60
+    client: int = 600
+
+
+_UPLOADS = UploadLimits()
+
+
+@dataclass(frozen=True, slots=True)
 class ApiConfig:
     """One deployment's public API. ``review_quota`` is reviews per Poster in a rolling 24 hours."""
 
@@ -29,6 +40,7 @@ class ApiConfig:
     delivery_url: str
     review_quota: int
     review_wait_seconds: int
+    uploads: UploadLimits
     log_level: int
 
 
@@ -46,7 +58,17 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin),
         review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
         review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
+        uploads=UploadLimits(
+            solver=reader.optional("SERVICE_UPLOAD_SOLVER_LIMIT", _parse_limit, _UPLOADS.solver),
+            client=reader.optional("SERVICE_UPLOAD_CLIENT_LIMIT", _parse_limit, _UPLOADS.client),
+        ),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
     reader.check()
     return config
+
+
+def _parse_limit(text: str) -> int:
+    if (number := parse_decimal(text)) < 1:
+        raise ValueError("a whole number from 1")
+    return number

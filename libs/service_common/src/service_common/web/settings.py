@@ -16,12 +16,17 @@ _HOST: Final = re.compile(r"[a-z0-9.\-]+(:[1-9][0-9]{0,4})?|\[[0-9a-f:]+\](:[1-9
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """``public_host`` is the URL host: lowercased, with the port where it is not the scheme's default."""
+    """``public_host`` is the URL host: lowercased, with the port where it is not the scheme's default.
+
+    ``forwarded_hops`` is how many proxies of this deployment stand before the process, each adding who called it to
+    ``X-Forwarded-For``.
+    """
 
     public_host: str
     host: str
     port: int
     internal_port: int
+    forwarded_hops: int = 0
 
 
 def read_web_settings(reader: EnvironmentReader) -> WebSettings:
@@ -31,7 +36,14 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
         host=reader.optional("SERVICE_HOST", str, "127.0.0.1"),
         port=reader.optional("SERVICE_PORT", parse_decimal, 8080),
         internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
+        forwarded_hops=reader.optional("SERVICE_FORWARDED_HOPS", parse_decimal, 0),
     )
+
+
+def client_address(peer: str, forwarded_for: str, hops: int) -> str:
+    """Who called: the peer, or what the outermost of our own proxies saw; what the caller itself wrote never counts."""
+    named = [part.strip() for part in forwarded_for.split(",")]
+    return named[-hops] if 0 < hops <= len(named) and named[-hops] else peer
 
 
 def parse_public_host(text: str) -> str:

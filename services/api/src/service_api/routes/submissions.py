@@ -3,6 +3,7 @@
 from typing import cast
 
 from flask import Response, jsonify
+from flask import request as received
 from flask_smorest import Blueprint
 from marshmallow import Schema, fields
 from service_common.auth.verify import VerifiedRequest
@@ -11,10 +12,12 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
 from service_common.web.authentication import read_query, signed
 from service_common.web.parsing import load_json, parse
+from service_common.web.settings import client_address
 
 from service_api.dependencies import dependencies
 from service_api.usecases.prepare_submission import prepare_submission
 from service_api.usecases.read_content import read_content
+from service_api.usecases.upload_limits import take_place
 from service_api.usecases.upload_targets import UploadRequest, make_upload_target
 
 routes = Blueprint(
@@ -35,6 +38,8 @@ class UploadTargetRequest(Schema):
 @signed("application/json", MAX_ENVELOPE_BYTES)
 def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
     """Get a one-time upload URL."""
+    deps = dependencies()
+    take_place(deps.redis, deps.config.uploads, request.signer, _client(deps.config.web.forwarded_hops))
     bounty, solver = _scope(request, bounty_id, solver_address)
     wanted = load_json(request.body, UploadTargetRequest(), code=_CODE)
     length = cast("int", wanted["ciphertext_byte_length"])
@@ -42,7 +47,7 @@ def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address
         issue = Issue("ciphertext_byte_length", "must be at least 1")
         raise ServiceError(_CODE, "The body does not have this route's shape.", issues=[issue])
     sha256 = parse(cast("str", wanted["ciphertext_sha256"]), parse_bytes32, path="ciphertext_sha256", code=_CODE)
-    return jsonify(make_upload_target(dependencies(), bounty, solver, UploadRequest(sha256, length)))
+    return jsonify(make_upload_target(deps, bounty, solver, UploadRequest(sha256, length)))
 
 
 @routes.route("/<solver_address>/prepare", methods=["POST"])
@@ -65,6 +70,10 @@ def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str
     commitment = parse(submission_commitment, parse_bytes32, path="submission_commitment")
     body = read_content(dependencies(), request, bounty, commitment)
     return Response(body, headers=[("Cache-Control", "no-store")], content_type="application/json")
+
+
+def _client(hops: int) -> str:
+    return client_address(received.remote_addr or "", received.headers.get("X-Forwarded-For", ""), hops)
 
 
 def _scope(request: VerifiedRequest, bounty_id: str, solver_address: str) -> tuple[BountyId, Address]:
