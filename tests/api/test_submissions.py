@@ -71,12 +71,13 @@ class Sealed:
         return self.service.signed(key, "GET", f"/api/bounties/{self.bounty_id}/submissions/{commitment}/content")
 
 
-def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet) -> Sealed:
-    """Seal a small directory as the client does."""
+def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet, *, size: int = 0) -> Sealed:
+    """Seal a small directory as the client does, with a file of ``size`` bytes in it."""
     world = service.world
     work = folder / "work"
     work.mkdir()
     (work / "answer.txt").write_text("forty-two\n")
+    (work / "data.bin").write_bytes(bytes(size))
     identity = Identity.generate()
     artifact = seal_directory(work, identity.public_key, folder / "ciphertext.age")
     detail = service.get(f"/api/bounties/{bounty_id}").json

@@ -35,6 +35,8 @@ from service_api.recent import Recent, SharedContent, recent_contents, recent_do
 
 EXTENSION: Final = "service-api"
 MAX_WAITING_REVIEWS: Final = 100
+MAX_VERIFYING: Final = 8
+"""Ciphertexts that one process hashes at a time while their requests wait; more go to the queue at once."""
 
 
 @dataclass
@@ -50,6 +52,7 @@ class Dependencies:
     clock: Clock
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
 
+    verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
     contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False, default_factory=recent_contents)
     downloads: Recent[str, DownloadTarget] = field(init=False, default_factory=recent_downloads)
 

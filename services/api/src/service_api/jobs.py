@@ -1,29 +1,52 @@
-"""The jobs of queue ``artifacts``."""
+"""The jobs of queue ``artifacts``: verification that outlasts its request, and deletion of orphaned uploads."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
 
 from service_common.domain.envelope import CiphertextReference
-from service_common.jobs.queues import check_message
+from service_common.jobs.periodic import Periodic
+from service_common.jobs.queues import QueueName, check_message
 from service_common.types import parse_bytes32
 
 from service_api.config import read_config
-from service_api.dependencies import make_dependencies
-from service_api.usecases.ciphertexts import is_known_good, verify
+from service_api.dependencies import Dependencies, make_dependencies
+from service_api.usecases.ciphertexts import known_good, verify
+from service_api.usecases.orphans import delete_orphans
+
+PERIODIC: Final = (
+    Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", every_seconds=3_600, run_seconds=3_000),
+)
 
 
 def verify_artifact(received: Mapping[str, object]) -> str:
     """Hash one uploaded ciphertext to its end; idempotent per object generation."""
     check_message(received)
-    deps = make_dependencies(read_config(os.environ))
     locator, length = str(received["storage_locator"]), received["byte_length"]
     if not isinstance(length, int):
         raise ValueError("byte_length is not a number")
     wanted = CiphertextReference(parse_bytes32(str(received["sha256"])), length, locator)
-    try:
+    with _dependencies() as deps:
         info = deps.store.stat(locator)
-        if info is None or is_known_good(deps, info, wanted):
+        if info is None or known_good(deps, info) is not None:
             return "nothing to do"
         return verify(deps, info, wanted, lambda: True).value
+
+
+def sweep_orphans(received: Mapping[str, object]) -> int:
+    """Delete uploads that became no Submission; how many."""
+    check_message(received)
+    with _dependencies() as deps:
+        return delete_orphans(deps)
+
+
+@contextmanager
+def _dependencies() -> Iterator[Dependencies]:
+    """Those of one job; its connections are closed with it."""
+    deps = make_dependencies(read_config(os.environ), application="api-worker", pool_size=2)
+    try:
+        yield deps
     finally:
         deps.engine.dispose()
+        deps.redis.close()

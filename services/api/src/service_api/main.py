@@ -8,12 +8,14 @@ from service_common.db.engine import check_database
 from service_common.db.migrate import migrate
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
+from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 from service_common.web.server import serve
 
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
+from service_api.jobs import PERIODIC
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +42,9 @@ def _serve(environment: Environment) -> None:
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
     serve_internal_port(config.web.internal_port, _checks(config))
-    run_worker([QueueName.ARTIFACTS], connect(config.redis_url))
+    redis = connect(config.redis_url)
+    start_periodic(PERIODIC, redis)
+    run_worker([QueueName.ARTIFACTS], redis)
 
 
 def _migrate(environment: Environment) -> None:

@@ -1,19 +1,23 @@
 """The uploaded ciphertext behind an envelope: is it there, and is it the one?
 
 Promises: bytes are hashed once per object generation and the result is kept; an object that is not the one is deleted
-by its generation, so the Solver can upload again; what takes longer than the request's bound is continued by the
-queue ``artifacts`` and the caller told to come back (503 ``storage_verification_pending``).
+by its generation, so the Solver can upload again; one that was found to be the one is never deleted, whatever a later
+request says of it. What takes longer than the request's bound, or comes while this process hashes as much as it may,
+is continued by the queue ``artifacts`` and the caller told to come back (503 ``storage_verification_pending``).
 """
 
 import time
 from collections.abc import Callable
+from typing import Final
 
-from rq.exceptions import DuplicateJobError
+from redis.exceptions import RedisError
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.domain.envelope import CiphertextReference
 from service_common.errors import Issue, ServiceError
+from service_common.jobs.once import enqueue_once, is_pending
 from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.log import get_logger
 from service_common.storage.port import ObjectInfo
 from service_common.storage.verify import Verification, verify_object
 from sqlalchemy import select
@@ -23,22 +27,32 @@ from service_api.dependencies import Dependencies
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
+JOB_SECONDS: Final = 3_600
+_USUAL_SPEED: Final = 50_000_000
+"""Bytes in a second: only to say when to ask again."""
+
+log = get_logger(__name__)
 
 
 def require_uploaded(deps: Dependencies, wanted: CiphertextReference) -> None:
-    """Return when the stored bytes are the announced ones."""
-    info = deps.store.stat(wanted.storage_locator)
-    if info is None:
-        raise _not_uploaded("is not uploaded yet")
-    if is_known_good(deps, info, wanted):
-        return
-    ends = time.monotonic() + VERIFY_BOUND_SECONDS
-    result = verify(deps, info, wanted, lambda: time.monotonic() < ends)
-    if result is Verification.DIFFERS:
+    """Return when the stored bytes are the announced ones; else the Solver's 400, or 503 while it is not known."""
+    found = deps.store.stat(wanted.storage_locator)
+    if found is None:
+        raise _not_uploaded("is not in place: nothing is uploaded, or other bytes were and have been removed")
+    if not _is_announced(deps, found, wanted):
         raise _not_uploaded("was uploaded with other bytes and has been removed; upload it again")
-    if result is Verification.UNFINISHED:
-        _continue_in_queue(deps, info, wanted)
-        raise ServiceError("storage_verification_pending", "The upload is still being verified.", retry_after=5)
+
+
+def generation_of(deps: Dependencies, wanted: CiphertextReference) -> int:
+    """The generation that holds the bytes of a recorded Submission; 503 where the storage has them no more."""
+    found = deps.store.stat(wanted.storage_locator)
+    if found is None or not _is_announced(deps, found, wanted):
+        raise ServiceError(
+            "storage_unavailable",
+            "The storage does not hold the ciphertext of this Submission any more.",
+            next_action="Ask the Solver or another Guardian for the sealed bytes; the commitment proves them.",
+        )
+    return found.generation
 
 
 def verify(
@@ -62,29 +76,65 @@ def verify(
     return result
 
 
-def is_known_good(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
-    """Whether this very generation was hashed before and is the announced ciphertext."""
+def known_good(deps: Dependencies, info: ObjectInfo) -> CiphertextReference | None:
+    """What this very generation was found to be when it was hashed; None where it never was."""
     v = t.verified_objects.c
     with reading(deps.engine) as connection:
         row = connection.execute(
             select(v.sha256, v.byte_length).where(v.storage_locator == info.locator, v.generation == info.generation)
         ).first()
-    return row is not None and (row.sha256, row.byte_length) == (wanted.sha256, wanted.byte_length)
+    return None if row is None else CiphertextReference(row.sha256, row.byte_length, info.locator)
+
+
+def _is_announced(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
+    """Whether the stored bytes are the announced ones; an object that was never found good and is not is removed."""
+    if (known := known_good(deps, info)) is not None:
+        return known == wanted
+    result = _verify_now(deps, info, wanted)
+    if result is Verification.UNFINISHED:
+        _continue_in_queue(deps, info, wanted)
+        message = "The upload is still being verified."
+        raise ServiceError("storage_verification_pending", message, retry_after=_patience(wanted))
+    return result is Verification.MATCHES
+
+
+def _verify_now(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> Verification:
+    """Within the request's bound, unless the queue is at it already or this process hashes as much as it may."""
+    if _queue_is_at_it(deps, info, wanted) or not deps.verify_places.acquire(blocking=False):
+        return Verification.UNFINISHED
+    try:
+        ends = time.monotonic() + VERIFY_BOUND_SECONDS
+        return verify(deps, info, wanted, lambda: time.monotonic() < ends)
+    finally:
+        deps.verify_places.release()
+
+
+def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
+    try:
+        return is_pending(deps.redis, _job_id(info, wanted))
+    except RedisError:
+        return False
 
 
 def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> None:
     try:
-        open_queue(QueueName.ARTIFACTS, deps.redis).enqueue(
+        enqueue_once(
+            open_queue(QueueName.ARTIFACTS, deps.redis),
             "service_api.jobs.verify_artifact",
             message(storage_locator=info.locator, sha256=wanted.sha256, byte_length=wanted.byte_length),
-            job_id=f"verify-{wanted.sha256[2:]}-{info.generation}",
-            unique=True,
-            job_timeout=3600,
-            result_ttl=0,
-            failure_ttl=3600,
+            _job_id(info, wanted),
+            seconds=JOB_SECONDS,
         )
-    except DuplicateJobError:
-        return
+    except RedisError as error:  # the next request tries again
+        log.warning("verification not queued", reason=type(error).__name__)
+
+
+def _job_id(info: ObjectInfo, wanted: CiphertextReference) -> str:
+    return f"verify-{wanted.sha256[2:]}-{info.generation}"
+
+
+def _patience(wanted: CiphertextReference) -> int:
+    return max(2, min(30, wanted.byte_length // _USUAL_SPEED))
 
 
 def _not_uploaded(what: str) -> ServiceError:

@@ -2,8 +2,9 @@
 
 Promises: who may read comes from the index alone; holding a commitment is not access. What is served is recorded on
 chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``). Stored bytes
-that no longer hash to the commitment are never served. What the index says of one Submission is at most two seconds
-old, a download URL at most half its life.
+that no longer hash to the commitment are never served, and the URL names the very generation whose bytes were verified:
+an object that was altered or replaced is verified anew before anybody gets to it. What the index says of one Submission
+is at most two seconds old, a download URL at most half its life.
 """
 
 import json
@@ -13,7 +14,7 @@ from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.hub_facts import CONTENT_AUTHORITY_UNAVAILABLE, HubFacts
 from service_common.db.hub_reads import IndexedBounty, read_solvers_of, read_submission_history
-from service_common.domain.envelope import Envelope, parse_envelope
+from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from service_common.errors import ServiceError
 from service_common.storage.port import DownloadTarget
 from service_common.types import Address, BountyId, Bytes32
@@ -21,6 +22,7 @@ from sqlalchemy import Connection, select
 
 from service_api.dependencies import Dependencies
 from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, SharedContent
+from service_api.usecases.ciphertexts import generation_of
 
 
 def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
@@ -43,7 +45,7 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
         solver, active = _find(facts, bounty, commitment)
         envelope, text = _envelope(facts.connection, bounty_id, solver, commitment)
     locator = envelope.ciphertext.storage_locator
-    target = deps.downloads.get(locator, deps.clock, lambda: _download(deps, locator))
+    target = deps.downloads.get(locator, deps.clock, lambda: _download(deps, envelope.ciphertext))
     answer = {
         "envelope": text,
         "submission_commitment": commitment,
@@ -55,11 +57,10 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
     return SharedContent(readers, json.dumps(answer, sort_keys=True).encode())
 
 
-def _download(deps: Dependencies, locator: str) -> DownloadTarget:
-    info = deps.store.stat(locator)
-    if info is None:
-        raise ServiceError("storage_unavailable", "The ciphertext of this Submission is not in the storage.")
-    return deps.store.sign_download(locator, generation=info.generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
+def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTarget:
+    generation = generation_of(deps, ciphertext)
+    locator = ciphertext.storage_locator
+    return deps.store.sign_download(locator, generation=generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
 
 
 def _find(facts: HubFacts, bounty: IndexedBounty, commitment: Bytes32) -> tuple[Address, bool]:

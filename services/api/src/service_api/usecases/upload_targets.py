@@ -1,7 +1,8 @@
 """A one-time upload URL for a Solver's ciphertext, at a place the client derives itself.
 
 Promises: the locator is a pure function of deployment, bounty, Solver and digest. An object already there that cannot
-be the announced one is deleted by generation, so that a poisoned first upload blocks nobody.
+be the announced one is deleted by generation, so that a poisoned first upload blocks nobody; one whose bytes were
+verified stays, whatever length a later request announces.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from service_common.types import Address, BountyId, Bytes32
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.accepting import require_accepting
+from service_api.usecases.ciphertexts import known_good
 
 UPLOAD_LIFETIME_SECONDS = 15 * 60
 MAX_CIPHERTEXT_BYTES = 1024 * 1024 * 1024
@@ -56,5 +58,9 @@ def make_upload_target(
 def _clear_impostor(deps: Dependencies, locator: str, byte_length: int) -> None:
     """Remove an object whose very length says that it is not the announced one."""
     found = deps.store.stat(locator)
-    if found is not None and (found.encoded or found.byte_length != byte_length):
-        deps.store.delete(locator, generation=found.generation)
+    if found is None or (not found.encoded and found.byte_length == byte_length):
+        return
+    if (known := known_good(deps, found)) is not None:
+        issue = Issue("ciphertext_byte_length", f"must be {known.byte_length}: that ciphertext is in place already")
+        raise ServiceError("invalid_solver_submission", "The digest belongs to another length.", issues=[issue])
+    deps.store.delete(locator, generation=found.generation)

@@ -1,0 +1,61 @@
+"""Enqueuing a job at most once at a time, under an id that says what it does.
+
+Promises: while a job of this id waits or is at work nothing is enqueued; one that ended, failed, or whose worker was
+killed and is not heard any more is logged, removed and enqueued anew.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from redis import Redis
+from rq import Queue
+from rq.exceptions import DuplicateJobError, NoSuchJobError
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+
+from service_common.log import get_logger
+
+DEAD_AFTER: Final = timedelta(seconds=20)
+"""A job whose worker was not heard for this long is lost."""
+_WAITING: Final = {JobStatus.QUEUED, JobStatus.SCHEDULED, JobStatus.DEFERRED}
+
+log = get_logger(__name__)
+
+
+def enqueue_once(
+    queue: Queue,
+    function: str,
+    argument: Mapping[str, object],
+    job_id: str,
+    *,
+    seconds: int,
+    dead_after: timedelta = DEAD_AFTER,
+) -> bool:
+    """Whether the job was enqueued now; ``seconds`` bounds its run, ``dead_after`` how long a worker may be silent."""
+    if is_pending(queue.connection, job_id, dead_after):
+        return False
+    try:
+        queue.enqueue(function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0)
+    except DuplicateJobError:  # somebody else enqueued it in this instant
+        return False
+    return True
+
+
+def is_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) -> bool:
+    """Whether the job waits or is at work; what is left of an earlier one is removed."""
+    try:
+        job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+        status = job.get_status()
+    except NoSuchJobError:
+        return False
+    if status in _WAITING:
+        return True
+    if status is JobStatus.STARTED and job.last_heartbeat is not None:
+        if datetime.now(UTC) - job.last_heartbeat < dead_after:
+            return True
+    elif status is JobStatus.FAILED:
+        result = job.latest_result()
+        log.error("job failed", job_id=job_id, detail=(result.exc_string or "")[-2000:] if result else "")
+    job.delete()
+    return False

@@ -1,0 +1,62 @@
+"""Jobs that a worker's own queue gets again and again.
+
+Promises: however many workers run, a job is enqueued once in its interval and never beside itself; losing Redis, the
+worker or a run costs one interval and no fact, since such a job looks at what is there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Final
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from service_common.jobs.once import enqueue_once
+from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.log import get_logger
+
+_LOOK_SECONDS: Final = 5.0
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """One job: its function, how often it runs, how long a run may take."""
+
+    queue: QueueName
+    function: str
+    every_seconds: int
+    run_seconds: int
+
+    @property
+    def job_id(self) -> str:
+        """The same for every run, so that two never run side by side."""
+        return "periodic-" + self.function.replace(".", "-").replace("_", "-")
+
+
+def start_periodic(jobs: Sequence[Periodic], redis: Redis) -> None:
+    """Enqueue what is due from now on, in a thread that ends with the process."""
+    Thread(target=_keep_enqueuing, args=(jobs, redis), daemon=True, name="periodic").start()
+
+
+def enqueue_due(jobs: Sequence[Periodic], redis: Redis) -> list[str]:
+    """Enqueue each job whose interval has passed; the functions of those."""
+    return [job.function for job in jobs if _enqueue(job, redis)]
+
+
+def _enqueue(job: Periodic, redis: Redis) -> bool:
+    if not redis.set(f"lease:{job.job_id}", 1, ex=job.every_seconds, nx=True):
+        return False
+    return enqueue_once(open_queue(job.queue, redis), job.function, message(), job.job_id, seconds=job.run_seconds)
+
+
+def _keep_enqueuing(jobs: Sequence[Periodic], redis: Redis) -> None:
+    pause = Event()
+    while True:
+        try:
+            enqueue_due(jobs, redis)
+        except RedisError as error:
+            log.warning("cannot enqueue", reason=type(error).__name__)
+        pause.wait(_LOOK_SECONDS)

@@ -1,0 +1,85 @@
+"""Deleting uploads that became no Submission.
+
+Promises: an object is deleted only when the chain is final past its bounty's deadline by a day and no final ``submit``
+of that bounty recorded an envelope that names it; objects of bounties the index does not know, of other deployments and
+of a day or younger are left alone. By generation, so that nothing uploaded meanwhile is hit. What it looks at is there
+again on the next run: an interrupted run loses nothing.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Final
+
+from service_common.db import app as t
+from service_common.db import hub_index
+from service_common.db.engine import writing
+from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_reads import read_bounty
+from service_common.domain.locator import parse_locator
+from service_common.log import get_logger
+from service_common.storage.port import ObjectInfo
+from service_common.types import BountyId
+from sqlalchemy import delete, select
+
+from service_api.dependencies import Dependencies
+
+DAY_SECONDS: Final = 86_400
+
+log = get_logger(__name__)
+
+
+def delete_orphans(deps: Dependencies) -> int:
+    """How many objects were deleted."""
+    count = 0
+    for bounty_id, objects in groupby(_objects(deps), key=lambda info: parse_locator(info.locator).bounty_id):
+        found = list(objects)
+        with deps.facts.open() as facts:
+            orphans = _orphans(facts, bounty_id, found)
+        for info in orphans:
+            count += _delete(deps, info)
+    return count
+
+
+def _objects(deps: Dependencies) -> Iterator[ObjectInfo]:
+    """What this deployment's bucket holds, each bounty's together."""
+    chain = deps.config.chain
+    for info in deps.store.list(f"submissions/{chain.chain_id}/{chain.hub_address}/"):
+        try:
+            parse_locator(info.locator)
+        except ValueError:
+            log.warning("an object that no Solver can have uploaded", locator=info.locator[:200])
+        else:
+            yield info
+
+
+def _orphans(facts: HubFacts, bounty_id: BountyId, objects: list[ObjectInfo]) -> list[ObjectInfo]:
+    bounty = read_bounty(facts.connection, bounty_id)
+    if bounty is None or facts.head.finalized_time < bounty.submission_deadline + DAY_SECONDS:
+        return []
+    recorded = _recorded(facts, bounty_id)
+    young = facts.head.finalized_time - DAY_SECONDS
+    return [info for info in objects if info.locator not in recorded and info.created_at <= young]
+
+
+def _recorded(facts: HubFacts, bounty_id: BountyId) -> frozenset[str]:
+    """The places that envelopes behind a final ``submit`` of this bounty name."""
+    e, s = t.submission_envelopes.c, hub_index.submissions.c
+    same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
+    final = s.block_number <= facts.head.finalized_number
+    rows = facts.connection.execute(
+        select(e.storage_locator)
+        .join_from(t.submission_envelopes, hub_index.submissions, same)
+        .where(e.bounty_id == bounty_id, final)
+    )
+    return frozenset(rows.scalars())
+
+
+def _delete(deps: Dependencies, info: ObjectInfo) -> bool:
+    deleted = deps.store.delete(info.locator, generation=info.generation)
+    v = t.verified_objects.c
+    with writing(deps.engine) as connection:
+        connection.execute(
+            delete(t.verified_objects).where(v.storage_locator == info.locator, v.generation == info.generation)
+        )
+    log.info("orphan deleted", locator=info.locator, byte_length=info.byte_length)
+    return deleted

@@ -1,0 +1,158 @@
+"""What becomes of uploaded ciphertext: verified at length, never served altered, never removed wrongly, swept."""
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import urllib3
+from local_stack.process import minimal_environment
+from service_api.jobs import PERIODIC
+from service_api.usecases import ciphertexts
+from service_api.usecases.orphans import DAY_SECONDS, delete_orphans
+from service_common.domain.locator import storage_locator
+from service_common.jobs.queues import QueueName, open_queue
+from service_common.storage.port import ObjectInfo
+from service_common.types import Address, BountyId, Bytes32
+
+from tests.api.conftest import Service, error_of
+from tests.api.test_submissions import Sealed, open_bounty, seal
+
+
+def stored(sealed: Sealed) -> ObjectInfo | None:
+    return sealed.service.dependencies.store.stat(sealed.envelope.ciphertext.storage_locator)
+
+
+def record(sealed: Sealed) -> None:
+    """Upload, prepare and submit."""
+    assert sealed.upload() == 200
+    assert sealed.prepare().status_code == 201
+    sealed.service.world.submit(sealed.bounty_id, sealed.solver, sealed.envelope.commitment())
+    sealed.service.world.finalize()
+
+
+def put(service: Service, locator: str, data: bytes) -> None:
+    """An object that some way came there without the api."""
+    target = service.dependencies.store.sign_upload(
+        locator, sha256=Bytes32("0x" + "00" * 32), byte_length=len(data), lifetime=60
+    )
+    assert urllib3.request(target.method, target.url, body=data, headers=dict(target.headers)).status == 200
+
+
+def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_kept(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1), size=9 * 2**20)
+    assert sealed.upload() == 200
+    for bound in (-1.0, 10.0):  # once the queue is at it, no request hashes beside it
+        monkeypatch.setattr(ciphertexts, "VERIFY_BOUND_SECONDS", bound)
+        pending = sealed.prepare()
+        assert (pending.status_code, error_of(pending)["code"]) == (503, "storage_verification_pending")
+    assert len(open_queue(QueueName.ARTIFACTS, service.dependencies.redis).job_ids) == 1
+    worker = service.runtime.family.spawn(
+        "api-worker",
+        [Path(sys.executable).parent / "service-api", "worker"],
+        environment=minimal_environment(service.runtime.logs)
+        | dict(service.variables)
+        | {"SERVICE_INTERNAL_PORT": str(service.runtime.port())},
+        cwd=service.runtime.logs,
+    )
+    ends = time.monotonic() + 60
+    while (answer := sealed.prepare()).status_code == 503 and time.monotonic() < ends:
+        time.sleep(0.1)
+    assert answer.status_code == 201
+    service.runtime.family.end([worker])
+    open_queue(QueueName.ARTIFACTS, service.dependencies.redis).empty()
+    assert service.dependencies.redis.exists(f"lease:{PERIODIC[0].job_id}")  # the worker enqueues its own sweeps
+
+
+def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_queue(
+    service: Service, tmp_path: Path
+) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    sealed.upload()
+    places = service.dependencies.verify_places
+    taken = 0
+    while places.acquire(blocking=False):
+        taken += 1
+    assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
+    for _ in range(taken):
+        places.release()
+    open_queue(QueueName.ARTIFACTS, service.dependencies.redis).empty()
+    assert sealed.prepare().status_code == 201
+
+
+def test_recorded_ciphertext__replaced_by_other_bytes__is_removed_and_never_served(
+    service: Service, tmp_path: Path
+) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    record(sealed)
+    guardian, locator = service.world.guardian(1).private_key, sealed.envelope.ciphertext.storage_locator
+    info = stored(sealed)
+    assert info is not None
+    service.dependencies.store.delete(locator, generation=info.generation)
+    put(service, locator, b"\1" * info.byte_length)
+    refused = sealed.content(guardian)
+    assert (refused.status_code, error_of(refused)["code"]) == (503, "storage_unavailable")
+    assert stored(sealed) is None
+    assert error_of(sealed.content(guardian))["code"] == "storage_unavailable"
+    put(service, locator, sealed.file.read_bytes())  # from a backup, as another generation
+    content = sealed.content(guardian).json
+    assert content is not None
+    assert urllib3.request("GET", content["download_url"]).data == sealed.file.read_bytes()
+
+
+def test_verified_ciphertext__with_another_length_announced__stays(service: Service, tmp_path: Path) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    sealed.upload()
+    sealed.prepare()
+    before = stored(sealed)
+    assert before is not None
+    refused = sealed.upload_url(ciphertext_byte_length=before.byte_length + 1)
+    assert error_of(refused)["code"] == "invalid_solver_submission"
+    assert str(before.byte_length) in str(error_of(refused)["issues"])
+    longer = replace(sealed.envelope.ciphertext, byte_length=before.byte_length + 1)
+    assert sealed.prepare(replace(sealed.envelope, ciphertext=longer)).status_code == 400
+    assert stored(sealed) == before
+    assert sealed.prepare().status_code == 200
+
+
+def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_nothing_else(
+    service: Service, tmp_path: Path
+) -> None:
+    world = service.world
+    bounty, deps = open_bounty(service), service.dependencies
+    folders = [tmp_path / name for name in ("recorded", "prepared", "uploaded", "open")]
+    for folder in folders:
+        folder.mkdir()
+    recorded = seal(service, folders[0], bounty, world.solver(1))
+    record(recorded)
+    prepared = seal(service, folders[1], bounty, world.solver(1))  # beside the one that was recorded
+    prepared.upload()
+    prepared.prepare()
+    uploaded = seal(service, folders[2], bounty, world.solver(3))
+    uploaded.upload()
+    unknown = storage_locator(
+        world.chain_id, world.hub_address, BountyId(999_999), Address("0x" + "11" * 20), Bytes32("0x" + "22" * 32)
+    )
+    put(service, unknown, b"x")
+    deadline = int(world.contract.call("getBounty", bounty)[3])
+    world.advance_to(deadline + DAY_SECONDS - 1_000)
+    world.finalize()
+    still_open = seal(service, folders[3], open_bounty(service), world.solver(1))
+    still_open.upload()
+    delete_orphans(deps)
+    assert None not in [stored(sealed) for sealed in (recorded, prepared, uploaded, still_open)]
+    world.advance_to(deadline + DAY_SECONDS + 1)  # not final yet: a submit might still be undone
+    world.index()
+    delete_orphans(deps)
+    assert stored(uploaded) is not None
+    world.finalize()
+    assert delete_orphans(deps) >= 2
+    assert [stored(sealed) is not None for sealed in (recorded, prepared, uploaded, still_open)] == [
+        *(True, False, False, True)
+    ]
+    assert deps.store.stat(unknown) is not None
+    assert delete_orphans(deps) == 0
+    assert recorded.content(world.guardian(1).private_key).status_code == 200

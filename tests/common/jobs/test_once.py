@@ -1,0 +1,55 @@
+"""At most one job of an id at a time, on a real server; what ended, failed or died makes room for the next."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from redis import Redis
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+from service_common.jobs.once import enqueue_once, is_pending
+from service_common.jobs.periodic import Periodic, enqueue_due
+from service_common.jobs.queues import QueueName, message, open_queue
+
+ID = "verify-1"
+
+
+def enqueue(redis: Redis) -> bool:
+    return enqueue_once(open_queue(QueueName.ARTIFACTS, redis), "somewhere.job", message(), ID, seconds=60)
+
+
+def job_of(redis: Redis) -> Job:
+    return Job.fetch(ID, connection=redis, serializer=JSONSerializer)
+
+
+def test_job__waiting__is_not_enqueued_again(redis: Redis) -> None:
+    assert not is_pending(redis, ID)
+    assert [enqueue(redis) for _ in range(3)] == [True, False, False]
+    assert open_queue(QueueName.ARTIFACTS, redis).job_ids == [ID]
+    assert is_pending(redis, ID)
+
+
+@pytest.mark.parametrize("status", [JobStatus.FAILED, JobStatus.FINISHED, JobStatus.STOPPED, JobStatus.CANCELED])
+def test_job__ended_in_any_way__is_enqueued_anew(redis: Redis, status: JobStatus) -> None:
+    enqueue(redis)
+    job_of(redis).set_status(status)
+    assert not is_pending(redis, ID)
+    assert enqueue(redis)
+    assert open_queue(QueueName.ARTIFACTS, redis).job_ids == [ID]
+
+
+@pytest.mark.parametrize(("silent", "pending"), [(1, True), (60, False)])
+def test_job__at_work__is_pending_until_its_worker_is_not_heard(redis: Redis, silent: int, pending: bool) -> None:
+    enqueue(redis)
+    job = job_of(redis)
+    job.set_status(JobStatus.STARTED)
+    job.last_heartbeat = datetime.now(UTC) - timedelta(seconds=silent)
+    job.save()
+    assert is_pending(redis, ID) is pending
+
+
+def test_periodic_job__by_several_workers__is_enqueued_once_in_its_interval(redis: Redis) -> None:
+    jobs = [Periodic(QueueName.ARTIFACTS, "somewhere.sweep", every_seconds=3_600, run_seconds=60)]
+    assert [enqueue_due(jobs, redis) for _ in range(3)] == [["somewhere.sweep"], [], []]
+    redis.delete(*redis.scan_iter("lease:*"))  # the next interval, the first run still waiting
+    assert enqueue_due(jobs, redis) == []
+    assert len(open_queue(QueueName.ARTIFACTS, redis).job_ids) == 1
