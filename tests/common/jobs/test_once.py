@@ -14,7 +14,7 @@ ID = "verify-1"
 
 
 def enqueue(redis: Redis) -> bool:
-    return enqueue_once(open_queue(QueueName.ARTIFACTS, redis), "somewhere.job", message(), ID, seconds=60)
+    return enqueue_once(redis, QueueName.ARTIFACTS, "somewhere.job", message(), ID, seconds=60)
 
 
 def job_of(redis: Redis) -> Job:

@@ -12,7 +12,7 @@ from typing import Final
 from redis import Redis
 from redis.exceptions import RedisError
 from service_common.jobs.once import enqueue_once
-from service_common.jobs.queues import QueueName, connect, message, open_queue
+from service_common.jobs.queues import QueueName, connect, message
 from service_common.log import get_logger
 
 from service_indexer.config import IndexerConfig
@@ -45,7 +45,8 @@ def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
     if redis.exists(lease_key(config)):
         return False
     return enqueue_once(
-        open_queue(QueueName.INDEX, redis),
+        redis,
+        QueueName.INDEX,
         "service_indexer.jobs.follow",
         message(chain_id=config.chain.chain_id),
         f"follow-{config.chain.chain_id}",
@@ -59,7 +60,5 @@ def ensure_settling(config: IndexerConfig, redis: Redis) -> bool:
     chain_id = config.chain.chain_id
     if not redis.set(f"lease:settle:{chain_id}", 1, ex=SETTLE_SECONDS, nx=True):
         return False
-    queue = open_queue(QueueName.SETTLE, redis)
-    return enqueue_once(
-        queue, "service_indexer.settling.settle", message(chain_id=chain_id), f"settle-{chain_id}", seconds=60
-    )
+    job_id, argument = f"settle-{chain_id}", message(chain_id=chain_id)
+    return enqueue_once(redis, QueueName.SETTLE, "service_indexer.settling.settle", argument, job_id, seconds=60)

@@ -9,11 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from redis import Redis
-from rq import Queue
 from rq.exceptions import DuplicateJobError, NoSuchJobError
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 
+from service_common.jobs.queues import QueueName, open_queue
 from service_common.log import get_logger
 
 DEAD_AFTER: Final = timedelta(seconds=20)
@@ -24,7 +24,8 @@ log = get_logger(__name__)
 
 
 def enqueue_once(
-    queue: Queue,
+    redis: Redis,
+    name: QueueName,
     function: str,
     argument: Mapping[str, object],
     job_id: str,
@@ -33,10 +34,12 @@ def enqueue_once(
     dead_after: timedelta = DEAD_AFTER,
 ) -> bool:
     """Whether the job was enqueued now; ``seconds`` bounds its run, ``dead_after`` how long a worker may be silent."""
-    if is_pending(queue.connection, job_id, dead_after):
+    if is_pending(redis, job_id, dead_after):
         return False
     try:
-        queue.enqueue(function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0)
+        open_queue(name, redis).enqueue(
+            function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0
+        )
     except DuplicateJobError:  # somebody else enqueued it in this instant
         return False
     return True

@@ -13,7 +13,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from service_common.jobs.once import enqueue_once
-from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 
 _LOOK_SECONDS: Final = 5.0
@@ -49,7 +49,7 @@ def enqueue_due(jobs: Sequence[Periodic], redis: Redis) -> list[str]:
 def _enqueue(job: Periodic, redis: Redis) -> bool:
     if not redis.set(f"lease:{job.job_id}", 1, ex=job.every_seconds, nx=True):
         return False
-    return enqueue_once(open_queue(job.queue, redis), job.function, message(), job.job_id, seconds=job.run_seconds)
+    return enqueue_once(redis, job.queue, job.function, message(), job.job_id, seconds=job.run_seconds)
 
 
 def _keep_enqueuing(jobs: Sequence[Periodic], redis: Redis) -> None:

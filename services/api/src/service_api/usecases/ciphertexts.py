@@ -16,7 +16,7 @@ from service_common.db.engine import reading, writing
 from service_common.domain.envelope import CiphertextReference
 from service_common.errors import Issue, ServiceError
 from service_common.jobs.once import enqueue_once, is_pending
-from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 from service_common.storage.port import ObjectInfo
 from service_common.storage.verify import Verification, verify_object
@@ -119,7 +119,8 @@ def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextRefe
 def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> None:
     try:
         enqueue_once(
-            open_queue(QueueName.ARTIFACTS, deps.redis),
+            deps.redis,
+            QueueName.ARTIFACTS,
             "service_api.jobs.verify_artifact",
             message(storage_locator=info.locator, sha256=wanted.sha256, byte_length=wanted.byte_length),
             _job_id(info, wanted),
