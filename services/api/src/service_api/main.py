@@ -42,9 +42,8 @@ def _serve(environment: Environment) -> None:
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
     serve_internal_port(config.web.internal_port, _checks(config))
-    redis = connect(config.redis_url)
-    start_periodic(PERIODIC, redis)
-    run_worker([QueueName.ARTIFACTS], redis)
+    start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
+    run_worker([QueueName.ARTIFACTS], connect(config.redis_url))
 
 
 def _migrate(environment: Environment) -> None:
