@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from local_stack import anvil
@@ -12,6 +13,12 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
+from tests.servers import DatabaseServer, database_server
+
+if TYPE_CHECKING:
+    from tests.cli.audited import Audited
+
+__all__ = ["database_server"]
 
 
 @pytest.fixture(scope="session")
@@ -72,3 +79,22 @@ def solver(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Termi
 @pytest.fixture
 def guardian(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Terminal:
     return person(ledger, api, rpc, tmp_path / "guardian", "guardian-1")
+
+
+@pytest.fixture(scope="session")
+def audited(
+    ledger: Ledger, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator["Audited"]:
+    from tests.cli.audited import played
+
+    database = database_server.new()
+    with played(ledger, database, tmp_path_factory.mktemp("audited")) as found:
+        yield found
+    database.close()
+
+
+@pytest.fixture
+def auditor(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, audited: "Audited", tmp_path: Path) -> Terminal:
+    """Somebody with no key at all."""
+    audited.serve(api)
+    return Terminal(tmp_path, {**api.variables(), "SERVICE_RPC_URL": rpc.url})

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import click
 from click.testing import CliRunner
+from service_cli.audit.main import run as audit_command
 from service_cli.main import group
 
 from tests.cli.event_schemas import problems
@@ -55,12 +57,27 @@ class Terminal:
 
     def run(self, *arguments: str, code: int = 0, stdin: bytes = b"", **more: str) -> Ran:
         """Type one command; its exit code is part of what is expected."""
+        return self._run(group, "service-cli", arguments, code, stdin, more)
+
+    def audit(self, *arguments: str, code: int = 0, **more: str) -> Ran:
+        """Type ``service-audit``."""
+        return self._run(audit_command, "service-audit", arguments, code, b"", more)
+
+    def _run(
+        self,
+        program: click.Command,
+        name: str,
+        arguments: tuple[str, ...],
+        code: int,
+        stdin: bytes,
+        more: Mapping[str, str],
+    ) -> Ran:
         hidden: dict[str, str | None] = {name: None for name in os.environ if name.startswith("SERVICE_")}
         here = Path.cwd()
         os.chdir(self.home)
         try:
             result = CliRunner().invoke(
-                group, list(arguments), input=stdin, env={**hidden, **self.variables(**more)}, prog_name="service-cli"
+                program, list(arguments), input=stdin, env={**hidden, **self.variables(**more)}, prog_name=name
             )
         finally:
             os.chdir(here)

@@ -16,7 +16,7 @@ SLOW = {
 NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
 PROGRAM = """
 import json, sys
-from service_cli.main import main
+from {} import main
 try:
     main()
 except SystemExit as end:
@@ -25,9 +25,9 @@ sys.stderr.write("\\n" + json.dumps([code, sorted(sys.modules)]))
 """
 
 
-def imported(shell: Terminal, *words: str, **more: str) -> tuple[object, set[str]]:
+def imported(shell: Terminal, *words: str, program: str = "service_cli.main", **more: str) -> tuple[object, set[str]]:
     """Exit code and imported packages of a whole process."""
-    command = [sys.executable, "-c", PROGRAM, *words]
+    command = [sys.executable, "-c", PROGRAM.format(program), *words]
     done = subprocess.run(
         command, cwd=shell.home, env=shell.variables(**more), capture_output=True, timeout=60, check=True
     )
@@ -39,6 +39,17 @@ def imported(shell: Terminal, *words: str, **more: str) -> tuple[object, set[str
 def test_help__of_any_command__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
     code, modules = imported(shell, *words)
     assert (code, modules & (SLOW | NEVER)) == (0, set())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
+def test_audit_help__of_the_second_script__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
+    code, modules = imported(shell, *words, program="service_cli.audit.main")
+    assert (code, modules & (SLOW | NEVER)) == (0, set())
+
+
+def test_audit__without_a_key__imports_no_server_and_no_signing(shell: Terminal) -> None:
+    code, modules = imported(shell, "1", program="service_cli.audit.main", **NOWHERE)
+    assert (code, modules & (NEVER | {"eth_account"})) == (1, set())
 
 
 def test_spec_commitment__on_a_page__imports_nothing_slow(shell: Terminal) -> None:

@@ -11,9 +11,8 @@ from tests.cli.terminal import Terminal
 HASH = "0x" + "ab" * 32
 
 
-def named_in_help(shell: Terminal, command: str) -> set[str]:
+def named_in(text: str) -> set[str]:
     """The events a command's help names, continued ones (``.read_back``) with their prefix."""
-    text = shell.run(command, "--help").stdout
     prints = text[text.find("Prints:") : text.find("Refuses:")]
     found, prefix = set(), ""
     for whole, short in re.findall(r"\b([a-z_]+\.[a-z_]+)|(?<![\w.])\.([a-z_]+)", prints):
@@ -23,7 +22,8 @@ def named_in_help(shell: Terminal, command: str) -> set[str]:
 
 
 def test_page__and_help__name_the_same_events(shell: Terminal) -> None:
-    named = set().union(*(named_in_help(shell, command) for command in COMMANDS))
+    helps = [shell.run(command, "--help").stdout for command in COMMANDS] + [shell.audit("--help").stdout]
+    named = set().union(*(named_in(text) for text in helps))
     assert named == set(schemas()) - {"<prefix>"}
 
 

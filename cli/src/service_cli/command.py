@@ -34,7 +34,7 @@ API_BASE_URL = click.option("--api-base-url", type=ORIGIN, help="Another API tha
 
 
 def command(
-    name: str, prefix: str, *, network: bool = True, api: bool = False
+    name: str, prefix: str, *, network: bool = True, api: bool = False, kind: type[click.Command] = HelpedCommand
 ) -> Callable[[Callable[..., None]], click.Command]:
     """A command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``."""
 
@@ -44,7 +44,7 @@ def command(
             wrapped = API_BASE_URL(wrapped)
         wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
         wrapped = QUIET(wrapped)
-        return click.command(name, HelpedCommand, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+        return click.command(name, kind, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
 
     return decorate
 

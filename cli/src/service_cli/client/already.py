@@ -31,7 +31,7 @@ def refuse_second_escrow(settings: Settings, chain: ChainClient, poster: Address
 
 def bounty_of(settings: Settings, chain: ChainClient, poster: Address, commitment: Bytes32) -> BountyId | None:
     """The newest bounty of this account on this page."""
-    if (start := _first_block(settings, chain)) is not None:
+    if (start := first_block(settings, chain)) is not None:
         topics = [None, account_topic(poster), commitment]
         found = find_event(chain, BountyCreated, start, lambda created: created.spec_commitment == commitment, topics)
         ids = [one.bounty_id for one in found.events if isinstance(one, BountyCreated)] if found else []
@@ -44,7 +44,7 @@ def bounty_of(settings: Settings, chain: ChainClient, poster: Address, commitmen
     return None
 
 
-def _first_block(settings: Settings, chain: ChainClient) -> BlockNumber | None:
+def first_block(settings: Settings, chain: ChainClient) -> BlockNumber | None:
     """Where the Hub's log begins, if that is known; a local chain is short."""
     if chain.is_local:
         return BlockNumber(0)

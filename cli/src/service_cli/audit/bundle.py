@@ -1,0 +1,179 @@
+"""The evidence of an audit in one file that anybody can check again: ``--bundle`` writes it, ``--from`` reads it.
+
+Promises: a zip whose entries have fixed names and times, with a manifest of their digests; the same evidence gives the
+same bytes. Nothing is ever extracted. Refuses (``bundle_refused``): other names, an entry twice, more or larger
+entries than an audit has, encryption, and whatever is not of the format; ``judge_manifest`` names altered entries.
+"""
+
+import hashlib
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service_common.types import BountyId, Bytes32
+
+from service_cli.audit.bundled_chain import chain_from_json, chain_to_json
+from service_cli.audit.evidence import ChainEvidence, ServiceEvidence
+from service_cli.audit.report import Report, differing
+from service_cli.outcome import Failed, Refused
+
+VERSION: Final = 1
+MAX_FILE_BYTES: Final = 64 * 2**20
+MAX_TOTAL_BYTES: Final = 128 * 2**20
+MAX_ENTRIES: Final = 2_000
+MANIFEST: Final = "manifest.json"
+CHAIN: Final = "chain.json"
+DETAIL: Final = "service/bounty.json"
+_ENTRY: Final = re.compile(r"service/(written-verdicts|envelopes)/(0x[0-9a-f]{64})\.(md|json)")
+_LIMITS: Final = {MANIFEST: 2**20, CHAIN: 96 * 2**20, DETAIL: 16 * 2**20}
+_DOCUMENT_LIMIT: Final = 256 * 1024
+_TIME: Final = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle as it was read: the evidence, what its manifest says, and what its entries hash to."""
+
+    chain: ChainEvidence
+    service: ServiceEvidence
+    announced: Mapping[str, object]
+    found: Mapping[str, str]
+
+
+def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> None:
+    """Write a new file; one that exists is never written over."""
+    entries = {CHAIN: _json(chain_to_json(chain))}
+    if service.detail is not None:
+        entries[DETAIL] = service.detail
+    entries |= {f"service/written-verdicts/{name}.md": content for name, content in service.verdicts.items()}
+    entries |= {f"service/envelopes/{name}.json": content for name, content in service.envelopes.items()}
+    manifest = {
+        "version": VERSION,
+        "bounty_id": str(chain.bounty_id),
+        "active_until": list(service.active_until),
+        "missing": service.missing,
+        "files": {name: _digest(content) for name, content in sorted(entries.items())},
+    }
+    try:
+        with path.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in [(MANIFEST, _json(manifest)), *sorted(entries.items())]:
+                info = zipfile.ZipInfo(name, _TIME)
+                info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(info, content)
+    except FileExistsError:
+        raise Refused("bundle_exists", f"{path} exists already.", next_action="Name a file that is new.") from None
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or 'it failed'}."
+        raise Failed("bundle_not_written", message, next_action="Check the path.") from error
+
+
+def require_writable(path: Path) -> None:
+    """Refuse before anything is asked what could not be written at the end."""
+    if path.exists() or not path.absolute().parent.is_dir():
+        problem = "exists already" if path.exists() else "is in no directory that exists"
+        raise Refused("bundle_exists", f"{path} {problem}.", next_action="Name a file that is new.")
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Read a bundle of anybody's making."""
+    entries = _entries(path)
+    manifest, chain = _parsed(entries, MANIFEST), _parsed(entries, CHAIN)
+    files, missing, active = manifest.get("files"), manifest.get("missing"), manifest.get("active_until")
+    if manifest.get("version") != VERSION or not isinstance(files, dict) or not isinstance(missing, dict):
+        raise _refused(f"its manifest is not one of version {VERSION}")
+    if not isinstance(active, list) or not all(isinstance(at, int) for at in active):
+        raise _refused("its manifest names no times")
+    try:
+        evidence = chain_from_json(chain)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        raise _refused(f"{CHAIN} does not have the form of chain evidence") from None
+    service = ServiceEvidence(
+        detail=entries.get(DETAIL),
+        active_until=tuple(active),
+        missing={str(name): str(reason) for name, reason in missing.items()},
+    )
+    for name, content in entries.items():
+        if (document := _ENTRY.fullmatch(name)) is not None:
+            target = service.envelopes if document[1] == "envelopes" else service.verdicts
+            target[Bytes32(document[2])] = content
+    found = {name: _digest(content) for name, content in entries.items() if name != MANIFEST}
+    return Bundle(evidence, service, files, found)
+
+
+def judge_manifest(bundle: Bundle, wanted: BountyId | None, report: Report) -> None:
+    """Entries and manifest agree; the bounty is the one that was asked for."""
+    names = sorted({*bundle.announced, *bundle.found}, key=str)
+    found = [
+        differing(str(name), bundle.found.get(str(name), "no such entry"), bundle.announced.get(name, "not announced"))
+        for name in names
+        if bundle.found.get(str(name)) != bundle.announced.get(name)
+    ]
+    if wanted is not None and wanted != bundle.chain.bounty_id:
+        found.append(differing("bounty_id", bundle.chain.bounty_id, wanted))
+    report.judge("bundle", found, f"{len(bundle.found)} entries hash to what its manifest says")
+
+
+def _entries(path: Path) -> dict[str, bytes]:
+    """Every entry's bytes, bounded in number and in size whatever its headers say."""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise _refused("it is too large for a bundle")
+        with zipfile.ZipFile(path) as archive:
+            infos = archive.infolist()
+            if len(infos) > MAX_ENTRIES:
+                raise _refused(f"it has {len(infos)} entries")
+            entries: dict[str, bytes] = {}
+            left = MAX_TOTAL_BYTES
+            for info in infos:
+                _check_entry(info, entries)
+                limit = min(left, _LIMITS.get(info.filename, _DOCUMENT_LIMIT))
+                with archive.open(info) as entry:
+                    content = entry.read(limit + 1)
+                if len(content) > limit:
+                    raise _refused(f"its entry {info.filename} is too large")
+                entries[info.filename] = content
+                left -= len(content)
+            return entries
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror or 'it failed'}."
+        raise Refused("file_unreadable", message, next_action="Check the path.") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
+        raise _refused("it is no zip file, or a broken one") from None
+
+
+def _check_entry(info: zipfile.ZipInfo, seen: Mapping[str, bytes]) -> None:
+    if info.filename not in _LIMITS and _ENTRY.fullmatch(info.filename) is None:
+        raise _refused("it has an entry of another name than a bundle's")
+    if info.filename in seen:
+        raise _refused(f"its entry {info.filename} is there twice")
+    if info.flag_bits & 1 or info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise _refused(f"its entry {info.filename} is encrypted or packed in another way")
+
+
+def _parsed(entries: Mapping[str, bytes], name: str) -> dict[str, object]:
+    try:
+        value = json.loads(entries[name])
+    except KeyError:
+        raise _refused(f"it has no {name}") from None
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise _refused(f"its {name} is no JSON object")
+    return value
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, indent=1).encode()
+
+
+def _digest(content: bytes) -> str:
+    return "0x" + hashlib.sha256(content).hexdigest()
+
+
+def _refused(problem: str) -> Refused:
+    return Refused("bundle_refused", f"This is not a bundle of an audit: {problem}.", next_action="Get another copy.")

@@ -1,0 +1,85 @@
+"""``service-audit``: the second script of the client's wheel.
+
+Promises: nothing of an audit is imported before it runs, so help is there at once; exit code 0 where everything that
+was checked holds, 1 where something does not or the audit could not be made, 2 usage.
+"""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import click
+from service_common.types import BountyId
+
+from service_cli import __version__
+from service_cli.command import argument_error, command, end_without_output, raise_terminated
+from service_cli.helped import HelpedCommand
+from service_cli.secrecy import key_in_arguments, redacting
+from service_cli.values import BOUNTY_ID
+
+
+class AuditCommand(HelpedCommand):
+    """A command that is a program of its own: arguments that look like keys end it unread."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if problem := key_in_arguments(args):
+            with click.Context(self, info_name=info_name) as context:
+                context.fail(problem)
+        with redacting():
+            return super().make_context(info_name, args, parent, **extra)
+
+
+@click.version_option(__version__, prog_name="service-audit")
+@command("service-audit", "service_audit", api=True, kind=AuditCommand)
+@click.option("--bundle", type=click.Path(path_type=Path), help="Also write the evidence to this new zip file.")
+@click.option("--from", "source", type=click.Path(path_type=Path), help="Check a bundle again, without any network.")
+@click.option("--sign-as", type=click.Choice(["poster", "guardian"]), help="Read the envelopes, too, with that key.")
+@click.option("--from-block", type=click.IntRange(min=0), help="Where to begin reading the Hub's log.")
+@click.option("--strict", is_flag=True, help="Exit code 1 also where something was not checked.")
+@click.argument("bounty_id", type=BOUNTY_ID, required=False)
+def run(
+    bounty_id: BountyId | None,
+    bundle: Path | None,
+    source: Path | None,
+    sign_as: str | None,
+    from_block: int | None,
+    strict: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Derive a final bounty once more from the chain, and hold everything the service says against it.
+
+    Replays the Hub's log, checks the rules, outcome and amounts, hashes every document, and prints line by line what
+    holds, what does not and what was not checked. Envelopes are read only with --sign-as, or from a bundle.
+
+    \b
+    Reads:    SERVICE_POSTER_PRIVATE_KEY or SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE), only with --sign-as
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL; nothing with --from
+    Prints:   service_audit.check (check, subject, result, detail, differences)
+              service_audit.bundle_written (bounty_id, path), with --bundle
+              service_audit.finished (bounty_id, log_digest, holds, differs, not_checked)
+    Refuses:  a bounty that is not final in a finalized block; a bundle that is not one; ends refused where something
+              differs
+    """
+    if bounty_id is None and source is None:
+        raise argument_error("BOUNTY_ID", "Name a bounty, or a bundle with --from.")
+    if source is not None and (bundle or sign_as or from_block is not None):
+        raise argument_error("--from", "A bundle is checked as it is: no --bundle, --sign-as or --from-block with it.")
+    from service_cli.audit.run import Request, audit
+
+    audit(network, api_base_url, Request(bounty_id, bundle, source, sign_as, from_block, strict))
+
+
+def main() -> None:
+    """Run the program."""
+    signal.signal(signal.SIGTERM, raise_terminated)
+    try:
+        run(prog_name="service-audit")
+    except OSError as error:  # help into a full disk
+        end_without_output(error.strerror or "it failed")
+
+
+if __name__ == "__main__":
+    main()

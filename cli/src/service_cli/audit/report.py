@@ -1,0 +1,114 @@
+"""The lines of an audit: what holds, what does not, what was not checked.
+
+Promises: each check is one event and one line of words, printed as soon as it is made; a difference names its place,
+what was found and what the chain says. What the audited side wrote is shown bounded and without control characters.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from service_cli.output import event, say, warn
+
+MOST_DIFFERENCES: Final = 50
+_MOST_SHOWN: Final = 160
+ABSENT: Final = object()
+"""Where a key is not there at all: something else than null."""
+
+
+class Result(StrEnum):
+    """How a check ended."""
+
+    HOLDS = "holds"
+    DIFFERS = "differs"
+    NOT_CHECKED = "not_checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place where what was found is not what the chain says."""
+
+    path: str
+    found: str
+    expected: str
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects and prints the checks of one audit."""
+
+    counts: Counter[Result] = field(default_factory=Counter)
+    differing: list[str] = field(default_factory=list)
+
+    def holds(self, name: str, detail: str, subject: str | None = None) -> None:
+        """The check was made and holds."""
+        self._add(name, subject, Result.HOLDS, detail, ())
+
+    def not_checked(self, name: str, reason: str, subject: str | None = None) -> None:
+        """The check could not be made, and why."""
+        self._add(name, subject, Result.NOT_CHECKED, reason, ())
+
+    def judge(self, name: str, differences: Iterable[Difference], detail: str, subject: str | None = None) -> None:
+        """The check holds exactly when there is no difference; ``detail`` says what was compared."""
+        found = list(differences)
+        self._add(name, subject, Result.DIFFERS if found else Result.HOLDS, detail, found[:MOST_DIFFERENCES])
+
+    def compare(self, name: str, found: object, expected: object, detail: str, *, closed: bool = False) -> None:
+        """Two trees of JSON, the first the audited side's; ``closed`` refuses keys that are not expected."""
+        self.judge(name, tree_differences(found, expected, name, closed=closed), detail)
+
+    def _add(
+        self, name: str, subject: str | None, result: Result, detail: str, differences: Sequence[Difference]
+    ) -> None:
+        self.counts[result] += 1
+        if result is Result.DIFFERS:
+            self.differing.append(name if subject is None else f"{name} {subject}")
+        rows = [{"path": each.path, "found": each.found, "expected": each.expected} for each in differences]
+        fields = {"check": name, "subject": subject, "result": result.value, "detail": detail, "differences": rows}
+        event("service_audit.check", fields)
+        words = f"{name} {subject}: {detail}" if subject else f"{name}: {detail}"
+        if result is Result.HOLDS:
+            say(f"holds        {words}")
+            return
+        warn(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {words}")
+        for each in differences:
+            warn(f"             {each.path}: found {each.found}, expected {each.expected}")
+
+
+def tree_differences(found: object, expected: object, path: str, *, closed: bool = False) -> Iterator[Difference]:
+    """Every leaf at which two JSON trees differ: in type, in value, by absence or, with ``closed``, by presence."""
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for key, ours in expected.items():
+            yield from tree_differences(found.get(key, ABSENT), ours, f"{path}.{key}", closed=closed)
+        for key in sorted(set(found) - set(expected), key=str) if closed else ():
+            yield Difference(f"{path}.{printable(str(key))}", shown(found[key]), "nothing of that name")
+    elif isinstance(expected, list) and isinstance(found, list):
+        for index in range(max(len(expected), len(found))):
+            ours = expected[index] if index < len(expected) else ABSENT
+            theirs = found[index] if index < len(found) else ABSENT
+            yield from tree_differences(theirs, ours, f"{path}[{index}]", closed=closed)
+    elif found is ABSENT or expected is ABSENT or type(found) is not type(expected) or found != expected:
+        yield Difference(path, shown(found), shown(expected))
+
+
+def differing(path: str, found: object, expected: object) -> Difference:
+    """A difference in words for a terminal."""
+    return Difference(path, shown(found), shown(expected))
+
+
+def shown(value: object) -> str:
+    """A value as a person sees it."""
+    if value is ABSENT:
+        return "nothing"
+    try:
+        text = printable(str(value))
+    except RecursionError:
+        return "a tree too deep to show"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+def printable(text: str) -> str:
+    """Text of somebody else, without what would drive a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text[: _MOST_SHOWN + 1])

@@ -1,0 +1,200 @@
+"""Whether the Hub's rules were kept, asked of the log alone (docs/hub.md).
+
+Promises: each rule is one check; outcome, reason and amounts are derived again from Submissions, Verdicts and times,
+and compared with what the Hub announced. Nothing here trusts ``BountyFinalized`` but to compare with it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from service_common.chain.events import (
+    AwardClaimed,
+    BountyFinalized,
+    GuardianFeeClaimed,
+    ProtocolFeeClaimed,
+    RefundClaimed,
+    SubmissionRecorded,
+    VerdictRecorded,
+)
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from service_common.domain.money import MAX_GUARDIAN_FEE_BPS, MAX_PROTOCOL_FEE_BPS, fee_amount, settlement
+from service_common.domain.roster import MAX_MEMBERS
+from service_common.errors import ServiceError
+from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32
+
+from service_cli.audit.report import Difference, Report, differing
+from service_cli.audit.story import Placed, Story, place
+
+Choice = tuple[int, Address, Bytes32]
+
+
+def check_rules(story: Story, report: Report) -> None:
+    """Every rule that a log can show."""
+    roster, created = story.roster, story.created.event
+    report.judge("rules.roster", _roster(story), f"roster {roster.version}: its members hash to what the bounty pinned")
+    report.judge("rules.terms", _terms(story), "fees, roster and times are ones that the Hub takes")
+    count = len(story.submissions)
+    report.judge("rules.submissions", _submissions(story), f"{count} recorded, each in time and by one who may")
+    count = len(story.verdicts)
+    report.judge("rules.verdicts", _verdicts(story), f"{count} recorded, each in time, by the roster, on active work")
+    outcome = Outcome.of_number(story.finalized.event.outcome)
+    report.judge("rules.outcome", _outcome(story), f"{outcome} follows from the Verdicts and the times")
+    report.judge("rules.amounts", _amounts(story), f"the parts of {created.escrow_amount} follow from the outcome")
+    report.judge("rules.claims", _claims(story), f"{len(story.claims)} so far, each once, of what is due, by its party")
+
+
+def _roster(story: Story) -> Iterator[Difference]:
+    roster, created = story.roster, story.created.event
+    try:
+        roster.verify(story.chain.chain_id, story.chain.hub_address, created.guardian_roster_hash)
+    except ServiceError:
+        computed = roster.compute_hash(story.chain.chain_id, story.chain.hub_address)
+        yield differing("guardian_roster_hash", computed, created.guardian_roster_hash)
+    size = len(roster.members)
+    if not (1 <= size <= MAX_MEMBERS and size < 2 * roster.quorum <= 2 * size):
+        yield differing("quorum", f"{roster.quorum} of {size}", "more than half of at most fifteen")
+
+
+def _terms(story: Story) -> Iterator[Difference]:
+    created = story.created.event
+    for name, fee, most in (
+        ("protocol_fee", created.protocol_fee, MAX_PROTOCOL_FEE_BPS),
+        ("guardian_fee", created.guardian_fee, MAX_GUARDIAN_FEE_BPS),
+    ):
+        if fee > fee_amount(created.escrow_amount, most):
+            yield differing(name, fee, f"at most {most} basis points of {created.escrow_amount}")
+    times = (story.created.time, created.submission_deadline, created.reveal_at, created.judging_deadline)
+    if not times[0] < times[1] <= times[2] < times[3]:
+        yield differing("times", times, "creation, submission deadline, reveal point, judging deadline in order")
+    if created.poster in story.roster.accounts:
+        yield differing("poster", created.poster, "nobody of the pinned roster")
+
+
+def _submissions(story: Story) -> Iterator[Difference]:
+    created = story.created.event
+    for each in story.submissions:
+        name, solver = f"submission {each.event.submission_commitment}", each.event.solver
+        if each.time >= created.submission_deadline or not _between(story, each):
+            yield differing(name, f"recorded at {each.time}", f"before {created.submission_deadline}")
+        if solver == created.poster or solver in story.roster.accounts:
+            yield differing(name, f"by {solver}", "neither the Poster nor a Guardian of the roster")
+        if each.event.submission_commitment == ZERO_BYTES32:
+            yield differing(name, "zero", "a commitment")
+
+
+def _verdicts(story: Story) -> Iterator[Difference]:
+    created = story.created.event
+    for each in story.verdicts:
+        verdict, name = each.event, f"verdict {each.event.report_commitment}"
+        if not (created.reveal_at <= each.time < created.judging_deadline and _between(story, each)):
+            yield differing(name, f"recorded at {each.time}", f"from {created.reveal_at} to {created.judging_deadline}")
+        if verdict.guardian not in story.roster.accounts:
+            yield differing(name, f"by {verdict.guardian}", "a Guardian of the pinned roster")
+        active = {one.event.solver: one.event.submission_commitment for one in story.submissions if before(one, each)}
+        named = (verdict.solver, verdict.submission_commitment)
+        if verdict.kind == VerdictKind.AWARDED.number and active.get(named[0]) != named[1]:
+            yield differing(name, f"names {named[1]} of {named[0]}", "that Solver's active Submission")
+        if verdict.kind == VerdictKind.NO_VALID_SUBMISSION.number and named != (ZERO_ADDRESS, ZERO_BYTES32):
+            yield differing(name, f"names {named[1]} of {named[0]}", "nobody")
+        if not active or verdict.report_commitment == ZERO_BYTES32:
+            yield differing(name, "no Submission, or no report", "both")
+
+
+def _outcome(story: Story) -> Iterator[Difference]:
+    end = story.finalized.event
+    decided = _decided(story)
+    if decided is not None:
+        kind, winner, commitment = decided[0]
+        expected = (kind, SettlementReason.JUDGED.number, winner, commitment)
+        if decided[1].log.tx_hash != story.finalized.log.tx_hash or before(story.finalized, decided[1]):
+            yield differing(
+                "settlement", story.finalized.log.tx_hash, f"the deciding Verdict's {decided[1].log.tx_hash}"
+            )
+    else:
+        reason, possible_from = _silence(story)
+        expected = (Outcome.NO_VALID_SUBMISSION.number, reason.number, ZERO_ADDRESS, ZERO_BYTES32)
+        if story.finalized.time < possible_from:
+            yield differing("settlement", f"at {story.finalized.time}", f"not before {possible_from}")
+    found = (end.outcome, end.reason, end.winner, end.submission_commitment)
+    for name, theirs, ours in zip(("outcome", "reason", "winner", "submission"), found, expected, strict=True):
+        if theirs != ours:
+            yield differing(name, theirs, ours)
+
+
+def _decided(story: Story) -> tuple[Choice, Placed[VerdictRecorded]] | None:
+    """The choice that first had a quorum of latest Verdicts, and the Verdict that completed it."""
+    latest: dict[Address, Choice] = {}
+    for each in story.verdicts:
+        choice = (each.event.kind, each.event.solver, each.event.submission_commitment)
+        latest[each.event.guardian] = choice
+        if Counter(latest.values())[choice] >= story.roster.quorum:
+            return choice, each
+    return None
+
+
+def _silence(story: Story) -> tuple[SettlementReason, int]:
+    """Why a bounty without a quorum ends, and from when anybody may settle it."""
+    created = story.created.event
+    if not story.submissions:
+        return SettlementReason.NO_SUBMISSIONS, created.submission_deadline
+    silent = SettlementReason.QUORUM_NOT_REACHED if story.verdicts else SettlementReason.GUARDIANS_SILENT
+    return silent, created.judging_deadline
+
+
+def _amounts(story: Story) -> Iterator[Difference]:
+    created, end = story.created.event, story.finalized.event
+    try:
+        figures = settlement(
+            Outcome.of_number(end.outcome) or Outcome.NO_VALID_SUBMISSION,
+            escrow_amount=created.escrow_amount,
+            protocol_fee=created.protocol_fee,
+            guardian_fee=created.guardian_fee,
+            roster_size=len(story.roster.members),
+            verdict_count=len(story.latest_verdicts()),
+        )
+    except ValueError as error:
+        yield differing("amounts", error, "figures that a Hub can hold")
+        return
+    for name in ("award", "refund", "protocol_fee", "guardian_fee_each", "guardian_fee_count"):
+        if getattr(end, name) != getattr(figures, name):
+            yield differing(name, getattr(end, name), getattr(figures, name))
+
+
+def _claims(story: Story) -> Iterator[Difference]:
+    due = claimable(story.finalized.event, story)
+    for each in story.claims:
+        party = claimant(each.event)
+        expected = due.pop((type(each.event), party), None)
+        if expected != each.event.amount or before(each, story.finalized):
+            yield differing(f"{type(each.event).__name__} {party}", each.event.amount, expected or "nothing")
+
+
+def claimable(end: BountyFinalized, story: Story) -> dict[tuple[type, Address], int]:
+    """What each party may pull, by the event that tells of it."""
+    created = story.created.event
+    due: dict[tuple[type, Address], int] = {
+        (AwardClaimed, end.winner): end.award,
+        (RefundClaimed, created.poster): end.refund,
+        (ProtocolFeeClaimed, created.protocol_fee_recipient): end.protocol_fee,
+    }
+    due |= {(GuardianFeeClaimed, guardian): end.guardian_fee_each for guardian in story.latest_verdicts()}
+    return due
+
+
+def claimant(event: AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed) -> Address:
+    """Who pulled."""
+    if isinstance(event, AwardClaimed):
+        return event.solver
+    if isinstance(event, RefundClaimed):
+        return event.poster
+    return event.guardian if isinstance(event, GuardianFeeClaimed) else event.recipient
+
+
+def before(first: Placed[object], second: Placed[object]) -> bool:
+    """Whether the first stands earlier in the chain."""
+    return place(first) < place(second)
+
+
+def _between(story: Story, each: Placed[SubmissionRecorded] | Placed[VerdictRecorded]) -> bool:
+    """After the creation, before the end."""
+    return before(story.created, each) and before(each, story.finalized)

@@ -1,0 +1,162 @@
+"""One audit, from collecting to the last line.
+
+Promises: the chain comes first and from the chain alone; then everything the service says is held against it. An
+operator who does not answer ends nothing: what could not be asked is said to be not checked. What is offline
+(``--from``) says which part of it only the chain could confirm.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from service_common.chain.deployment import deployment_of
+from service_common.crypto.beacon_info import BeaconInfo
+from service_common.errors import ServiceError
+from service_common.types import BlockNumber, BountyId, UnixSeconds
+
+from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
+from service_cli.audit.collect import collect_chain
+from service_cli.audit.collect_service import collect_service
+from service_cli.audit.detail import check_detail
+from service_cli.audit.documents import check_documents
+from service_cli.audit.evidence import ChainEvidence, ServiceEvidence
+from service_cli.audit.report import Report, Result, differing
+from service_cli.audit.rules import check_rules
+from service_cli.audit.story import Story, tell
+from service_cli.audit.views import check_views
+from service_cli.client.already import first_block
+from service_cli.client.api import ApiClient
+from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.signer import LocalSigner, local_signer
+from service_cli.outcome import Refused
+from service_cli.output import event, say
+from service_cli.settings import Environment, Settings, load_settings
+
+KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was typed."""
+
+    bounty_id: BountyId | None
+    bundle: Path | None
+    source: Path | None
+    sign_as: str | None
+    from_block: int | None
+    strict: bool
+
+
+def audit(network: str | None, api_base_url: str | None, request: Request) -> None:
+    """The command ``service-audit``."""
+    report = Report()
+    if request.source is not None:
+        chosen = network or Environment.of_process().get("SERVICE_CHAIN_ID")
+        settings = None if chosen is None else load_settings(network, api_base_url, None)
+        story = _from_bundle(settings, request.source, request.bounty_id, report)
+    elif request.bounty_id is not None:
+        story = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
+    else:
+        raise RuntimeError("neither a bounty nor a bundle")
+    _finish(story, report, strict=request.strict)
+
+
+def check(story: Story, service: ServiceEvidence, report: Report) -> None:
+    """Every check that needs no network."""
+    check_rules(story, report)
+    check_views(story, report)
+    check_detail(story, service, report)
+    check_documents(story, service, report)
+
+
+def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, report: Report) -> Story:
+    if request.bundle is not None:
+        require_writable(request.bundle)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
+    start = _start(settings, chain, request.from_block)
+    story = tell(collect_chain(chain, bounty_id, start, beacon=signer is not None))
+    if signer is not None:
+        _require_reader(story, signer)
+    service = collect_service(ApiClient(settings.api_base_url(), chain), story, signer)
+    with chain_errors():
+        service.active_until = tuple(chain.hub.roster(story.roster.version).last_active_at)
+    if request.bundle is not None:
+        write_bundle(request.bundle, story.chain, service)
+        event("service_audit.bundle_written", {"bounty_id": str(bounty_id), "path": str(request.bundle)})
+        say(f"evidence written to {request.bundle}")
+    report.holds("chain.logs", f"{len(story.events)} logs, up to finalized block {story.chain.finalized.number}")
+    check(story, service, report)
+    return story
+
+
+def _from_bundle(settings: Settings | None, source: Path, wanted: BountyId | None, report: Report) -> Story:
+    bundle = read_bundle(source)
+    judge_manifest(bundle, wanted, report)
+    story = tell(_with_pinned_beacon(settings, bundle.chain))
+    _judge_deployment(settings, bundle.chain, report)
+    report.not_checked("chain.logs", "whether the chain holds these logs takes an RPC endpoint; run it without --from")
+    check(story, bundle.service, report)
+    return story
+
+
+def _judge_deployment(settings: Settings | None, chain: ChainEvidence, report: Report) -> None:
+    """Chain and Hub of a bundle are those of the deployment that was meant, where one is configured."""
+    if settings is None or not settings.knows("SERVICE_HUB_ADDRESS"):
+        report.not_checked("bundle.deployment", f"no Hub is configured; the bundle says {chain.hub_address}")
+        return
+    pairs = (
+        ("chain_id", chain.chain_id, settings.chain_id),
+        ("hub_address", chain.hub_address, settings.hub_address()),
+    )
+    found = [differing(name, theirs, ours) for name, theirs, ours in pairs if theirs != ours]
+    report.judge("bundle.deployment", found, "chain and Hub are those that are configured")
+
+
+def _with_pinned_beacon(settings: Settings | None, chain: ChainEvidence) -> ChainEvidence:
+    """A known network's beacon comes from its record; another one's is taken only where its hash is configured."""
+    record = deployment_of(chain.chain_id)
+    pinned = record.beacon if record is not None else None
+    if pinned is not None and pinned.genesis_time is not None and pinned.period_seconds is not None:
+        genesis = UnixSeconds(pinned.genesis_time)
+        return replace(chain, beacon=BeaconInfo(pinned.chain_hash, pinned.public_key, genesis, pinned.period_seconds))
+    try:
+        wanted = None if settings is None else settings.beacon().chain_hash
+    except ServiceError:
+        wanted = None
+    same = chain.beacon is not None and chain.beacon.chain_hash == wanted
+    return chain if same else replace(chain, beacon=None)
+
+
+def _start(settings: Settings, chain: ChainClient, from_block: int | None) -> BlockNumber:
+    if from_block is not None:
+        return BlockNumber(from_block)
+    start = first_block(settings, chain)
+    if start is None:
+        message = "This release does not know the block from which the Hub's log begins."
+        next_action = "Name a block at or before the Hub's deployment: --from-block N."
+        raise Refused("configuration_incomplete", message, next_action=next_action)
+    return start
+
+
+def _require_reader(story: Story, signer: LocalSigner) -> None:
+    """Refuse a key that the content route would refuse, before anything is signed."""
+    if signer.address not in {story.created.event.poster, *story.roster.accounts}:
+        message = f"{signer.address} is neither the Poster nor a Guardian of bounty {story.chain.bounty_id}."
+        raise Refused(
+            "not_a_reader", message, next_action="Leave --sign-as away, or use the Poster's or a Guardian's key."
+        )
+
+
+def _finish(story: Story, report: Report, *, strict: bool) -> None:
+    counts = {result.value: report.counts[result] for result in Result}
+    fields = {"bounty_id": str(story.chain.bounty_id), "log_digest": story.digest(), **counts}
+    event("service_audit.finished", fields)
+    words = f"{counts['holds']} hold, {counts['differs']} differ, {counts['not_checked']} not checked"
+    if report.differing:
+        message = f"Not everything holds ({words}): {', '.join(report.differing)}"[:1_000]
+        raise Refused("audit_differs", message, next_action="Trust the chain; show the differences to the operator.")
+    if strict and counts["not_checked"]:
+        message = f"Not everything was checked ({words})."
+        raise Refused("audit_incomplete", message, next_action="The lines above say what each check needs.")
+    say(f"bounty {story.chain.bounty_id}: {words}")

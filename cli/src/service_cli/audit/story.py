@@ -1,0 +1,195 @@
+"""The bounty's life told from the Hub's own log, as typed events in their order.
+
+Promises: a story has one creation, one finalization and the roster that the creation names; what follows from it is
+computed here and not taken from anybody. Refuses a log that tells no such life (``log_incomplete``). Whether the rules
+were kept is asked by ``rules``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, NoReturn, TypeVar
+
+from service_common.chain.events import (
+    AwardClaimed,
+    BountyCreated,
+    BountyFinalized,
+    GuardianFeeClaimed,
+    HubEvent,
+    Log,
+    ProtocolFeeClaimed,
+    RefundClaimed,
+    RosterPublished,
+    SubmissionRecorded,
+    VerdictRecorded,
+    bounty_of,
+    decode_log,
+)
+from service_common.domain.commitments import log_digest
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from service_common.domain.record import (
+    FinalBounty,
+    RecordedVerdict,
+    SettlementTransaction,
+    VerificationRecord,
+    Winner,
+    derive_record,
+)
+from service_common.domain.roster import Roster, RosterMember
+from service_common.types import Address, Bytes32, UnixSeconds, to_bytes
+
+from service_cli.audit.evidence import ChainEvidence
+from service_cli.outcome import Refused
+
+E_co = TypeVar("E_co", covariant=True)
+Claimed = AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Generic[E_co]):
+    """An event, the log it stands in, and its block's time."""
+
+    event: E_co
+    log: Log
+    time: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One final bounty, from its log alone."""
+
+    chain: ChainEvidence
+    events: tuple[Placed[HubEvent], ...]
+    created: Placed[BountyCreated]
+    finalized: Placed[BountyFinalized]
+    roster: Roster
+
+    @property
+    def submissions(self) -> list[Placed[SubmissionRecorded]]:
+        """Every Submission, replaced ones included."""
+        return [_as(each, SubmissionRecorded) for each in self.events if isinstance(each.event, SubmissionRecorded)]
+
+    @property
+    def verdicts(self) -> list[Placed[VerdictRecorded]]:
+        """Every Verdict, replaced ones included."""
+        return [_as(each, VerdictRecorded) for each in self.events if isinstance(each.event, VerdictRecorded)]
+
+    @property
+    def claims(self) -> list[Placed[Claimed]]:
+        """What was pulled so far."""
+        return [Placed(each.event, each.log, each.time) for each in self.events if isinstance(each.event, Claimed)]
+
+    def active_submissions(self) -> list[Placed[SubmissionRecorded]]:
+        """Each Solver's last Submission, oldest first."""
+        latest = {each.event.solver: each for each in self.submissions}
+        return sorted(latest.values(), key=place)
+
+    def latest_verdicts(self) -> dict[Address, Placed[VerdictRecorded]]:
+        """Each Guardian's last Verdict."""
+        return {each.event.guardian: each for each in self.verdicts}
+
+    def digest(self) -> Bytes32:
+        """The digest of the bounty's logs up to its end."""
+        until = [each.log for each in self.events if place(each) <= place(self.finalized)]
+        return log_digest(([to_bytes(topic) for topic in log.topics], log.data) for log in until)
+
+    def final_bounty(self) -> FinalBounty:
+        """The facts that a VerificationRecord is derived from."""
+        created, end = self.created.event, self.finalized.event
+        outcome, reason = Outcome.of_number(end.outcome), SettlementReason.of_number(end.reason)
+        if outcome is None or reason is None:
+            raise ValueError("a finalization without an outcome")
+        awarded = outcome is Outcome.AWARDED
+        return FinalBounty(
+            chain_id=self.chain.chain_id,
+            hub_address=self.chain.hub_address,
+            bounty_id=self.chain.bounty_id,
+            poster_address=created.poster,
+            escrow_amount=created.escrow_amount,
+            spec_commitment=created.spec_commitment,
+            protocol_fee=created.protocol_fee,
+            guardian_fee=created.guardian_fee,
+            protocol_fee_recipient=created.protocol_fee_recipient,
+            outcome=outcome,
+            settlement_reason=reason,
+            winner=Winner(end.winner, end.submission_commitment) if awarded else None,
+            roster=self.roster,
+        )
+
+    def record(self) -> VerificationRecord:
+        """The VerificationRecord as anybody derives it."""
+        end = self.finalized.log
+        settled_by = SettlementTransaction(end.tx_hash, end.block_number, end.block_hash)
+        verdicts = [_recorded(each.event) for each in self.latest_verdicts().values()]
+        return derive_record(self.final_bounty(), verdicts, settled_by, self.digest())
+
+
+def tell(chain: ChainEvidence) -> Story:
+    """Read the log of a final bounty."""
+    try:
+        placed = [Placed(decode_log(log), log, chain.times[log.block_hash]) for log in chain.logs]
+    except (ValueError, KeyError, TypeError):
+        _incomplete("a log is none of the Hub's, or its block is not known")
+    placed.sort(key=place)
+    own = tuple(each for each in placed if bounty_of(each.event) == chain.bounty_id)
+    created, finalized = _only(own, BountyCreated), _only(own, BountyFinalized)
+    story = Story(chain, own, created, finalized, _roster(placed, created.event))
+    try:
+        story.final_bounty()
+        for verdict in story.verdicts:
+            _recorded(verdict.event)
+    except ValueError as error:
+        _incomplete(str(error))
+    return story
+
+
+def place(placed: Placed[object]) -> tuple[int, int]:
+    """Where in the chain an event stands."""
+    return placed.log.block_number, placed.log.log_index
+
+
+def _roster(placed: list[Placed[HubEvent]], created: BountyCreated) -> Roster:
+    published = [each.event for each in placed if isinstance(each.event, RosterPublished)]
+    found = [each for each in published if each.version == created.roster_version]
+    if len(found) != 1:
+        _incomplete(f"{len(found)} logs publish roster {created.roster_version}, which the bounty pinned")
+    members = zip(found[0].accounts, found[0].encryption_keys, strict=False)
+    return Roster(
+        version=found[0].version,
+        guardian_roster_hash=found[0].guardian_roster_hash,
+        quorum=found[0].quorum,
+        members=tuple(RosterMember(account, key, None) for account, key in members),
+    )
+
+
+def _only(placed: tuple[Placed[HubEvent], ...], kind: type[E_co]) -> Placed[E_co]:
+    found: Iterator[Placed[E_co]] = (_as(each, kind) for each in placed if isinstance(each.event, kind))
+    everything = list(found)
+    if len(everything) != 1:
+        _incomplete(f"{len(everything)} logs of {kind.__name__} where there is one")
+    return everything[0]
+
+
+def _as(placed: Placed[object], kind: type[E_co]) -> Placed[E_co]:
+    if not isinstance(placed.event, kind):
+        raise TypeError(f"not {kind.__name__}")
+    return Placed(placed.event, placed.log, placed.time)
+
+
+def _recorded(verdict: VerdictRecorded) -> RecordedVerdict:
+    kind = VerdictKind.of_number(verdict.kind)
+    if kind is None:
+        raise ValueError("a recorded Verdict of no kind")
+    awarded = kind is VerdictKind.AWARDED
+    return RecordedVerdict(
+        guardian_address=verdict.guardian,
+        kind=kind,
+        solver_address=verdict.solver if awarded else None,
+        submission_commitment=verdict.submission_commitment if awarded else None,
+        report_commitment=verdict.report_commitment,
+    )
+
+
+def _incomplete(what: str) -> NoReturn:
+    message = f"The log does not tell a final bounty: {what}."
+    next_action = "Ask another RPC endpoint; of a bundle, get another copy."
+    raise Refused("log_incomplete", message, next_action=next_action)
