@@ -1,11 +1,12 @@
 """A source that lies in one way at a time, over the real one."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from service_common.chain.blocks import Header
+from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log
-from service_common.chain.json_rpc import RpcRefused
+from service_common.chain.json_rpc import Call, JsonRpc, RpcRefused
 from service_common.types import BlockNumber
 from service_indexer.source import RangeLogs, RpcSource, Tip
 
@@ -37,25 +38,23 @@ class LyingSource:
         return self.real.logs_of_block(header)
 
 
-class LimitedRpc:
+class LimitedRpc(JsonRpc):
     """A client whose endpoint refuses log ranges over ``limit`` blocks."""
 
     def __init__(self, world: World, limit: int) -> None:
-        self._rpc, self._limit = world.rpc, limit
+        super().__init__([world.node.url])
+        self._limit = limit
         self.spans: list[int] = []
 
-    def call(self, method: str, *params: object) -> object:
+    def answers(self, calls: Sequence[Call]) -> Iterator[tuple[Endpoint, list[object]]]:
+        for endpoint, answers in super().answers(calls):
+            yield endpoint, [self._limited(call, answer) for call, answer in zip(calls, answers, strict=True)]
+
+    def _limited(self, call: Call, answer: object) -> object:
+        method, params = call
         if method == "eth_getLogs" and isinstance(params[0], dict) and "fromBlock" in params[0]:
             span = int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) + 1
             self.spans.append(span)
             if span > self._limit:
-                raise RpcRefused(-32005, "query returned more than 10000 results")
-        return self._rpc.call(method, *params)
-
-    def batch(self, calls: list[tuple[str, list[object]]]) -> list[object]:
-        return self._rpc.batch(calls)
-
-
-def shorten(tip: Tip, by: int, headers: list[Header]) -> Tip:
-    """A tip that is ``by`` blocks behind."""
-    return replace(tip, latest=headers[-1 - by])
+                return RpcRefused(-32005, "query returned more than 10000 results")
+        return answer

@@ -81,6 +81,7 @@ def test_head__after_indexing__is_the_tip_and_its_finality(world: World) -> None
     assert head is not None
     tip = world.source.tip()
     assert (head.block_number, head.block_hash) == (tip.latest.number, tip.latest.hash)
+    assert tip.finalized is not None
     assert head.finalized_number == tip.finalized.number == tip.latest.number - 2
     assert not head.is_finalized(tip.latest.number)
     assert head.is_finalized(tip.finalized.number)

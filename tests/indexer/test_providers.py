@@ -91,14 +91,14 @@ def test_provider__that_limits_ranges__is_asked_in_parts_that_grow_back(world: W
     history(world)
     last = header_at(world.rpc, "latest").number
     limited = LimitedRpc(world, limit=5)
-    logs = RpcSource(limited, world.hub_address).logs_of_range(BlockNumber(1), last)  # type: ignore[arg-type]
+    logs = RpcSource(limited, world.hub_address).logs_of_range(BlockNumber(1), last)
     assert logs == world.source.logs_of_range(BlockNumber(1), last)
     first_accepted = next(index for index, span in enumerate(limited.spans) if span <= 5)
     assert any(span > 5 for span in limited.spans[first_accepted:]), "the span never grew back"
 
 
 def test_provider__that_refuses_even_one_block__is_unavailable(world: World) -> None:
-    source = RpcSource(LimitedRpc(world, limit=0), world.hub_address)  # type: ignore[arg-type]
+    source = RpcSource(LimitedRpc(world, limit=0), world.hub_address)
     with pytest.raises(ChainUnavailable, match="one block"):
         source.logs_of_range(BlockNumber(1), BlockNumber(8))
 

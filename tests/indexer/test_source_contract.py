@@ -37,6 +37,7 @@ def fake(_node: AnvilServer, _database: Database) -> Iterator[Source]:
 def test_source__whatever_it_is__keeps_the_contract(make: object, node: AnvilServer, database: Database) -> None:
     with make(node, database) as source:  # type: ignore[operator]
         tip = source.tip()
+        assert tip.finalized is not None
         assert tip.finalized.number == tip.latest.number - 2
         headers = source.headers(BlockNumber(1), tip.latest.number)
         assert [header.number for header in headers] == list(range(1, tip.latest.number + 1))

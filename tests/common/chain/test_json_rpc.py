@@ -49,7 +49,7 @@ def test_endpoint__that_is_down__is_passed_over_and_the_next_one_remembered() ->
     with endpoint(GOOD) as good:
         rpc = JsonRpc(["http://127.0.0.1:9", good])
         assert rpc.call("eth_blockNumber") == "0x10"
-        assert rpc._preferred == 1
+        assert rpc.endpoints.preferred.place == 2
 
 
 def test_refusal__of_an_endpoint__carries_revert_data_and_is_not_retried() -> None:

@@ -11,9 +11,11 @@ from service_common.types import parse_decimal
 
 @dataclass(frozen=True, slots=True)
 class IndexerConfig:
-    """One chain, one Hub, one copy. ``settler_key`` None: the settler does nothing."""
+    """One chain, one Hub, one copy. ``settler_key`` None: the settler does nothing. ``rpc_quorum``: how many endpoints
+    have to say the same before a block counts as final and a list of logs as whole."""
 
     chain: ChainSettings
+    rpc_quorum: int
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     settler_key: str | None = field(repr=False)
@@ -26,11 +28,21 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     reader = EnvironmentReader(environment)
     config = IndexerConfig(
         chain=read_chain_settings(reader),
+        rpc_quorum=reader.optional("SERVICE_RPC_QUORUM", _parse_count, 1),
         database_url=reader.required("SERVICE_DATABASE_URL", str),
         redis_url=reader.required("SERVICE_REDIS_URL", str),
         settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", str, None),
         internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
+    if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):
+        reader.refuse("SERVICE_RPC_QUORUM asks for more endpoints than SERVICE_RPC_URLS names")
     reader.check()
     return config
+
+
+def _parse_count(text: str) -> int:
+    number = parse_decimal(text)
+    if number < 1:
+        raise ValueError("a whole number from 1")
+    return number

@@ -35,8 +35,10 @@ def advance(source: Source, writer: Writer) -> bool:
     if head.halted is not None:
         raise Halted(head.halted)
     tip = source.tip()
-    _check_tip(tip, head)
-    if tip.latest.hash == head.block_hash and tip.finalized.number <= head.finalized_number:
+    if tip.latest.number < head.finalized_number:
+        raise ChainUnavailable("an RPC endpoint is behind what is already final")
+    final = max(head.finalized_number, tip.finalized.number if tip.finalized else 0)
+    if tip.latest.hash == head.block_hash and final == head.finalized_number:
         return False
     # 1. Where the copy and the chain still agree.
     ancestor = _common_ancestor(source, writer, head, tip)
@@ -47,10 +49,10 @@ def advance(source: Source, writer: Writer) -> bool:
     headers = source.headers(BlockNumber(ancestor.number + 1), last) if last > ancestor.number else []
     _check_links([ancestor, *headers])
     # 3. Its logs: by range where they cannot change, by block hash where they can. Many logs end the stretch earlier.
-    headers, logs = _logs(source, headers, tip)
+    headers, logs = _logs(source, headers, BlockNumber(final))
     # 4. One transaction.
     latest = headers[-1] if headers else ancestor
-    finalized = tip.finalized if tip.finalized.number <= latest.number else latest
+    finalized = _newest_final(tip, latest)
     writer.apply(Step(ancestor.number, headers, logs, latest, finalized, retract=ancestor.hash != head.block_hash))
     if ancestor.number < head.block_number:
         log.warning("reorg repaired", ancestor=ancestor.number, depth=head.block_number - ancestor.number)
@@ -76,9 +78,16 @@ def _common_ancestor(source: Source, writer: Writer, head: Head, tip: Tip) -> He
     raise Halted(reason)
 
 
-def _logs(source: Source, headers: list[Header], tip: Tip) -> tuple[list[Header], list[Log]]:
+def _newest_final(tip: Tip, latest: Header) -> Header | None:
+    """The newest block of the copy that is known to be final; None where the endpoints agree on none."""
+    if tip.finalized is None:
+        return None
+    return tip.finalized if tip.finalized.number <= latest.number else latest
+
+
+def _logs(source: Source, headers: list[Header], final: BlockNumber) -> tuple[list[Header], list[Log]]:
     """The stretch as far as its logs were read, and the logs."""
-    settled = [header for header in headers if header.number <= tip.finalized.number]
+    settled = [header for header in headers if header.number <= final]
     if settled:
         covered, logs = _settled_logs(source, settled)
         if len(covered) < len(settled):
@@ -105,13 +114,6 @@ def _settled_logs(source: Source, settled: list[Header]) -> tuple[list[Header], 
         log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])
         logs = sorted([*logs, *missed], key=lambda entry: (entry.block_number, entry.log_index))
     return covered, logs
-
-
-def _check_tip(tip: Tip, head: Head) -> None:
-    if tip.finalized.number > tip.latest.number:
-        raise ChainUnavailable("an RPC endpoint calls a block final that it has not produced yet")
-    if tip.latest.number < head.finalized_number:
-        raise ChainUnavailable("an RPC endpoint is behind what is already final")
 
 
 def _check_links(headers: list[Header]) -> None:

@@ -6,6 +6,7 @@ second one, and the chain's lock in PostgreSQL, which is what makes it the only 
 """
 
 import os
+import random
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -32,7 +33,8 @@ from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 LEASE_JOB_SECONDS: Final = 300
 LEASE_SECONDS: Final = 5
 RENEW_SECONDS: Final = 0.5
-POLL_SECONDS: Final = 0.1
+MIN_PAUSE_SECONDS: Final = 0.1
+MAX_PAUSE_SECONDS: Final = 1.0
 MAX_BACKOFF_SECONDS: Final = 5.0
 
 log = get_logger(__name__)
@@ -54,7 +56,8 @@ def follow(received: Mapping[str, object]) -> str:
     try:
         start = header_at(rpc, BlockNumber(max(0, config.chain.deploy_block - 1)))
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
-            return _follow(RpcSource(rpc, config.chain.hub_address), writer, draining)
+            source = RpcSource(rpc, config.chain.hub_address, config.rpc_quorum)
+            return _follow(source, writer, draining, _pause_between_looks(config.chain.block_time_seconds))
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("follower stopped", reason=type(error).__name__, detail=str(error))
         draining.wait(1)  # whatever it was, the successor need not meet it at once
@@ -65,21 +68,27 @@ def follow(received: Mapping[str, object]) -> str:
         engine.dispose()
 
 
-def _follow(source: RpcSource, writer: Writer, draining: Event) -> str:
+def _follow(source: RpcSource, writer: Writer, draining: Event, pause: float) -> str:
     ends = time.monotonic() + LEASE_JOB_SECONDS
-    pause = POLL_SECONDS
+    failures = 0
     while time.monotonic() < ends and not draining.is_set():
         try:
-            busy = advance(source, writer)
+            busy, failures = advance(source, writer), 0
         except (ChainUnavailable, DatabaseUnavailable) as error:
+            failures += 1
             log.warning("cannot advance", reason=str(error))
-            pause = min(MAX_BACKOFF_SECONDS, pause * 2)
-            draining.wait(pause)
+            if isinstance(error, ChainUnavailable):
+                source.distrust()
+            draining.wait(min(MAX_BACKOFF_SECONDS, pause * 2**failures) * random.uniform(0.5, 1))  # noqa: S311
             continue
-        pause = POLL_SECONDS
         if not busy:
             draining.wait(pause)
     return "draining" if draining.is_set() else "lease ended"
+
+
+def _pause_between_looks(block_time_seconds: float) -> float:
+    """Eight looks a block: soon enough for whoever waits, and bearable for an endpoint that counts requests."""
+    return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
 
 
 def _keep_lease(config: IndexerConfig, ended: Event, draining: Event) -> None:

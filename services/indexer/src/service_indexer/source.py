@@ -1,25 +1,34 @@
 """What the indexer asks the chain, and how it distrusts the answers.
 
-Promises: near the tip, logs are asked for by block hash and only where the header's bloom filter admits one, and an
-answer without logs where the filter says there must be some is checked again; behind finality, logs come by range,
-as long as the endpoint allows: a refused range is asked for in smaller parts.
-Every answer of the wrong block, address or order raises ``ChainUnavailable``: it is never written.
+Promises: near the tip, logs are asked for by block hash and only where the header's bloom filter admits one; behind
+finality, logs come by range, as long as the endpoint allows: a refused range is asked for in smaller parts. An answer
+of the wrong block, address or order is never written. With a ``quorum`` above one, a block counts as final, and a list
+of logs as whole, only once that many endpoints say the same. Raises ``ChainUnavailable`` where nobody answers well.
 """
 
+import time
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import sha3
-from service_common.chain.blocks import Header, headers_between, parse_header
+from service_common.chain.blocks import Header, headers_between
+from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log, parse_log
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from service_common.log import get_logger
 from service_common.types import Address, BlockNumber, to_bytes
+
+from service_indexer.quorum import agree_on_finalized, first_tip, survey
 
 MAX_SPAN: Final = 2_000
 FIRST_SPAN: Final = 4
 """Blocks asked for at once; halved when an endpoint refuses or the answer is large, doubled otherwise."""
 MAX_LOGS: Final = 2_000
 """Logs of one step of the copy: bounds memory and the length of a transaction."""
+COMPARE_SECONDS: Final = 2.0
+"""How often several endpoints are held against each other."""
+
+log = get_logger(__name__)
 
 
 class TooManyLogs(Exception):
@@ -28,10 +37,10 @@ class TooManyLogs(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """The newest block and the newest finalized one, asked for at once."""
+    """The newest block and the newest finalized one, asked for at once. No finalized one: the quorum is not reached."""
 
     latest: Header
-    finalized: Header
+    finalized: Header | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +70,26 @@ class Source(Protocol):
 class RpcSource:
     """A Hub on a chain reached over JSON-RPC."""
 
-    def __init__(self, rpc: JsonRpc, hub: Address) -> None:
-        self._rpc, self._hub = rpc, hub
+    def __init__(self, rpc: JsonRpc, hub: Address, quorum: int = 1) -> None:
+        self._rpc, self._hub, self._quorum = rpc, hub, quorum
         self._span = FIRST_SPAN
+        self._agreed: Header | None = None
+        self._compared_at = float("-inf")
 
     def tip(self) -> Tip:
-        latest, finalized = self._rpc.batch(
-            [("eth_getBlockByNumber", ["latest", False]), ("eth_getBlockByNumber", ["finalized", False])]
-        )
-        for answer in (latest, finalized):
-            if isinstance(answer, RpcRefused):
-                raise ChainUnavailable("an RPC endpoint refused to show its tip") from answer
-        return Tip(parse_header(latest), parse_header(finalized))
+        latest, finalized = first_tip(self._rpc)
+        if self._quorum == 1:
+            self._agreed = finalized
+        if len(self._rpc.endpoints.all) > 1 and time.monotonic() - self._compared_at >= COMPARE_SECONDS:
+            self._compared_at = time.monotonic()
+            views = survey(self._rpc)
+            if self._quorum > 1 and (self._agreed is None or finalized.number > self._agreed.number):
+                self._agreed = agree_on_finalized(self._rpc, views, self._quorum) or self._agreed
+        return Tip(latest, self._agreed)
+
+    def distrust(self) -> None:
+        """What was read last did not fit together: ask another endpoint first, where there is one."""
+        self._rpc.distrust()
 
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
         headers = headers_between(self._rpc, first, last)
@@ -91,7 +108,7 @@ class RpcSource:
                     raise ChainUnavailable("an RPC endpoint refuses to list the logs of one block") from None
                 self._span = (end - first + 1) // 2
                 continue
-            if any(not first <= log.block_number <= end for log in part):
+            if any(not first <= entry.block_number <= end for entry in part):
                 raise ChainUnavailable("an RPC endpoint answered logs of other blocks than it was asked for")
             logs += part
             first = BlockNumber(end + 1)
@@ -106,22 +123,45 @@ class RpcSource:
             logs = self._logs({"blockHash": header.hash})
         except TooManyLogs as refusal:
             raise ChainUnavailable("an RPC endpoint refused to list the logs of a block") from refusal
-        if any(log.block_hash != header.hash for log in logs):
+        if any(entry.block_hash != header.hash for entry in logs):
             raise ChainUnavailable("an RPC endpoint answered logs of another block than it was asked for")
         return logs
 
     def _logs(self, block: dict[str, str]) -> list[Log]:
-        try:
-            answer = self._rpc.call("eth_getLogs", {"address": self._hub, **block})
-        except RpcRefused as refusal:
-            raise TooManyLogs from refusal
+        """What ``quorum`` endpoints agree on; the first refusal decides where none was heard before."""
+        votes: list[tuple[Endpoint, list[Log]]] = []
+        failure = ChainUnavailable("too few RPC endpoints agree on the Hub's logs")
+        for endpoint, (answer,) in self._rpc.answers([("eth_getLogs", [{"address": self._hub, **block}])]):
+            if isinstance(answer, RpcRefused):
+                if self._quorum == 1 or "toBlock" in block:
+                    raise TooManyLogs from answer
+                continue  # an endpoint that has not seen this block yet
+            try:
+                votes.append((endpoint, self._checked(answer)))
+            except ChainUnavailable as error:
+                failure = error
+                self._rpc.endpoints.failed(endpoint)
+                continue
+            if sum(logs == votes[-1][1] for _, logs in votes) >= self._quorum:
+                self._blame_others(votes)
+                return votes[-1][1]
+        raise failure
+
+    def _checked(self, answer: object) -> list[Log]:
         if not isinstance(answer, list):
             raise ChainUnavailable("an RPC endpoint answered no list of logs")
         logs = [parse_log(item) for item in answer]
-        places = [(log.block_number, log.log_index) for log in logs]
-        if places != sorted(set(places)) or any(log.address != self._hub for log in logs):
+        places = [(entry.block_number, entry.log_index) for entry in logs]
+        if places != sorted(set(places)) or any(entry.address != self._hub for entry in logs):
             raise ChainUnavailable("an RPC endpoint answered logs out of order or of another contract")
         return logs
+
+    def _blame_others(self, votes: list[tuple[Endpoint, list[Log]]]) -> None:
+        """The last vote is the quorum's; whoever said otherwise stands against it."""
+        for endpoint, logs in votes:
+            if logs != votes[-1][1]:
+                log.warning("an RPC endpoint lists other logs than the quorum", endpoint=endpoint.place)
+                self._rpc.endpoints.contradicted(endpoint)
 
 
 def bloom_admits(bloom: bytes, value: bytes) -> bool:

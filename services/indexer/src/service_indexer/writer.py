@@ -43,7 +43,8 @@ class Step:
     headers: Sequence[Header]
     logs: Sequence[Log]
     latest: Header
-    finalized: Header
+    finalized: Header | None
+    """The newest final block, or None for nothing new."""
     retract: bool
 
 
@@ -98,15 +99,16 @@ class Writer:
             copy_rows(connection, table, values)
 
     def _set_head(self, connection: Connection, step: Step) -> None:
-        values = {
+        values: dict[str, object] = {
             "hub_address": self._hub,
             "block_number": step.latest.number,
             "block_hash": step.latest.hash,
             "block_time": step.latest.time,
-            "finalized_number": func.greatest(t.head.c.finalized_number, step.finalized.number),
-            "finalized_time": func.greatest(t.head.c.finalized_time, step.finalized.time),
             "updated_at": func.now(),
         }
+        if step.finalized is not None:
+            values["finalized_number"] = func.greatest(t.head.c.finalized_number, step.finalized.number)
+            values["finalized_time"] = func.greatest(t.head.c.finalized_time, step.finalized.time)
         connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(values))
 
     def _check_fence(self, connection: Connection) -> None:

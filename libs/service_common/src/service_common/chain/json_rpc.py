@@ -1,17 +1,19 @@
 """A small JSON-RPC client over several endpoints.
 
-Promises: a call is tried on each endpoint in turn, starting with the last one that answered; an endpoint's address,
-which may hold a secret, never appears in an error or a log. Refuses answers over ``max_answer_bytes`` and answers
-that are not JSON-RPC. Raises ``ChainUnavailable`` when no endpoint answers and ``RpcRefused`` when one answers with
-an error of its own (a revert, a method it does not have).
+Promises: a call is tried on each endpoint in turn, in the order of ``endpoints``; an endpoint's address, which may hold
+a secret, never appears in an error or a log. Refuses answers over ``max_answer_bytes`` and answers that are not
+JSON-RPC. Raises ``ChainUnavailable`` when no endpoint answers and ``RpcRefused`` when one answers with an error of its
+own (a revert, a method it does not have).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import urllib3
 
+from service_common.chain.endpoints import Endpoint, Endpoints
 from service_common.types import Address, BlockNumber, Bytes32, parse_address, parse_bytes32
 
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
@@ -43,17 +45,15 @@ class JsonRpc:
     def __init__(
         self, urls: Sequence[str], *, timeout: urllib3.Timeout = TIMEOUT, max_answer_bytes: int = MAX_ANSWER_BYTES
     ) -> None:
-        if not urls:
-            raise ValueError("no RPC endpoint given")
-        self._urls = tuple(urls)
+        self.endpoints = Endpoints(urls)
         self._max_answer_bytes = max_answer_bytes
-        self._preferred = 0
         self._http = urllib3.PoolManager(maxsize=16, retries=False, timeout=timeout)
 
     def bounded(self, *, seconds: float, max_answer_bytes: int) -> "JsonRpc":
         """A client of the same endpoints that waits and reads less: what waits on it is a person's request."""
         timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
-        return JsonRpc(self._urls, timeout=timeout, max_answer_bytes=max_answer_bytes)
+        urls = [each.url for each in self.endpoints.all]
+        return JsonRpc(urls, timeout=timeout, max_answer_bytes=max_answer_bytes)
 
     def call(self, method: str, *params: object) -> object:
         """One call; its ``result``."""
@@ -64,17 +64,37 @@ class JsonRpc:
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
         """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
-        first, failures = self._preferred, 0
-        for step in range(len(self._urls)):
-            index = (first + step) % len(self._urls)
-            try:
-                answers = self._send(self._urls[index], calls)
-            except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError):
-                failures += 1
-                continue
-            self._preferred = index
+        for _, answers in self.answers(calls):
             return answers
-        raise ChainUnavailable(f"none of {failures} RPC endpoints gave a usable answer")
+        raise ChainUnavailable(f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer")
+
+    def answers(self, calls: Sequence[Call]) -> Iterator[tuple[Endpoint, list[object]]]:
+        """What one endpoint after the other says to the same calls; those that fail are passed over."""
+        first = True
+        for endpoint in self.endpoints.in_order():
+            answers = self._ask(endpoint, calls)
+            if answers is not None:
+                self.endpoints.succeeded(endpoint, prefer=first)
+                first = False
+                yield endpoint, answers
+
+    def answers_of_all(self, calls: Sequence[Call]) -> list[tuple[Endpoint, list[object]]]:
+        """What every endpoint says to the same calls, asked side by side; those that fail are left out."""
+        endpoints = self.endpoints.in_order()
+        with ThreadPoolExecutor(len(endpoints)) as pool:
+            answers = list(pool.map(lambda endpoint: self._ask(endpoint, calls), endpoints))
+        return [(endpoint, each) for endpoint, each in zip(endpoints, answers, strict=True) if each is not None]
+
+    def distrust(self) -> None:
+        """The endpoint that answered last said something its reader cannot use: ask another one first, for a while."""
+        self.endpoints.failed(self.endpoints.preferred)
+
+    def _ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object] | None:
+        try:
+            return self._send(endpoint.url, calls)
+        except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError):
+            self.endpoints.failed(endpoint)
+            return None
 
     def _send(self, url: str, calls: Sequence[Call]) -> list[object]:
         requests = [

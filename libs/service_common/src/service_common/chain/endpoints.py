@@ -1,0 +1,86 @@
+"""Which of several RPC endpoints is asked first, from how each behaved lately.
+
+Promises: an endpoint that fails, or whose answer its reader could not use, rests for a while that doubles each time in
+a row, with jitter, and is asked only when no rested one is left; among the others the one that answered last is asked
+first, unless it lags behind the rest. An endpoint is known by its place in the configuration, from 1: its address may
+hold a secret. Thread-safe: each change is one assignment.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+FIRST_REST_SECONDS: Final = 0.5
+LONGEST_REST_SECONDS: Final = 30.0
+TOLERATED_LAG: Final = 3
+"""Blocks behind the newest one shown by any endpoint: less is only the time that news takes to travel."""
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """One endpoint and its conduct."""
+
+    place: int
+    url: str = field(repr=False)
+    failures: int = 0
+    """In a row."""
+    rests_until: float = 0.0
+    lag: int = 0
+    """Blocks behind the newest block any endpoint showed, when they were compared last."""
+    contradictions: int = 0
+    """How often it showed another final block or other logs than the quorum."""
+
+
+class Endpoints:
+    """The endpoints of one client."""
+
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        if not urls:
+            raise ValueError("no RPC endpoint given")
+        self.all = tuple(Endpoint(place, url) for place, url in enumerate(urls, 1))
+        self._preferred = self.all[0]
+        self._monotonic, self._jitter = monotonic, jitter
+
+    @property
+    def preferred(self) -> Endpoint:
+        """The one that answered last."""
+        return self._preferred
+
+    def in_order(self) -> list[Endpoint]:
+        """Every endpoint, the one to ask first at the front."""
+        now = self._monotonic()
+        return sorted(
+            self.all,
+            key=lambda each: (
+                each.rests_until > now,
+                each.lag > TOLERATED_LAG,
+                each is not self._preferred,
+                each.failures,
+                each.place,
+            ),
+        )
+
+    def succeeded(self, endpoint: Endpoint, *, prefer: bool) -> None:
+        """It gave an answer; with ``prefer`` it is asked first from now on."""
+        endpoint.failures, endpoint.rests_until = 0, 0.0
+        if prefer:
+            self._preferred = endpoint
+
+    def failed(self, endpoint: Endpoint) -> None:
+        """It gave none."""
+        endpoint.failures += 1
+        longest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2 ** min(endpoint.failures - 1, 10))
+        endpoint.rests_until = self._monotonic() + longest * (0.5 + self._jitter() / 2)
+
+    def contradicted(self, endpoint: Endpoint) -> None:
+        """It stood against the quorum."""
+        endpoint.contradictions += 1
+        self.failed(endpoint)

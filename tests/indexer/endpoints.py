@@ -1,0 +1,67 @@
+"""An RPC endpoint before a real node that behaves badly in one way a test chooses."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import urllib3
+
+Change = Callable[[str, list[Any], Any], Any]
+"""Method, parameters and the node's result to what this endpoint says instead."""
+
+
+@dataclass
+class Endpoint:
+    """A running endpoint. ``change`` may be replaced at any time; ``raw`` is answered instead of everything."""
+
+    url: str
+    change: Change = lambda _method, _params, result: result
+    raw: tuple[int, bytes] | None = None
+    hang_seconds: float = 0.0
+    asked: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def endpoint_before(node: str) -> Iterator[Endpoint]:
+    """An endpoint that passes everything to ``node`` until told otherwise."""
+    http = urllib3.PoolManager()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            requests = json.loads(body)
+            listed = requests if isinstance(requests, list) else [requests]
+            made.asked.extend(request["method"] for request in listed)
+            time.sleep(made.hang_seconds)
+            status, answer = made.raw or (200, self._changed(listed, isinstance(requests, list), body))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def _changed(self, requests: list[dict[str, Any]], batched: bool, body: bytes) -> bytes:
+            received = http.request("POST", node, body=body, headers={"Content-Type": "application/json"}).json()
+            answers = received if batched else [received]
+            for request, answer in zip(requests, answers, strict=True):
+                if "result" in answer:
+                    answer["result"] = made.change(request["method"], request["params"], answer["result"])
+            return json.dumps(answers if batched else answers[0]).encode()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made = Endpoint(f"http://127.0.0.1:{server.server_port}/v1/secret-key")
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield made
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,218 @@
+"""Several endpoints, some of which lie, lag, hang or break: the copy follows those that agree, or says it cannot."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import pytest
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
+from service_common.config import ConfigurationError
+from service_common.types import BlockNumber
+from service_indexer.config import read_config
+from service_indexer.follower import advance
+from service_indexer.source import RpcSource
+from service_indexer.writer import Writer, only_writer
+
+from tests.indexer.endpoints import Endpoint, endpoint_before
+from tests.indexer.replay import contents
+from tests.servers import DatabaseServer
+from tests.world import World
+
+OTHER_HASH = "0x" + "66" * 32
+
+
+@pytest.fixture
+def endpoints(world: World) -> Iterator[list[Endpoint]]:
+    """Three endpoints before the world's node."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(endpoint_before(world.node.url)) for _ in range(3)]
+
+
+def source_of(world: World, endpoints: list[Endpoint], quorum: int) -> RpcSource:
+    """A source that asks these endpoints; nothing waits longer than a second."""
+    rpc = JsonRpc([each.url for each in endpoints]).bounded(seconds=1.0, max_answer_bytes=1 << 24)
+    return RpcSource(rpc, world.hub_address, quorum)
+
+
+@contextmanager
+def fresh_copy(world: World, server: DatabaseServer) -> Iterator[tuple[Writer, Any]]:
+    fresh = server.new()
+    engine = fresh.engine("service_indexer")
+    start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
+    with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
+        yield writer, engine
+    fresh.close()
+
+
+def run(source: RpcSource, writer: Writer) -> None:
+    """Follow to the tip as the job does: after an unusable answer another endpoint is asked first."""
+    for _ in range(20):
+        try:
+            while advance(source, writer):
+                pass
+        except ChainUnavailable:
+            source.distrust()
+        else:
+            return
+    raise AssertionError("the copy never caught up")
+
+
+def history(world: World) -> None:
+    for _ in range(3):
+        world.submit(world.create(), world.solver(1))
+    world.finalize()
+
+
+def hash_changed(method: str, params: list[Any], result: Any) -> Any:
+    """Another hash for every block that is asked for by number."""
+    if method == "eth_getBlockByNumber" and str(params[0]).startswith("0x"):
+        return {**result, "hash": OTHER_HASH}
+    return result
+
+
+def last_log_left_out(method: str, _params: list[Any], result: Any) -> Any:
+    return result[:-1] if method == "eth_getLogs" else result
+
+
+def test_finality__of_a_quorum__is_the_newest_block_that_two_of_three_call_final(
+    world: World, endpoints: list[Endpoint]
+) -> None:
+    history(world)
+    final = header_at(world.rpc, "finalized")
+    early = header_at(world.rpc, BlockNumber(final.number - 2))
+
+    def eager(_method: str, params: list[Any], result: Any) -> Any:
+        return world.rpc.call("eth_getBlockByNumber", "latest", False) if params[0] == "finalized" else result
+
+    def late(_method: str, params: list[Any], result: Any) -> Any:
+        return world.rpc.call("eth_getBlockByNumber", hex(early.number), False) if params[0] == "finalized" else result
+
+    endpoints[0].change, endpoints[2].change = eager, late
+    assert source_of(world, endpoints, 2).tip().finalized == final
+    assert source_of(world, endpoints, 3).tip().finalized == early
+
+
+def test_finality__where_one_endpoint_shows_another_block__it_is_outvoted_and_asked_last(
+    world: World, endpoints: list[Endpoint]
+) -> None:
+    history(world)
+    endpoints[0].change = hash_changed
+    source = source_of(world, endpoints, 2)
+    assert source.tip().finalized == header_at(world.rpc, "finalized")
+    liar, *honest = source._rpc.endpoints.all
+    assert liar.contradictions == 1
+    assert source._rpc.endpoints.in_order()[-1] is liar
+    assert not any(each.contradictions for each in honest)
+
+
+def test_finality__without_a_quorum__moves_nothing_to_final_while_the_copy_goes_on(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    endpoints[0].change, endpoints[1].raw = hash_changed, (500, b"")
+    source = source_of(world, endpoints[1:], 2)
+    with fresh_copy(world, database_server) as (writer, _):
+        before = writer.head()
+        endpoints[2].change = lambda _method, _params, result: result
+        run(source_of(world, endpoints[2:], 1), writer)
+        after = writer.head()
+        assert before is not None
+        assert after is not None
+        assert after.finalized_number > before.finalized_number
+        history(world)
+        with pytest.raises(ChainUnavailable, match="too few"):
+            advance(source, writer)  # its logs need two endpoints
+        halfway = writer.head()
+        assert halfway is not None
+        assert halfway.finalized_number == after.finalized_number
+
+
+def test_logs__that_any_one_endpoint_of_three_leaves_out__are_in_the_copy(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    honest = endpoints[0].change
+    for liar in endpoints:
+        liar.change = last_log_left_out
+        with fresh_copy(world, database_server) as (writer, engine):
+            run(source_of(world, endpoints, 2), writer)
+            assert contents(engine) == contents(world.engine("service_indexer"))
+        liar.change = honest
+
+
+def test_logs__left_out_by_the_only_endpoint_asked__are_not_noticed_without_a_quorum(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    endpoints[0].change = last_log_left_out
+    with fresh_copy(world, database_server) as (writer, engine):
+        run(source_of(world, endpoints, 1), writer)
+        assert contents(engine) != contents(world.engine("service_indexer"))  # what the quorum is for
+
+
+NULL_BLOCKS = "null blocks"
+BROKEN = {
+    NULL_BLOCKS: None,
+    "server error": (500, b"down"),
+    "rate limit": (429, b"slow down"),
+    "page": (200, b"<html>"),
+    "cut short": (200, b'{"jsonrpc":"2.0","id":0,"resu'),
+    "other id": (200, b'{"jsonrpc":"2.0","id":99,"result":"0x1"}'),
+}
+
+
+def test_endpoint__that_breaks_first_in_the_list__costs_time_and_nothing_else(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    for way, raw in BROKEN.items():
+        endpoints[0].raw = raw
+        if way == NULL_BLOCKS:
+            endpoints[0].change = lambda method, _params, result: None if method == "eth_getBlockByNumber" else result
+        with fresh_copy(world, database_server) as (writer, engine):
+            source = source_of(world, endpoints, 1)
+            run(source, writer)
+            assert contents(engine) == contents(world.engine("service_indexer")), way
+            assert source._rpc.endpoints.preferred.place != 1, way
+
+
+def test_endpoint__that_hangs__is_left_alone_afterwards(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    endpoints[0].hang_seconds = 3.0
+    with fresh_copy(world, database_server) as (writer, engine):
+        run(source_of(world, endpoints, 1), writer)
+        assert contents(engine) == contents(world.engine("service_indexer"))
+    assert len(endpoints[0].asked) <= 4, "it was asked again and again"
+
+
+def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(
+    world: World, endpoints: list[Endpoint]
+) -> None:
+    old = world.rpc.call("eth_getBlockByNumber", "latest", False)
+    world.node.mine(10)
+    endpoints[0].change = lambda _method, params, result: old if params[0] == "latest" else result
+    source = source_of(world, endpoints, 1)
+    source._rpc.endpoints.all[0].failures = 0
+    with pytest.raises(ChainUnavailable):  # it calls final what it has not produced
+        source_of(world, endpoints[:1], 1).tip()
+    source.tip()
+    assert source.tip().latest == header_at(world.rpc, "latest")
+
+
+def test_quorum__above_the_number_of_endpoints__is_a_configuration_error() -> None:
+    environment = {
+        "SERVICE_CHAIN_ID": "31337",
+        "SERVICE_HUB_ADDRESS": "0x" + "11" * 20,
+        "SERVICE_BLOCK_TIME_SECONDS": "1",
+        "SERVICE_RPC_URLS": "http://one.example,http://two.example",
+        "SERVICE_DATABASE_URL": "postgresql://nowhere",
+        "SERVICE_REDIS_URL": "redis://nowhere",
+    }
+    assert read_config(environment | {"SERVICE_RPC_QUORUM": "2"}).rpc_quorum == 2
+    with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM asks for more endpoints"):
+        read_config(environment | {"SERVICE_RPC_QUORUM": "3"})
+    with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM is malformed"):
+        read_config(environment | {"SERVICE_RPC_QUORUM": "0"})
