@@ -1,44 +1,86 @@
-"""Whole bounties through every part: awarded and delivered, refunded after judgement, settled over a silent roster.
+"""Whole bounties through every part: awarded and delivered, refunded after judgement, settled over a silent roster,
+and won by an account that is a contract.
 
-The three run side by side on one stack: all are funded and submitted to first, then the clock is waited for once.
+They run side by side on one stack: all are funded and submitted to first, then the clock is waited for once.
 """
 
 from dataclasses import dataclass
 
 import pytest
 from demo.bounty import Cast, Funded, Submitted
-from demo.examples import same_files
+from demo.examples import artifact, same_files
 from local_stack.contract import Wallet
+
+from tests.safe.session import run_with_safe
+from tests.safe.wallet import SafeWallet, make_safe
 
 ESCROW = 25_000_000
 SUBMISSION_SECONDS = 25
-JUDGING_SECONDS = 35
+JUDGING_SECONDS = 300
+SILENT_SECONDS = 35
+"""Only this one is waited for."""
 GUARDIAN_SHARE = ESCROW * 300 // 10_000 // 3
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Three funded bounties with work in them, past their reveal point."""
+    """Funded bounties with work in them, past their reveal point."""
 
     awarded: Funded
     refunded: Funded
     silent: Funded
+    contract: Funded
+    safe: SafeWallet
+    payer: Wallet
     work: Submitted
     weak: Submitted
     ignored: Submitted
+    contract_work: Submitted
 
 
 @pytest.fixture(scope="session")
 def stage(cast: Cast) -> Stage:
-    awarded, refunded, silent = (
-        cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=JUDGING_SECONDS, title=title)
-        for title in ("To be awarded", "To be refunded", "To be forgotten")
+    payer = Wallet()
+    cast.stack.anvil.fund(payer.address)
+    safe = make_safe(cast.stack.anvil.rpc, payer)
+    awarded, refunded, contract, silent = (
+        cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=seconds, title=title)
+        for title, seconds in (
+            ("To be awarded", JUDGING_SECONDS),
+            ("To be refunded", JUDGING_SECONDS),
+            ("To be won by a contract", JUDGING_SECONDS),
+            ("To be forgotten", SILENT_SECONDS),
+        )
     )
     work = cast.submit(awarded, "solver-1")
     weak = cast.submit(refunded, "solver-2", note="Unfinished.")
     ignored = cast.submit(silent, "solver-1", note="For nobody.")
-    cast.wait_for(max(bounty.reveal_at for bounty in (awarded, refunded, silent)))
-    return Stage(awarded, refunded, silent, work, weak, ignored)
+    contract_work = submit_with_safe(cast, contract, safe, payer)
+    cast.wait_for(max(bounty.reveal_at for bounty in (awarded, refunded, silent, contract)))
+    return Stage(awarded, refunded, silent, contract, safe, payer, work, weak, ignored, contract_work)
+
+
+def submit_with_safe(cast: Cast, bounty: Funded, safe: SafeWallet, payer: Wallet) -> Submitted:
+    """Typed data out, the Safe's signatures in, and the prepared transaction sent by the Safe."""
+    person = cast.person("solver-2")
+    directory = artifact(person.home / "work-of-the-safe", note="By two of three.")
+    events = run_with_safe(
+        person, safe, "solver:submit", "--solver-address", safe.address, bounty.bounty_id, str(directory)
+    )
+    assert [event["event"] for event in events] == [
+        "submit.approval_required",
+        "submit.ciphertext_uploaded",
+        "submit.approval_required",
+        "submit.submission_prepared",
+        "submit.transaction_prepared",
+    ]
+    prepared = events[-1]
+    safe.execute(payer, str(prepared["to"]), bytes.fromhex(str(prepared["data"])[2:]))
+    commitment = str(events[-2]["submission_commitment"])
+    assert (
+        "0x" + bytes(cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), safe.address)).hex() == commitment
+    )
+    return Submitted(safe.address, commitment, directory)
 
 
 def record_of(cast: Cast, bounty: Funded) -> dict[str, object]:
@@ -103,6 +145,22 @@ def test_refunded_bounty__judged_without_a_valid_submission__returns_the_escrow(
     assert none.event("open_winning_submission.refused").text("code") == "not_awarded"
     record = record_of(cast, bounty)
     assert (record["outcome"], record["settlement_reason"], record["winner"]) == ("no_valid_submission", "judged", None)
+
+
+def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_safe(cast: Cast, stage: Stage) -> None:
+    bounty, work, safe = stage.contract, stage.contract_work, stage.safe
+    opened = cast.person("guardian-3").run(
+        "guardian:open", bounty.bounty_id, work.solver, work.commitment, "opened-of-the-safe"
+    )
+    assert opened.event("guardian_open.submission_verified").text("solver") == safe.address
+    assert same_files(cast.person("guardian-3").home / "opened-of-the-safe", work.directory)
+    for guardian in ("guardian-1", "guardian-2"):
+        cast.award(bounty, guardian, work, "All criteria hold.\n")
+    events = run_with_safe(cast.person("solver-2"), safe, "claim", "--claimant-address", safe.address, bounty.bounty_id)
+    prepared = events[-1]
+    assert prepared["event"] == "claim.transaction_prepared"
+    safe.execute(stage.payer, str(prepared["to"]), bytes.fromhex(str(prepared["data"])[2:]))
+    assert cast.token_balance(safe.address) == ESCROW * 96 // 100
 
 
 def test_silent_roster__past_the_judging_deadline__is_settled_by_anyone_and_refunded_whole(

@@ -37,7 +37,7 @@ class Periodic:
 
 
 def start_periodic(jobs: Sequence[Periodic], redis: Redis) -> None:
-    """Enqueue what is due from now on, in a thread that ends with the process."""
+    """Enqueue what is due from now on, in a thread that ends with the process; ``redis`` is no worker's connection."""
     Thread(target=_keep_enqueuing, args=(jobs, redis), daemon=True, name="periodic").start()
 
 
