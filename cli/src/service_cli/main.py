@@ -26,6 +26,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:open": ("guardian_open", "Open a Submission after the reveal point."),
     "guardian:verdict": ("guardian_verdict", "Publish a written Verdict and record it on chain."),
     "guardian:deliver-key": ("guardian_deliver_key", "Hand the winning work's key over for the Poster."),
+    "guardian:new-key": ("guardian_new_key", "Make or rotate your encryption key."),
+    "guardian:keys": ("guardian_keys", "Show the public halves of your encryption keys."),
     "guardian:heartbeat": ("guardian_heartbeat", "Record a sign of life."),
     "guardian:claim-fee": ("guardian_claim_fee", "Claim a Guardian's share."),
     "spec-commitment": ("spec_commitment", "Hash a challenge page; no network."),
