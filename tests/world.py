@@ -104,11 +104,17 @@ class World:
             pass
 
     def create(
-        self, page: bytes | None = None, *, seconds: int = 1_000, judging: int = 1_000, escrow: int = ESCROW
+        self,
+        page: bytes | None = None,
+        *,
+        seconds: int = 1_000,
+        judging: int = 1_000,
+        escrow: int = ESCROW,
+        poster: Wallet | None = None,
     ) -> BountyId:
         """Fund a bounty by allowance; the page defaults to random bytes that nobody published."""
         commitment = spec_commitment(page) if page is not None else random_commitment()
-        poster = self.people.poster.wallet
+        poster = poster or self.people.poster.wallet
         self.hub.token.transact(poster, "approve", self.hub_address, escrow)
         terms = (
             to_bytes(commitment),

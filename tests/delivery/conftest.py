@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +21,7 @@ from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, pa
 from service_delivery.app import make_app
 from service_delivery.config import read_config
 from service_delivery.dependencies import make_dependencies
-from sqlalchemy import insert
+from sqlalchemy import Engine, insert
 from werkzeug.test import TestResponse
 
 from tests.common.auth.signing import Key
@@ -41,18 +41,40 @@ class Delivery:
     client: FlaskClient
     retired: Identity
     variables: dict[str, str]
+    engines: list[Engine] = field(default_factory=list)
 
     def call(self, wallet: Wallet, path: str, body: object) -> TestResponse:
         """One signed POST below the bounty's delivery path."""
         data = json.dumps(body).encode()
+        return self.send(path, data, self.header(wallet, path, data))
+
+    def send(self, path: str, data: bytes, header: str) -> TestResponse:
+        """One POST with a header as it is."""
+        return self.client.post(path, data=data, headers={"Authorization": header, "Content-Type": "application/json"})
+
+    def header(self, wallet: Wallet, path: str, data: bytes) -> str:
+        """An Authorization header for one POST, signed over a block a little behind the tip."""
         block = header_at(self.world.rpc, BlockNumber(header_at(self.world.rpc, "latest").number - 1))
         approval = RequestToSign("POST", path, "", data, HOST).approval(block.number, block.hash)
         key = Key(bytes.fromhex(wallet.private_key[2:]))
         domain = SigningDomain(self.world.chain_id, self.world.hub_address)
-        header = approval_header(key.address, key.sign(digest(domain, approval)), approval)
-        return self.client.post(path, data=data, headers={"Authorization": header, "Content-Type": "application/json"})
+        return approval_header(key.address, key.sign(digest(domain, approval)), approval)
 
-    def submission(self, bounty_id: BountyId, solver: Wallet, identity: Identity) -> Envelope:
+    def restarted(self, *keys: Identity) -> "Delivery":
+        """The same service with another key file."""
+        file = Path(self.variables["SERVICE_DELIVERY_PRIVATE_KEYS_FILE"])
+        file.write_text(json.dumps([key.to_text() for key in keys]))
+        dependencies = replace(make_dependencies(read_config(self.variables)), clock=ChainClock(self.world.rpc))
+        self.engines.append(dependencies.engine)
+        return replace(self, client=make_app(dependencies).test_client())
+
+    def publish(self, key: Identity) -> None:
+        """Have the Hub's owner publish a delivery key, finalized and indexed."""
+        owner = self.world.people.owner.wallet
+        self.world.contract.transact(owner, "publishDeliveryKey", bytes.fromhex(key.public_key[2:]))
+        self.world.finalize()
+
+    def submission(self, bounty_id: BountyId, solver: Wallet, identity: Identity, *, recorded: bool = True) -> Envelope:
         """An envelope stored as the api stores it, its commitment recorded on chain."""
         world = self.world
         envelope = build_envelope(
@@ -78,7 +100,8 @@ class Delivery:
         }
         with world.engine("service_api").begin() as connection:
             connection.execute(insert(tables.submission_envelopes).values(row))
-        world.submit(bounty_id, solver, envelope.commitment())
+        if recorded:
+            world.submit(bounty_id, solver, envelope.commitment())
         return envelope
 
 
@@ -87,6 +110,7 @@ def delivery(node: AnvilServer, database: Database, valkey_server: ValkeyServer,
     with make_world(node, database) as world:
         retired = Identity.generate()
         keys = tmp_path / "keys.json"
+        keys.touch(mode=0o600)
         keys.write_text(json.dumps([world.delivery.to_text(), retired.to_text()]))
         variables = {
             "SERVICE_CHAIN_ID": str(world.chain_id),
@@ -99,6 +123,8 @@ def delivery(node: AnvilServer, database: Database, valkey_server: ValkeyServer,
             "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
         }
         dependencies = replace(make_dependencies(read_config(variables)), clock=ChainClock(world.rpc))
-        yield Delivery(world, make_app(dependencies).test_client(), retired, variables)
-        dependencies.engine.dispose()
-        dependencies.redis.close()
+        started = Delivery(world, make_app(dependencies).test_client(), retired, variables)
+        started.engines.append(dependencies.engine)
+        yield started
+        for engine in started.engines:
+            engine.dispose()

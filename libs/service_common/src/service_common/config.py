@@ -40,13 +40,19 @@ class EnvironmentReader:
         return self._parsed(name, parse, text, cast("T", None))
 
     def secret_file(self, name: str) -> str:
-        """A secret that may only come from a file: the content of ``NAME_FILE``."""
+        """A secret that may only come from a file, one that other users cannot read: the content of ``NAME_FILE``."""
         if self._environment.get(name):
             self._problems.append(f"{name} must not be in the environment; put it in a file and set {name}_FILE")
         elif not self._environment.get(f"{name}_FILE"):
             self._problems.append(f"{name}_FILE is not set")
+        elif _others_can_read(self._environment[f"{name}_FILE"]):
+            self._problems.append(
+                f"the file named by {name}_FILE can be read by every user; set its mode to 0400 or 0440"
+            )
+        elif (text := self._text(name)) == "":
+            self._problems.append(f"the file named by {name}_FILE is empty")
         else:
-            return self._text(name) or ""
+            return text or ""
         return ""
 
     def refuse(self, problem: str) -> None:
@@ -77,3 +83,10 @@ class EnvironmentReader:
         except ValueError as error:
             self._problems.append(f"{name} is malformed: {error}")
             return default
+
+
+def _others_can_read(file: str) -> bool:
+    try:
+        return bool(Path(file).stat().st_mode & 0o007)
+    except OSError:
+        return False  # said when it is read

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.config import EnvironmentReader
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.errors import ServiceError
 from service_common.log import parse_level
+from service_common.types import parse_decimal
 from service_common.web.settings import WebSettings, read_web_settings
+
+KEY_GRACE_SECONDS: Final = 7 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,8 @@ class DeliveryConfig:
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     keyring: tuple[Identity, ...] = field(repr=False)
+    key_grace_seconds: int
+    """For how long after its retirement a key still takes new wraps."""
     log_level: int
 
 
@@ -32,6 +38,7 @@ def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
         database_url=reader.required("SERVICE_DATABASE_URL", str),
         redis_url=reader.required("SERVICE_REDIS_URL", str),
         keyring=_read_keyring(reader),
+        key_grace_seconds=reader.optional("SERVICE_DELIVERY_KEY_GRACE_SECONDS", parse_decimal, KEY_GRACE_SECONDS),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
     reader.check()

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from flask import current_app
-from redis import Redis
 from service_common.auth.typed_data import SigningDomain
 from service_common.auth.verify import Authority
 from service_common.chain.json_rpc import JsonRpc
 from service_common.clock import Clock, SystemClock
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
-from service_common.jobs.queues import connect
 from sqlalchemy import Engine
 
 from service_delivery.config import DeliveryConfig
@@ -25,7 +23,6 @@ class Dependencies:
 
     config: DeliveryConfig
     engine: Engine
-    redis: Redis
     rpc: JsonRpc
     clock: Clock
 
@@ -47,7 +44,6 @@ def make_dependencies(config: DeliveryConfig) -> Dependencies:
     return Dependencies(
         config=config,
         engine=make_engine(config.database_url, application="delivery", pool_size=10),
-        redis=connect(config.redis_url),
         rpc=config.chain.rpc(),
         clock=SystemClock(),
     )

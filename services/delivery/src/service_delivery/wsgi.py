@@ -7,7 +7,9 @@ from service_common import log
 from service_delivery.app import make_app
 from service_delivery.config import read_config
 from service_delivery.dependencies import make_dependencies
+from service_delivery.memory import keep_memory_private
 
+keep_memory_private()
 _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
 application = make_app(make_dependencies(_config))

@@ -44,7 +44,9 @@ class RetrieveBody(Schema):
 def delivery_key() -> Response:
     """This deployment's current delivery public key."""
     read_query(allowed=frozenset())
-    return jsonify(delivery_key_json(dependencies().config.keyring))
+    deps = dependencies()
+    with deps.facts.open() as facts:
+        return jsonify(delivery_key_json(facts.connection, deps.config.keyring))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])

@@ -7,25 +7,25 @@ bounty gets the winner's key, sealed to a fresh key. Nothing tells which Guardia
 """
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rq.exceptions import DuplicateJobError
 from service_common.crypto import sealed_box
 from service_common.crypto.failures import SealedDataError
+from service_common.crypto.x25519 import Identity
 from service_common.db import delivery as t
 from service_common.db.engine import writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import Finalization, IndexedBounty
 from service_common.domain.lifecycle import Outcome
 from service_common.errors import Issue, ServiceError, state_refusal
-from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.types import Address, BountyId, Bytes32, UnixSeconds
+from service_common.types import Address, BountyId, Bytes32
 from sqlalchemy import Connection, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_delivery.dependencies import Dependencies
 from service_delivery.usecases.envelopes import read_envelope
-from service_delivery.usecases.keys import key_id
+from service_delivery.usecases.keys import accepted_keys, key_id
 
 _CODE = "invalid_winning_solution_delivery"
 
@@ -44,7 +44,8 @@ def store_wrap(deps: Dependencies, bounty_id: BountyId, facts: HubFacts, wrap: W
     bounty = facts.bounty(bounty_id)
     _require_deliverable(facts, bounty, wrap)
     envelope = read_envelope(facts.connection, bounty_id, wrap.solver, wrap.submission_commitment)
-    used = _key_that_opens(deps, wrap, envelope.content_public_key)
+    keys = accepted_keys(facts, deps.config.keyring, deps.config.key_grace_seconds)
+    used = _key_that_opens(keys, wrap, envelope.content_public_key)
     values = {
         "bounty_id": bounty_id,
         "solver": wrap.solver,
@@ -54,9 +55,7 @@ def store_wrap(deps: Dependencies, bounty_id: BountyId, facts: HubFacts, wrap: W
     }
     with writing(deps.engine) as connection:
         statement = insert(t.wraps).values(values).on_conflict_do_nothing()
-        first = connection.execute(statement.returning(t.wraps.c.bounty_id)).first() is not None
-    _sweep_later(deps)
-    return first
+        return connection.execute(statement.returning(t.wraps.c.bounty_id)).first() is not None
 
 
 def wrap_exists(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> bool:
@@ -114,10 +113,10 @@ def _winner(facts: HubFacts, bounty: IndexedBounty) -> Finalization:
     return ending
 
 
-def _key_that_opens(deps: Dependencies, wrap: WrapRequest, content_public_key: Bytes32) -> Bytes32:
-    """The deployment key the wrap was made for; retired keys still open."""
+def _key_that_opens(keys: Sequence[Identity], wrap: WrapRequest, content_public_key: Bytes32) -> Bytes32:
+    """The deployment key the wrap was made for."""
     problem = "does not open with this deployment's key"
-    for key in deps.config.keyring:
+    for key in keys:
         try:
             sealed_box.unwrap(wrap.wrapped_key, [key], content_public_key)
         except SealedDataError as error:
@@ -125,14 +124,3 @@ def _key_that_opens(deps: Dependencies, wrap: WrapRequest, content_public_key: B
             continue
         return key.public_key
     raise ServiceError(_CODE, "The wrapped key cannot be accepted.", issues=[Issue("wrapped_key", problem)])
-
-
-def _sweep_later(deps: Dependencies) -> None:
-    """Have the worker delete wraps that finality made useless; once a minute is enough."""
-    minute = UnixSeconds(deps.clock.now() // 60)
-    try:
-        open_queue(QueueName.DELIVERY, deps.redis).enqueue(
-            "service_delivery.jobs.sweep", message(), job_id=f"sweep-{minute}", unique=True, result_ttl=60
-        )
-    except DuplicateJobError:
-        return

@@ -1,0 +1,81 @@
+"""After a rotation: stored wraps are wrapped again to the current key, so that retired keys can be destroyed.
+
+Promises: a wrap changes only from one that opens to another that opens to the same key, checked against the envelope
+that the chain commits to; one that does not open is left as it is and counted. A content key is in memory for the
+length of one wrap and is stored nowhere.
+"""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service_common.crypto import sealed_box
+from service_common.crypto.failures import SealedDataError
+from service_common.crypto.x25519 import Identity
+from service_common.db import delivery as t
+from service_common.db.engine import reading, writing
+from service_common.errors import ServiceError
+from service_common.log import get_logger
+from service_common.types import Address, BountyId, Bytes32
+from sqlalchemy import Connection, Engine, RowMapping, select, update
+
+from service_delivery.usecases.envelopes import read_envelope
+from service_delivery.usecases.keys import current_key, key_id
+
+BATCH = 500
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrapped:
+    """How a run ended."""
+
+    rewrapped: int
+    left: int
+
+
+def rewrap(engine: Engine, keyring: Sequence[Identity]) -> Rewrapped:
+    """Wrap up to ``BATCH`` wraps of other keys again to the current one."""
+    with reading(engine) as connection:
+        current = current_key(connection, keyring)
+        c = t.wraps.c
+        rows = connection.execute(select(t.wraps).where(c.key_id != key_id(current.public_key)).limit(BATCH))
+        renewed = [(row, _renewed(connection, row, keyring, current)) for row in rows.mappings().all()]
+    done = 0
+    for row, wrapped in renewed:
+        if wrapped is not None:
+            done += _replace(engine, row, wrapped, key_id(current.public_key))
+    left = sum(wrapped is None for _, wrapped in renewed)
+    if left:
+        log.error("wraps that no key held here opens", wraps=left)
+    return Rewrapped(done, left)
+
+
+def _renewed(connection: Connection, row: RowMapping, keyring: Sequence[Identity], current: Identity) -> bytes | None:
+    """The same key, wrapped to the current one."""
+    try:
+        envelope = read_envelope(
+            connection,
+            BountyId(row["bounty_id"]),
+            Address(row["solver"]),
+            Bytes32(row["submission_commitment"]),
+        )
+        held = base64.b64encode(bytes(row["wrapped_key"])).decode()
+        identity = sealed_box.unwrap(held, keyring, envelope.content_public_key)
+    except (ServiceError, SealedDataError):
+        return None
+    return base64.b64decode(sealed_box.wrap(identity, current.public_key))
+
+
+def _replace(engine: Engine, row: RowMapping, wrapped: bytes, name: str) -> int:
+    """Write it where the row is still the one that was read."""
+    c = t.wraps.c
+    same = (
+        c.bounty_id == row["bounty_id"],
+        c.solver == row["solver"],
+        c.submission_commitment == row["submission_commitment"],
+        c.wrapped_key == row["wrapped_key"],
+    )
+    with writing(engine) as connection:
+        return connection.execute(update(t.wraps).where(*same).values(wrapped_key=wrapped, key_id=name)).rowcount

@@ -1,0 +1,172 @@
+"""Delivery keys over time: made ready, published, retired with a grace, wrapped again, destroyed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rq.utils import import_attribute
+from service_common.config import ConfigurationError
+from service_common.crypto import sealed_box
+from service_common.crypto.x25519 import Identity
+from service_common.db import delivery as tables
+from service_common.jobs.queues import message
+from service_delivery.config import KEY_GRACE_SECONDS, read_config
+from service_delivery.jobs import PERIODIC, rewrap_retired
+from service_delivery.usecases.keys import describe_keys
+from sqlalchemy import select, update
+
+from tests.delivery.conftest import HOST, Delivery
+from tests.delivery.test_delivery import awarded, body_for, refusal, wrap_path
+
+
+@pytest.fixture
+def environment(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What jobs and commands read."""
+    for name, value in delivery.variables.items():
+        monkeypatch.setitem(os.environ, name, value)
+
+
+def described(delivery: Delivery) -> dict[object, dict[str, object]]:
+    """What ``service-delivery keys`` prints, by public key."""
+    config = read_config(delivery.variables)
+    with delivery.world.facts("service_delivery").open() as facts:
+        lines = describe_keys(facts, config.keyring, config.key_grace_seconds)
+    return {line.get("delivery_public_key", line["key_id"]): line for line in lines}
+
+
+def stored(delivery: Delivery) -> list[tuple[str, bytes]]:
+    with delivery.world.engine("service_delivery").connect() as connection:
+        rows = connection.execute(select(tables.wraps.c.key_id, tables.wraps.c.wrapped_key)).all()
+    return [(row.key_id, bytes(row.wrapped_key)) for row in rows]
+
+
+def served(delivery: Delivery) -> object:
+    answer = delivery.client.get("/api/deployment/delivery-key").json
+    assert answer is not None
+    return answer["delivery_public_key"]
+
+
+@pytest.mark.usefixtures("environment")
+def test_rotation__from_the_new_key_to_the_old_one_s_end__loses_no_wrap_and_never_serves_an_unpublished_key(
+    delivery: Delivery,
+) -> None:
+    world, old, new = delivery.world, delivery.world.delivery, Identity.generate()
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    retrieve, poster = f"/api/bounties/{bounty_id}/delivery/retrieve", world.people.poster.wallet
+    assert (
+        delivery.call(
+            world.guardian(1), wrap_path(bounty_id), body_for(envelope, sealed_box.wrap(identity, old.public_key))
+        ).status_code
+        == 201
+    )
+
+    def opens(service: Delivery) -> bool:
+        fresh = Identity.generate()
+        answer = service.call(poster, retrieve, {"poster_ephemeral_public_key": fresh.public_key}).json
+        assert answer is not None
+        return sealed_box.unwrap(answer["wrapped_key"], [fresh], envelope.content_public_key).secret == identity.secret
+
+    ready = delivery.restarted(new, old)
+    assert served(ready) == old.public_key
+    assert described(delivery)[new.public_key]["state"] == "held"
+    assert rewrap_retired(message()) == 0
+    delivery.publish(new)
+    assert served(ready) == new.public_key
+    assert opens(ready)
+    late = body_for(envelope, sealed_box.wrap(identity, old.public_key))
+    assert ready.call(world.guardian(2), wrap_path(bounty_id), late).status_code == 200
+    before = stored(delivery)
+    assert rewrap_retired(message()) == 1
+    assert rewrap_retired(message()) == 0
+    assert stored(delivery)[0][0] != before[0][0]
+    assert opens(ready)
+    told = described(delivery)[old.public_key]
+    assert (told["state"], told["wraps"], told["may_be_destroyed"]) == ("retired", 0, False)
+    world.advance_to(int(str(told["takes_wraps_until"])))
+    world.finalize()
+    assert described(delivery)[old.public_key]["may_be_destroyed"] is True
+    assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), late)) == (
+        400,
+        "invalid_winning_solution_delivery",
+    )
+    assert opens(delivery.restarted(new))
+    assert int(str(told["takes_wraps_until"])) - int(str(told["retired_at"])) == KEY_GRACE_SECONDS
+
+
+@pytest.mark.usefixtures("environment")
+def test_rewrap__of_what_no_key_opens__leaves_it_and_says_so(
+    delivery: Delivery,
+) -> None:
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
+    assert (
+        delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped)).status_code == 201
+    )
+    with delivery.world.engine("service_delivery").begin() as connection:
+        connection.execute(update(tables.wraps).values(wrapped_key=bytes(80), key_id="0x" + "11" * 8))
+    before = stored(delivery)
+    assert rewrap_retired(message()) == 0
+    assert stored(delivery) == before
+    assert described(delivery)["0x" + "11" * 8] == {"key_id": "0x" + "11" * 8, "state": "missing", "wraps": 1}
+
+
+def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_secret(delivery: Delivery) -> None:
+    program = Path(sys.executable).parent / "service-delivery"
+    environment = {**delivery.variables, "PATH": os.environ["PATH"]}
+    done = subprocess.run([program, "keys"], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["state"] for line in lines] == ["current", "held"]
+    assert lines[0]["delivery_public_key"] == delivery.world.delivery.public_key
+    assert "AGE-SECRET-KEY" not in done.stdout + done.stderr
+
+
+def test_periodic_jobs__by_their_names__are_functions_of_this_service() -> None:
+    assert {import_attribute(job.function).__name__ for job in PERIODIC} == {"sweep", "rewrap_retired"}
+
+
+def variables(tmp_path: Path, text: str, mode: int = 0o600) -> dict[str, str]:
+    """A configuration with this key file."""
+    file = tmp_path / "keys.json"
+    file.write_text(text)
+    file.chmod(mode)
+    return {
+        "SERVICE_CHAIN_ID": "31337",
+        "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20,
+        "SERVICE_BLOCK_TIME_SECONDS": "2",
+        "SERVICE_RPC_URLS": "http://127.0.0.1:9",
+        "SERVICE_PUBLIC_HOST": HOST,
+        "SERVICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
+        "SERVICE_REDIS_URL": "redis://127.0.0.1:9",
+        "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(file),
+    }
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o644, 0o666, 0o601])
+def test_key_file__that_every_user_can_read__is_refused(tmp_path: Path, mode: int) -> None:
+    keys = json.dumps([Identity.generate().to_text()])
+    with pytest.raises(ConfigurationError, match="can be read by every user"):
+        read_config(variables(tmp_path, keys, mode))
+    read_config(variables(tmp_path, keys, 0o640))
+
+
+def test_keys__in_the_environment_or_malformed__are_refused_and_not_repeated(tmp_path: Path) -> None:
+    secret = Identity.generate().to_text()
+    with pytest.raises(ConfigurationError) as refused:
+        read_config(variables(tmp_path, "[]") | {"SERVICE_DELIVERY_PRIVATE_KEYS": f'["{secret}"]'})
+    assert secret not in str(refused.value)
+    for text in ("", "[]", "{}", f'["{secret}", "{secret}"]', f'["{secret[:-1]}"]', "7"):
+        with pytest.raises(ConfigurationError) as refused:
+            read_config(variables(tmp_path, text))
+        assert secret[20:] not in str(refused.value)
+
+
+def test_memory__of_a_process_with_keys__is_nobody_else_s_to_read() -> None:
+    program = (
+        "import ctypes, resource; from service_delivery.memory import keep_memory_private; keep_memory_private();"
+        "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["0", "0"]

@@ -1,0 +1,138 @@
+"""Who may get what, and what nobody is told: replays, hostile keys, other people's bounties, the Guardian's name."""
+
+import json
+
+import pytest
+from prometheus_client import generate_latest
+from service_common.crypto import sealed_box
+from service_common.crypto.x25519 import Identity
+from sqlalchemy import text
+
+from tests.delivery.conftest import Delivery
+from tests.delivery.test_delivery import awarded, body_for, exists, refusal, wrap_path
+
+INVALID = (400, "invalid_winning_solution_delivery")
+LOW_ORDER = [
+    "00" * 32,
+    "01" + "00" * 31,
+    "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+    "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+]
+NOT_CANONICAL = [
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "0900000000000000000000000000000000000000000000000000000000000080",
+]
+MALFORMED: list[object] = [
+    None, 7, [], {}, "", "0x", "0x" + "ab" * 31, "0x" + "ab" * 33, "0x" + "zz" * 32, "ab" * 32, " 0x" + "ab" * 32,
+]  # fmt: skip
+
+
+def test_retrieve__with_a_hostile_or_malformed_fresh_key__seals_nothing(delivery: Delivery) -> None:
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
+    delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
+    retrieve, poster = f"/api/bounties/{bounty_id}/delivery/retrieve", delivery.world.people.poster.wallet
+    for key in [*("0x" + digits for digits in LOW_ORDER + NOT_CANONICAL), *MALFORMED]:
+        answer = delivery.call(poster, retrieve, {"poster_ephemeral_public_key": key})
+        assert refusal(answer) == INVALID, key
+        assert b"wrapped_key" not in answer.data
+    bodies: list[object] = [{}, {"poster_ephemeral_public_key": Identity.generate().public_key, "x": 1}, [], None]
+    for body in bodies:
+        assert refusal(delivery.call(poster, retrieve, body)) == INVALID
+
+
+def test_retrieve__by_the_poster_of_another_bounty__is_forbidden(delivery: Delivery) -> None:
+    world = delivery.world
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    other = world.people.solvers[2].wallet
+    theirs = world.create(poster=other)
+    world.finalize()
+    wrapped = sealed_box.wrap(identity, world.delivery.public_key)
+    delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
+    request = {"poster_ephemeral_public_key": Identity.generate().public_key}
+    answer = delivery.call(other, f"/api/bounties/{bounty_id}/delivery/retrieve", request)
+    assert refusal(answer) == (403, "forbidden")
+    assert refusal(delivery.call(other, f"/api/bounties/{theirs}/delivery/retrieve", request)) == INVALID
+    assert refusal(delivery.call(other, "/api/bounties/999/delivery/retrieve", request)) == (404, "bounty_not_found")
+
+
+def test_signed_request__replayed__does_nothing_new_and_fits_nothing_else(delivery: Delivery) -> None:
+    world = delivery.world
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    poster, fresh = world.people.poster.wallet, Identity.generate()
+    body = json.dumps(body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))).encode()
+    header = delivery.header(world.guardian(1), wrap_path(bounty_id), body)
+    assert [delivery.send(wrap_path(bounty_id), body, header).status_code for _ in range(2)] == [201, 200]
+    retrieve = f"/api/bounties/{bounty_id}/delivery/retrieve"
+    asked = json.dumps({"poster_ephemeral_public_key": fresh.public_key}).encode()
+    signed = delivery.header(poster, retrieve, asked)
+    for _ in range(2):  # whoever repeats it gets what only the Poster's one-time key opens
+        answer = delivery.send(retrieve, asked, signed).json
+        assert answer is not None
+        sealed_box.unwrap(answer["wrapped_key"], [fresh], envelope.content_public_key)
+    another = json.dumps({"poster_ephemeral_public_key": Identity.generate().public_key}).encode()
+    second = world.create()
+    world.finalize()
+    for path, data in ((retrieve, another), (f"/api/bounties/{second}/delivery/retrieve", asked)):
+        assert refusal(delivery.send(path, data, signed)) == (401, "unauthorized")
+    world.node.mine(160)
+    assert refusal(delivery.send(retrieve, asked, signed)) == (401, "unauthorized")
+
+
+def test_wrap__for_what_the_hub_does_not_record__is_refused_and_not_stored(delivery: Delivery) -> None:
+    world, identity = delivery.world, Identity.generate()
+    bounty_id = world.create()
+    never = delivery.submission(bounty_id, world.solver(1), identity, recorded=False)
+    replaced = delivery.submission(bounty_id, world.solver(2), Identity.generate())
+    world.submit(bounty_id, world.solver(2))
+    world.finalize()
+    wrapped = sealed_box.wrap(identity, world.delivery.public_key)
+    for body in (
+        body_for(never, wrapped),
+        body_for(replaced, wrapped),
+        {**body_for(never, wrapped), "solver_address": world.solver(3).address},
+    ):
+        answer = delivery.call(world.guardian(1), wrap_path(bounty_id), body)
+        assert refusal(answer) == INVALID
+        assert "Retry-After" not in answer.headers
+    assert not exists(delivery, bounty_id, never)
+    unknown = delivery.call(world.guardian(1), wrap_path(world.create()), body_for(never, wrapped))
+    assert refusal(unknown)[0] in {404, 503}  # not indexed yet
+
+
+def test_wrap__once_the_hub_changed_but_not_finally__waits(delivery: Delivery) -> None:
+    world, identity = delivery.world, Identity.generate()
+    bounty_id = world.create()
+    world.finalize()
+    envelope = delivery.submission(bounty_id, world.solver(1), identity)
+    world.index()
+    body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
+    waiting = delivery.call(world.guardian(1), wrap_path(bounty_id), body)
+    assert refusal(waiting) == (503, "bounty_chain_state_unavailable")
+    world.finalize()
+    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+
+
+def test_guardian_who_delivered__in_status_answers_logs_metrics_and_rows__is_not_to_be_found(
+    delivery: Delivery, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world = delivery.world
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    good = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
+    bad = body_for(envelope, sealed_box.wrap(Identity.generate(), world.delivery.public_key))
+    answers = [delivery.call(world.guardian(3), wrap_path(bounty_id), body) for body in (bad, good, good)]
+    said = b"".join(answer.data + str(answer.headers).encode() for answer in answers)
+    path = f"/api/bounties/{bounty_id}/delivery/status?submission_commitment={envelope.commitment()}"
+    said += delivery.client.get(path).data
+    printed = capfd.readouterr()
+    lines = printed.out + printed.err
+    assert "answered" in lines  # the log is really there to be searched
+    with world.engine("service_delivery").connect() as connection:
+        rows = connection.execute(text("SELECT * FROM delivery.wraps")).all()
+    assert len(rows) == 1
+    everything = (said.decode() + lines + generate_latest().decode() + str(rows)).lower()
+    assert world.guardian(3).address.lower()[2:] not in everything
+    for secret in (identity.secret, world.delivery.secret):
+        assert secret.hex() not in everything
