@@ -4,20 +4,19 @@ Promises: after ``advance`` returns, the copy equals a replay of the chain up to
 finalized block is repaired in the same step; one below it halts the copy, because finalized facts were acted upon.
 """
 
-from itertools import pairwise
 from typing import Final
 
 from service_common.chain.blocks import Header
-from service_common.chain.events import Log
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 from service_common.types import BlockNumber
 
+from service_indexer.backfill import Backfill
 from service_indexer.source import Source, Tip
+from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, read_stretch
 from service_indexer.writer import Step, Writer
 
-BLOCKS_PER_STEP: Final = 250
 _ANCESTOR_STRIDE: Final = 64
 
 log = get_logger(__name__)
@@ -27,8 +26,8 @@ class Halted(Exception):
     """The chain contradicts what was finalized; an operator has to decide."""
 
 
-def advance(source: Source, writer: Writer) -> bool:
-    """Take one step; True when there was something to do."""
+def advance(source: Source, writer: Writer, backfill: Backfill | None = None) -> bool:
+    """Take one step; True when there was something to do. ``backfill`` may have read the next stretch already."""
     head = writer.head()
     if head is None:
         raise Halted("the copy has no start")
@@ -37,23 +36,21 @@ def advance(source: Source, writer: Writer) -> bool:
     tip = source.tip()
     if tip.latest.number < head.finalized_number:
         raise ChainUnavailable("an RPC endpoint is behind what is already final")
-    final = max(head.finalized_number, tip.finalized.number if tip.finalized else 0)
+    final = BlockNumber(max(head.finalized_number, tip.finalized.number if tip.finalized else 0))
     if tip.latest.hash == head.block_hash and final == head.finalized_number:
         return False
     # 1. Where the copy and the chain still agree.
     ancestor = _common_ancestor(source, writer, head, tip)
     if ancestor.number == tip.latest.number < head.block_number:
         return False  # an endpoint that is behind on the same chain: nothing to retract
-    # 2. The next stretch of the chain above it.
+    # 2. The next stretch of the chain above it, with its logs.
     last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
-    headers = source.headers(BlockNumber(ancestor.number + 1), last) if last > ancestor.number else []
-    _check_links([ancestor, *headers])
-    # 3. Its logs: by range where they cannot change, by block hash where they can. Many logs end the stretch earlier.
-    headers, logs = _logs(source, headers, BlockNumber(final))
-    # 4. One transaction.
-    latest = headers[-1] if headers else ancestor
+    stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final)
+    # 3. One transaction.
+    latest = stretch.headers[-1] if stretch.headers else ancestor
+    retract = ancestor.hash != head.block_hash
     finalized = _newest_final(tip, latest)
-    writer.apply(Step(ancestor.number, headers, logs, latest, finalized, retract=ancestor.hash != head.block_hash))
+    writer.apply(Step(ancestor.number, stretch.headers, stretch.logs, latest, finalized, tip.latest.number, retract))
     if ancestor.number < head.block_number:
         log.warning("reorg repaired", ancestor=ancestor.number, depth=head.block_number - ancestor.number)
     return True
@@ -78,45 +75,19 @@ def _common_ancestor(source: Source, writer: Writer, head: Head, tip: Tip) -> He
     raise Halted(reason)
 
 
+def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, final: BlockNumber) -> Stretch | None:
+    """What a backfill job read of the blocks above ``ancestor``, if it still is what the chain shows."""
+    if backfill is None or ancestor.number >= final:
+        return None
+    stretch = backfill.after(ancestor, final)
+    if stretch is None:
+        return None
+    last = stretch.headers[-1]
+    return stretch if source.headers(last.number, last.number)[0].hash == last.hash else None
+
+
 def _newest_final(tip: Tip, latest: Header) -> Header | None:
     """The newest block of the copy that is known to be final; None where the endpoints agree on none."""
     if tip.finalized is None:
         return None
     return tip.finalized if tip.finalized.number <= latest.number else latest
-
-
-def _logs(source: Source, headers: list[Header], final: BlockNumber) -> tuple[list[Header], list[Log]]:
-    """The stretch as far as its logs were read, and the logs."""
-    settled = [header for header in headers if header.number <= final]
-    if settled:
-        covered, logs = _settled_logs(source, settled)
-        if len(covered) < len(settled):
-            return covered, logs
-    else:
-        logs = []
-    for header in headers[len(settled) :]:
-        logs += source.logs_of_block(header)
-    return headers, logs
-
-
-def _settled_logs(source: Source, settled: list[Header]) -> tuple[list[Header], list[Log]]:
-    """Logs of finalized blocks, from a range, held against the blocks' own filters."""
-    answer = source.logs_of_range(settled[0].number, settled[-1].number)
-    covered = [header for header in settled if header.number <= answer.covered]
-    logs, hashes = answer.logs, {header.number: header.hash for header in covered}
-    if any(hashes.get(entry.block_number) != entry.block_hash for entry in logs):
-        raise ChainUnavailable("an RPC endpoint answered logs that do not belong to its own blocks")
-    # A block whose filter admits the Hub and that shows no log is asked for again by its hash: an endpoint that
-    # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is none, indeed.)
-    shown = {entry.block_number for entry in logs}
-    missed = [entry for header in covered if header.number not in shown for entry in source.logs_of_block(header)]
-    if missed:
-        log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])
-        logs = sorted([*logs, *missed], key=lambda entry: (entry.block_number, entry.log_index))
-    return covered, logs
-
-
-def _check_links(headers: list[Header]) -> None:
-    for parent, child in pairwise(headers):
-        if child.parent_hash != parent.hash:
-            raise ChainUnavailable("the chain moved while its blocks were read")

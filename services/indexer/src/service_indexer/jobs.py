@@ -1,5 +1,6 @@
 """The jobs of queue ``index``.
 
+``read_ahead`` reads one range of final blocks for the follower of a copy that is far behind; losing it loses nothing.
 ``follow`` is one long-lived job: it holds the chain's lease in Redis, which only keeps the scheduler from starting a
 second one, and the chain's lock in PostgreSQL, which is what makes it the only writer. It ends by itself after
 ``LEASE_JOB_SECONDS`` so that a worker can be drained, and the scheduler starts its successor.
@@ -18,16 +19,20 @@ from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
 from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import ChainUnavailable
-from service_common.db.engine import DatabaseUnavailable, make_engine
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
+from service_common.db.engine import DatabaseUnavailable, make_engine, reading
+from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import check_message, connect
 from service_common.log import get_logger
 from service_common.types import BlockNumber
 from sqlalchemy import Engine
 
+from service_indexer.backfill import Backfill, enqueue_ahead
+from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import Halted, advance
 from service_indexer.source import RpcSource
+from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
 LEASE_JOB_SECONDS: Final = 300
@@ -36,6 +41,7 @@ RENEW_SECONDS: Final = 0.5
 MIN_PAUSE_SECONDS: Final = 0.1
 MAX_PAUSE_SECONDS: Final = 1.0
 MAX_BACKOFF_SECONDS: Final = 5.0
+AHEAD_SECONDS: Final = 1.0
 
 log = get_logger(__name__)
 
@@ -51,13 +57,14 @@ def follow(received: Mapping[str, object]) -> str:
     config, engine = _setup()
     rpc = config.chain.rpc()
     ended, draining = Event(), Event()
-    renewal = Thread(target=_keep_lease, args=(config, ended, draining), daemon=True)
+    renewal = Thread(target=_keep_lease, args=(config, rpc, ended, draining), daemon=True)
     renewal.start()
     try:
         start = header_at(rpc, BlockNumber(max(0, config.chain.deploy_block - 1)))
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             source = RpcSource(rpc, config.chain.hub_address, config.rpc_quorum)
-            return _follow(source, writer, draining, _pause_between_looks(config.chain.block_time_seconds))
+            ahead = _Ahead(config, engine)
+            return _follow(source, writer, ahead, draining, _pause_between_looks(config.chain.block_time_seconds))
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("follower stopped", reason=type(error).__name__, detail=str(error))
         draining.wait(1)  # whatever it was, the successor need not meet it at once
@@ -68,12 +75,60 @@ def follow(received: Mapping[str, object]) -> str:
         engine.dispose()
 
 
-def _follow(source: RpcSource, writer: Writer, draining: Event, pause: float) -> str:
+def read_ahead(received: Mapping[str, object]) -> str:
+    """Read one range of final blocks and keep it for the follower; what came of it."""
+    check_message(received)
+    config, engine = _setup()
+    first = BlockNumber(int(str(received["first_block"])))
+    last = BlockNumber(first + BLOCKS_PER_STEP - 1)
+    try:
+        with reading(engine) as connection:
+            head = read_head(connection, config.chain.chain_id)
+        if head is None or head.block_number >= last:
+            return "the copy is past it"
+        rpc = config.chain.rpc()
+        source = RpcSource(rpc, config.chain.hub_address, config.rpc_quorum)
+        final = source.tip().finalized
+        if final is None or final.number < last:
+            return "not final yet"
+        stretch = read_stretch(source, header_at(rpc, BlockNumber(first - 1)), last, final.number)
+        Backfill(engine, config.chain.chain_id).put(stretch)
+    except (ChainUnavailable, DatabaseUnavailable) as error:
+        log.warning("nothing was read ahead", first=first, reason=str(error))
+        return type(error).__name__
+    finally:
+        engine.dispose()
+    return f"read up to {stretch.headers[-1].number}"
+
+
+class _Ahead:
+    """Has other workers read ahead, where the copy is far behind."""
+
+    def __init__(self, config: IndexerConfig, engine: Engine) -> None:
+        self.backfill = Backfill(engine, config.chain.chain_id)
+        self._config, self._looked_at = config, float("-inf")
+
+    def look(self, source: RpcSource, writer: Writer) -> None:
+        """At most once a second: delete what was passed, enqueue what comes next."""
+        head = writer.head() if time.monotonic() - self._looked_at >= AHEAD_SECONDS else None
+        if head is None:
+            return
+        self._looked_at = time.monotonic()
+        self.backfill.forget(head.block_number)
+        final = source.tip().finalized if head.tip_number - head.block_number > BLOCKS_PER_STEP else None
+        if final is not None:
+            redis: Redis = connect(self._config.redis_url)
+            enqueue_ahead(redis, self.backfill, self._config.chain.chain_id, head.block_number, final.number)
+            redis.close()
+
+
+def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, pause: float) -> str:
     ends = time.monotonic() + LEASE_JOB_SECONDS
     failures = 0
     while time.monotonic() < ends and not draining.is_set():
         try:
-            busy, failures = advance(source, writer), 0
+            busy, failures = advance(source, writer, ahead.backfill), 0
+            ahead.look(source, writer)
         except (ChainUnavailable, DatabaseUnavailable) as error:
             failures += 1
             log.warning("cannot advance", reason=str(error))
@@ -91,8 +146,8 @@ def _pause_between_looks(block_time_seconds: float) -> float:
     return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
 
 
-def _keep_lease(config: IndexerConfig, ended: Event, draining: Event) -> None:
-    """Renew the lease every second and see whether the worker was asked to stop.
+def _keep_lease(config: IndexerConfig, rpc: JsonRpc, ended: Event, draining: Event) -> None:
+    """Renew the lease, tell how the endpoints behave, and see whether the worker was asked to stop.
 
     A Redis that does not answer only means that a second job may start, and end at once for want of the lock.
     """
@@ -102,6 +157,7 @@ def _keep_lease(config: IndexerConfig, ended: Event, draining: Event) -> None:
     while not ended.is_set():
         try:
             redis.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)
+            redis.set(conduct_key(config.chain.chain_id), conduct_of(rpc.endpoints), ex=CONDUCT_SECONDS)
             if worker and redis.hexists(f"rq:worker:{worker}", "shutdown_requested_date"):
                 draining.set()
         except RedisError as error:

@@ -45,7 +45,7 @@ def _settler(environment: Environment) -> None:
 def _work(config: IndexerConfig, queue: QueueName) -> None:
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    REGISTRY.register(IndexCollector(engine, config.chain.chain_id, SystemClock()))
+    REGISTRY.register(IndexCollector(engine, redis, config.chain.chain_id, SystemClock()))
     serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
     run_worker([queue], redis)
 
@@ -64,6 +64,8 @@ def _status(environment: Environment) -> None:
         print("nothing indexed yet")  # noqa: T201
         return
     print(f"block {head.block_number} ({head.block_hash}), final up to {head.finalized_number}")  # noqa: T201
+    print(f"behind by {max(0, head.tip_number - head.block_number)} blocks when it moved last")  # noqa: T201
+    print(f"{head.reorg_count} reorgs repaired, the deepest of {head.deepest_reorg} blocks")  # noqa: T201
     if head.halted:
         print(f"HALTED: {head.halted}")  # noqa: T201
 

@@ -1,24 +1,31 @@
 """How far the copy is, as metrics, read from the copy itself at each scrape: every process says the same."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from redis import Redis
 from service_common.clock import Clock
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import read_head
 from service_common.types import ChainId
 from sqlalchemy import Engine
 
+from service_indexer.conduct import EndpointConduct, read_conduct
+
 
 class IndexCollector(Collector):
-    """Blocks, lag and halt of one chain's copy; nothing while the database does not answer."""
+    """Blocks, lag, reorgs and halt of one chain's copy, and its endpoints; only what can be read at this moment."""
 
-    def __init__(self, engine: Engine, chain_id: ChainId, clock: Clock) -> None:
-        self._engine, self._chain_id, self._clock = engine, chain_id, clock
+    def __init__(self, engine: Engine, redis: Redis, chain_id: ChainId, clock: Clock) -> None:
+        self._engine, self._redis, self._chain_id, self._clock = engine, redis, chain_id, clock
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """The figures of this moment."""
+        yield from self._copy()
+        yield from self._endpoints()
+
+    def _copy(self) -> Iterator[Metric]:
         try:
             with reading(self._engine) as connection:
                 head = read_head(connection, self._chain_id)
@@ -32,3 +39,23 @@ class IndexCollector(Collector):
         yield GaugeMetricFamily("service_index_lag_seconds", "Age of the newest indexed block", lag)
         yield GaugeMetricFamily("service_index_finality_lag_seconds", "Block to finality", head.finality_lag_seconds)
         yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
+        behind = max(0, head.tip_number - head.block_number)
+        yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it moved last", behind)
+        yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
+        yield GaugeMetricFamily(
+            "service_index_deepest_reorg", "Depth of the deepest one, in blocks", head.deepest_reorg
+        )
+
+    def _endpoints(self) -> Iterator[Metric]:
+        told = read_conduct(self._redis, self._chain_id)
+        figures: tuple[tuple[str, str, Callable[[EndpointConduct], float]], ...] = (
+            ("preferred", "1 for the endpoint that is asked first", lambda each: float(each.preferred)),
+            ("failures", "Failures in a row", lambda each: each.failures),
+            ("lag_blocks", "Blocks behind the furthest endpoint", lambda each: each.lag),
+            ("contradictions", "Times it stood against the quorum", lambda each: each.contradictions),
+        )
+        for name, words, value in figures:
+            family = GaugeMetricFamily(f"service_rpc_endpoint_{name}", words, labels=["endpoint"])
+            for each in told:
+                family.add_metric([str(each.place)], value(each))
+            yield family

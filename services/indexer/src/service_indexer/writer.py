@@ -45,6 +45,8 @@ class Step:
     latest: Header
     finalized: Header | None
     """The newest final block, or None for nothing new."""
+    tip: BlockNumber
+    """The newest block the chain showed, for how far behind the copy is."""
     retract: bool
 
 
@@ -104,8 +106,13 @@ class Writer:
             "block_number": step.latest.number,
             "block_hash": step.latest.hash,
             "block_time": step.latest.time,
+            "tip_number": step.tip,
             "updated_at": func.now(),
         }
+        if step.retract:
+            depth = t.head.c.block_number - step.ancestor
+            values["reorg_count"] = t.head.c.reorg_count + 1
+            values["deepest_reorg"] = func.greatest(t.head.c.deepest_reorg, depth)
         if step.finalized is not None:
             values["finalized_number"] = func.greatest(t.head.c.finalized_number, step.finalized.number)
             values["finalized_time"] = func.greatest(t.head.c.finalized_time, step.finalized.time)

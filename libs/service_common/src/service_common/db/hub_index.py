@@ -69,6 +69,9 @@ head = Table(
     _number("finalized_time"),
     Column("halted", Text),
     _number("fence"),
+    Column("tip_number", BigInteger, nullable=False, server_default="0"),
+    Column("reorg_count", BigInteger, nullable=False, server_default="0"),
+    Column("deepest_reorg", BigInteger, nullable=False, server_default="0"),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
 )
 blocks = Table(
@@ -79,6 +82,16 @@ blocks = Table(
     _text("parent_hash"),
     _number("time"),
 )
+backfill = Table(
+    "backfill",
+    metadata,
+    Column("chain_id", BigInteger, autoincrement=False),
+    _number("first_block"),
+    _number("last_block"),
+    _text("stretch"),
+    PrimaryKeyConstraint("chain_id", "first_block"),
+)
+"""Ranges of final blocks that were read ahead and wait for the follower; not facts, and deleted once applied."""
 logs = _fact(
     "logs",
     Column("bounty_id", BigInteger),

@@ -40,6 +40,10 @@ class Head:
     finalized_number: BlockNumber
     finalized_time: UnixSeconds
     halted: str | None
+    tip_number: BlockNumber
+    """The newest block the chain showed when the copy moved last."""
+    reorg_count: int
+    deepest_reorg: int
 
     def is_finalized(self, block: BlockNumber) -> bool:
         """Whether a fact set in this block can no longer change by a reorg."""
@@ -143,6 +147,9 @@ def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
         BlockNumber(row["finalized_number"]),
         UnixSeconds(row["finalized_time"]),
         row["halted"],
+        BlockNumber(row["tip_number"]),
+        row["reorg_count"],
+        row["deepest_reorg"],
     )
 
 

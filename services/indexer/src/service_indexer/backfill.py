@@ -1,0 +1,145 @@
+"""Ranges of final blocks read ahead of the follower, by as many workers as there are.
+
+Promises: this is a help and never needed. The follower alone writes facts, in order; a range that a job read is taken
+only where it continues the copy, links, and ends in the block the chain still shows; otherwise the follower reads for
+itself. Ranges lie on a fixed grid, so that each is read once.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from redis import Redis
+from redis.exceptions import RedisError
+from service_common.chain.blocks import Header
+from service_common.chain.events import Log
+from service_common.chain.json_rpc import ChainUnavailable
+from service_common.db import hub_index as t
+from service_common.db.engine import reading, writing
+from service_common.jobs.once import enqueue_once
+from service_common.jobs.queues import QueueName, message
+from service_common.log import get_logger
+from service_common.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
+from sqlalchemy import Engine, delete, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, check_links
+
+RANGES_AHEAD: Final = 8
+"""How many ranges may be waiting or read: bounds what lies in the database."""
+RANGE_SECONDS: Final = 120
+"""How long reading one range may take."""
+
+log = get_logger(__name__)
+
+
+class Backfill:
+    """Ranges of one chain that were read and not yet applied."""
+
+    def __init__(self, engine: Engine, chain_id: ChainId) -> None:
+        self._engine, self._chain_id = engine, chain_id
+
+    def put(self, stretch: Stretch) -> None:
+        """Keep what was read; a second reading of the same range replaces the first."""
+        first = stretch.headers[0].number
+        row = {"last_block": stretch.headers[-1].number, "stretch": _to_json(stretch)}
+        statement = upsert(t.backfill).values(chain_id=self._chain_id, first_block=first, **row)
+        with writing(self._engine) as connection:
+            connection.execute(
+                statement.on_conflict_do_update(
+                    index_elements=[t.backfill.c.chain_id, t.backfill.c.first_block], set_=row
+                )
+            )
+
+    def after(self, parent: Header, final: BlockNumber) -> Stretch | None:
+        """What was read of the final blocks that follow ``parent``; None where nothing fits."""
+        c = t.backfill.c
+        holds_next = (c.first_block <= parent.number + 1) & (c.last_block > parent.number) & (c.last_block <= final)
+        with reading(self._engine) as connection:
+            kept = (
+                connection.execute(select(c.stretch).where(c.chain_id == self._chain_id, holds_next)).scalars().first()
+            )
+        if kept is None:
+            return None
+        try:
+            stretch = _continued(_from_json(kept), parent)
+            check_links([parent, *stretch.headers])
+        except (ValueError, KeyError, TypeError, ChainUnavailable):
+            log.warning("a range read ahead does not continue the copy", after=parent.number)
+            return None
+        return stretch
+
+    def forget(self, head: BlockNumber) -> None:
+        """Delete what the copy has passed."""
+        passed = (t.backfill.c.chain_id == self._chain_id) & (t.backfill.c.last_block <= head)
+        with writing(self._engine) as connection:
+            connection.execute(delete(t.backfill).where(passed))
+
+    def kept(self) -> set[BlockNumber]:
+        """First blocks of the ranges that were read."""
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(t.backfill.c.first_block).where(t.backfill.c.chain_id == self._chain_id))
+            return {BlockNumber(first) for first in rows.scalars()}
+
+
+def enqueue_ahead(redis: Redis, backfill: Backfill, chain_id: ChainId, head: BlockNumber, final: BlockNumber) -> int:
+    """Have the ranges after the one the follower is in read by other workers; how many were enqueued now."""
+    enqueued, kept = 0, backfill.kept()
+    try:
+        for first in ranges_ahead(head, final):
+            fields = message(chain_id=chain_id, first_block=first)
+            job_id = f"backfill-{chain_id}-{first}"
+            if first not in kept and enqueue_once(
+                redis, QueueName.INDEX, "service_indexer.jobs.read_ahead", fields, job_id, seconds=RANGE_SECONDS
+            ):
+                enqueued += 1
+    except RedisError as error:
+        log.warning("nothing is read ahead", reason=type(error).__name__)
+    return enqueued
+
+
+def ranges_ahead(head: BlockNumber, final: BlockNumber) -> Iterator[BlockNumber]:
+    """First blocks of the whole, final ranges that follow the one in which block ``head`` + 1 lies."""
+    first = ((head + 1) // BLOCKS_PER_STEP + 1) * BLOCKS_PER_STEP
+    for place in range(RANGES_AHEAD):
+        start = first + place * BLOCKS_PER_STEP
+        if start + BLOCKS_PER_STEP - 1 <= final:
+            yield BlockNumber(start)
+
+
+def _continued(stretch: Stretch, parent: Header) -> Stretch:
+    """The part of a range above ``parent``."""
+    return Stretch(
+        [header for header in stretch.headers if header.number > parent.number],
+        [entry for entry in stretch.logs if entry.block_number > parent.number],
+    )
+
+
+def _to_json(stretch: Stretch) -> str:
+    headers = [[h.number, h.hash, h.parent_hash, h.time] for h in stretch.headers]
+    logs = [
+        [e.address, e.block_number, e.block_hash, e.log_index, e.tx_hash, list(e.topics), e.data.hex()]
+        for e in stretch.logs
+    ]
+    return json.dumps({"headers": headers, "logs": logs}, separators=(",", ":"))
+
+
+def _from_json(text: str) -> Stretch:
+    kept = json.loads(text)
+    headers = [
+        Header(BlockNumber(number), Bytes32(block_hash), Bytes32(parent), UnixSeconds(time), b"")
+        for number, block_hash, parent, time in kept["headers"]
+    ]
+    logs = [
+        Log(
+            Address(address),
+            BlockNumber(number),
+            Bytes32(block_hash),
+            index,
+            Bytes32(tx),
+            tuple(topics),
+            bytes.fromhex(data),
+        )
+        for address, number, block_hash, index, tx, topics, data in kept["logs"]
+    ]
+    return Stretch(headers, logs)

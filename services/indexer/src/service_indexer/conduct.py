@@ -1,0 +1,51 @@
+"""How the follower's RPC endpoints behave, told to whoever scrapes the worker.
+
+Promises: endpoints are named by their place in the configuration, never by address; nothing is told of a follower that
+is not heard any more. It is carried by Redis, since a job runs in a process of its own and ends with it.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Final
+
+from redis import Redis
+from redis.exceptions import RedisError
+from service_common.chain.endpoints import Endpoints
+from service_common.types import ChainId
+
+CONDUCT_SECONDS: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointConduct:
+    """One endpoint, as the follower saw it last."""
+
+    place: int
+    preferred: bool
+    failures: int
+    lag: int
+    contradictions: int
+
+
+def conduct_key(chain_id: ChainId) -> str:
+    """Where it is kept."""
+    return f"endpoints:follow:{chain_id}"
+
+
+def conduct_of(endpoints: Endpoints) -> str:
+    """What is kept."""
+    return json.dumps(
+        [
+            [each.place, each is endpoints.preferred, each.failures, each.lag, each.contradictions]
+            for each in endpoints.all
+        ]
+    )
+
+
+def read_conduct(redis: Redis, chain_id: ChainId) -> list[EndpointConduct]:
+    """What the follower told last; empty when there is none, or nobody to ask."""
+    try:
+        kept = redis.get(conduct_key(chain_id))
+    except RedisError:
+        return []
+    return [EndpointConduct(*each) for each in json.loads(kept)] if isinstance(kept, bytes | str) else []

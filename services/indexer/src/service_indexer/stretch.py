@@ -1,0 +1,66 @@
+"""A stretch of the chain: consecutive blocks and the Hub's logs in them.
+
+Promises: each block links to the one before it; logs of final blocks come by range and are held against the blocks' own
+filters, logs of the others by block hash. A stretch ends earlier than asked where there are many logs.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from service_common.chain.blocks import Header
+from service_common.chain.events import Log
+from service_common.chain.json_rpc import ChainUnavailable
+from service_common.log import get_logger
+from service_common.types import BlockNumber
+
+from service_indexer.source import Source
+
+BLOCKS_PER_STEP: Final = 250
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Blocks in order, and their logs in order."""
+
+    headers: list[Header]
+    logs: list[Log]
+
+
+def read_stretch(source: Source, parent: Header, last: BlockNumber, final: BlockNumber) -> Stretch:
+    """The blocks after ``parent`` up to ``last``, or as far as their logs were read."""
+    headers = source.headers(BlockNumber(parent.number + 1), last) if last > parent.number else []
+    check_links([parent, *headers])
+    settled = [header for header in headers if header.number <= final]
+    covered, logs = _settled_logs(source, settled) if settled else ([], [])
+    if len(covered) < len(settled):
+        return Stretch(covered, logs)
+    for header in headers[len(settled) :]:
+        logs += source.logs_of_block(header)
+    return Stretch(headers, logs)
+
+
+def check_links(headers: list[Header]) -> None:
+    """Raise ``ChainUnavailable`` unless each block is the next one's parent."""
+    for parent, child in pairwise(headers):
+        if child.parent_hash != parent.hash or child.number != parent.number + 1:
+            raise ChainUnavailable("the chain moved while its blocks were read")
+
+
+def _settled_logs(source: Source, settled: list[Header]) -> tuple[list[Header], list[Log]]:
+    """Logs of finalized blocks, from a range, held against the blocks' own filters."""
+    answer = source.logs_of_range(settled[0].number, settled[-1].number)
+    covered = [header for header in settled if header.number <= answer.covered]
+    logs, hashes = answer.logs, {header.number: header.hash for header in covered}
+    if any(hashes.get(entry.block_number) != entry.block_hash for entry in logs):
+        raise ChainUnavailable("an RPC endpoint answered logs that do not belong to its own blocks")
+    # A block whose filter admits the Hub and that shows no log is asked for again by its hash: an endpoint that
+    # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is none, indeed.)
+    shown = {entry.block_number for entry in logs}
+    missed = [entry for header in covered if header.number not in shown for entry in source.logs_of_block(header)]
+    if missed:
+        log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])
+        logs = sorted([*logs, *missed], key=lambda entry: (entry.block_number, entry.log_index))
+    return covered, logs

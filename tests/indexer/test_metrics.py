@@ -1,0 +1,65 @@
+"""What an operator sees of the index: lag, reorgs, and how each endpoint behaves."""
+
+from collections.abc import Iterator
+
+import pytest
+from local_stack.valkey import ValkeyServer
+from prometheus_client import CollectorRegistry
+from redis import Redis
+from service_common.chain.endpoints import Endpoints
+from service_common.jobs.queues import connect
+from service_indexer.conduct import conduct_key, conduct_of
+from service_indexer.metrics import IndexCollector
+
+from tests.world import ChainClock, World
+
+
+@pytest.fixture
+def redis(valkey_server: ValkeyServer) -> Iterator[Redis]:
+    connection = connect(valkey_server.url())
+    yield connection
+    connection.flushall()
+    connection.close()
+
+
+def scraped(world: World, redis: Redis) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(IndexCollector(world.engine("service_indexer"), redis, world.chain_id, ChainClock(world.rpc)))
+    return registry
+
+
+def test_metrics__after_reorgs__count_them_and_tell_the_deepest(world: World, redis: Redis) -> None:
+    for depth in (1, 2, 1):
+        world.node.mine(3)
+        world.index()
+        world.rpc.call("anvil_reorg", depth, [])
+        world.index()
+    registry = scraped(world, redis)
+    assert registry.get_sample_value("service_index_reorgs_total") == 3
+    assert registry.get_sample_value("service_index_deepest_reorg") == 2
+    assert registry.get_sample_value("service_index_lag_blocks") == 0
+    assert registry.get_sample_value("service_index_halted") == 0
+
+
+def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: World, redis: Redis) -> None:
+    endpoints = Endpoints(["https://one.example/secret-key", "https://two.example/secret-key"])
+    endpoints.contradicted(endpoints.all[0])
+    endpoints.all[0].lag = 9
+    endpoints.succeeded(endpoints.all[1], prefer=True)
+    kept = conduct_of(endpoints)
+    assert "secret-key" not in kept
+    redis.set(conduct_key(world.chain_id), kept)
+    registry = scraped(world, redis)
+
+    def figure(name: str, place: str) -> float | None:
+        return registry.get_sample_value(f"service_rpc_endpoint_{name}", {"endpoint": place})
+
+    assert (figure("preferred", "1"), figure("preferred", "2")) == (0, 1)
+    assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
+    assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 1)
+
+
+def test_metrics__without_a_follower__tell_no_endpoint(world: World, redis: Redis) -> None:
+    registry = scraped(world, redis)
+    assert registry.get_sample_value("service_rpc_endpoint_preferred", {"endpoint": "1"}) is None
+    assert registry.get_sample_value("service_index_block") is not None
