@@ -18,18 +18,14 @@ from service_cli.client.agreement import check_detail
 from service_cli.client.api import ApiClient
 from service_cli.client.beacon import beacon_of, round_signature
 from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.handed_over import HandedOver
+from service_cli.client.malformed import explained
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.signer import LocalSigner, local_signer
-from service_cli.client.submissions import (
-    Submission,
-    check_envelope,
-    fetch_ciphertext,
-    fetch_submission,
-    load_submission,
-)
+from service_cli.client.submissions import Submission, check_envelope, fetch_ciphertext, fetch_submission
 from service_cli.outcome import Refused
 from service_cli.output import Progress, event, say
-from service_cli.pages import read_document, require_new
+from service_cli.pages import require_new
 from service_cli.settings import Settings
 
 AWARDED = 1
@@ -43,15 +39,13 @@ def guardian_open(
     output_dir: Path,
     source: Path | None = None,
 ) -> None:
-    """The command ``guardian:open``; with ``source`` from files of that folder, without API and signature."""
+    """The command ``guardian:open``; what ``source`` holds of a Submission's files is taken from there."""
     require_new(output_dir)
     if source is not None:
         submission, identity = open_from_folder(settings, source, bounty_id, solver, commitment)
-        event("guardian_open.submission_verified", submission.names())
-        _write(submission, identity, output_dir, "guardian_open.artifact_opened")
-        return
-    signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-    submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
+    else:
+        signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+        submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
     event("guardian_open.submission_verified", submission.names())
     _write(submission, identity, output_dir, "guardian_open.artifact_opened")
 
@@ -75,25 +69,28 @@ def open_as_guardian(
 def open_from_folder(
     settings: Settings, folder: Path, bounty_id: BountyId, solver: Address, commitment: Bytes32
 ) -> tuple[Submission, Identity]:
-    """The same from ``envelope.json``, ``ciphertext.age`` and, where somebody handed it over, ``identity.txt``."""
-    handed_over = folder / "identity.txt"
-    keyring = () if handed_over.exists() else _keyring(settings)
+    """The same with whatever a folder holds of it: ``envelope.json``, ``ciphertext.age``, and ``identity.txt`` where
+    another Guardian handed the content key over. Only what is missing is read from the API."""
+    found = HandedOver(folder)
+    keyring = () if found.identity.exists() else _keyring(settings)
     chain = ChainClient(settings)
     chain.check_deployment()
     bounty = chain.bounty(bounty_id)
     _require_recorded(chain, bounty_id, solver, commitment)
     info = beacon_of(settings)
-    submission = load_submission(folder, bounty_id, (solver, commitment))
+    submission = found.submission(
+        bounty_id, (solver, commitment), lambda: _fetched(settings, chain, bounty_id, (solver, commitment))
+    )
     check_envelope(chain, submission, bounty, info)
     if keyring:
         return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
-    identity = Identity.from_text(read_document(str(handed_over)).decode("ascii", "replace").strip())
-    if identity.public_key != submission.envelope.content_public_key:
-        message = "The identity handed over is not the one that the envelope commits to."
-        raise Refused(
-            "identity_mismatch", message, next_action="Ask the other Guardian again, or open with your own key."
-        )
-    return submission, identity
+    return submission, found.content_key(submission.envelope)
+
+
+def _fetched(settings: Settings, chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
+    """The Submission as the API has it, read with this Guardian's signature."""
+    signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+    return fetch_submission(ApiClient(settings.api_base_url(), chain), signer, bounty_id, pair)
 
 
 def _unlock(
@@ -101,14 +98,16 @@ def _unlock(
 ) -> Identity:
     """The content key, from both locks of the capsule."""
     envelope = submission.envelope
-    return open_capsule(
-        envelope.key_capsule,
-        beacon=round_signature(settings, info, envelope.reveal_policy.round),
-        info=info,
-        keyring=keyring,
-        roster_size=roster_size,
-        content_public_key=envelope.content_public_key,
-    )
+    signature = round_signature(settings, info, envelope.reveal_policy.round)
+    with explained():
+        return open_capsule(
+            envelope.key_capsule,
+            beacon=signature,
+            info=info,
+            keyring=keyring,
+            roster_size=roster_size,
+            content_public_key=envelope.content_public_key,
+        )
 
 
 def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir: Path | None) -> None:
@@ -160,7 +159,7 @@ def _write(submission: Submission, identity: Identity, output_dir: Path, name: s
     output_dir.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="service-cli-") as folder:
         file = fetch_ciphertext(submission, Path(folder))
-        with Progress("opening") as progress:
+        with explained(), Progress("opening") as progress:
             opened = open_artifact(
                 file,
                 identity,

@@ -22,7 +22,6 @@ from service_cli.client.signer import Signer
 from service_cli.client.transfer import download, storage_url
 from service_cli.outcome import Refused
 
-MAX_ENVELOPE_BYTES = 64 * 1024
 _EVIDENCE = "The Submission itself is malformed; say so in the Verdict."
 
 
@@ -56,23 +55,13 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
         words=f"read Submission {commitment} of bounty {bounty_id}",
     ).json()
     content = str(answer.get("envelope")).encode()
-    return _checked(content, bounty_id, pair, lambda: storage_url(answer.get("download_url"), api.base_url))
+    return checked_submission(content, bounty_id, pair, lambda: storage_url(answer.get("download_url"), api.base_url))
 
 
-def load_submission(folder: Path, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
-    """The envelope and the ciphertext from ``envelope.json`` and ``ciphertext.age`` of a folder, however they came."""
-    try:
-        with (folder / "envelope.json").open("rb") as file:
-            content = file.read(MAX_ENVELOPE_BYTES + 1)
-    except OSError:
-        message = f"{folder} holds no envelope.json that can be read."
-        raise Refused("file_unreadable", message, next_action="Put envelope.json and ciphertext.age there.") from None
-    return _checked(content, bounty_id, pair, lambda: folder / "ciphertext.age")
-
-
-def _checked(
+def checked_submission(
     content: bytes, bounty_id: BountyId, pair: tuple[Address, Bytes32], source: Callable[[], str | Path]
 ) -> Submission:
+    """The envelope of these bytes, if they are the committed ones and an envelope at all."""
     solver, commitment = pair
     if submission_commitment(content) != commitment:
         message = "The envelope does not hash to the commitment on chain."

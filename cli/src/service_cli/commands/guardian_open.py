@@ -15,7 +15,7 @@ from service_cli.values import ADDRESS, BOUNTY_ID, COMMITMENT
 @click.argument("submission_commitment", type=COMMITMENT)
 @click.option(
     "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Take envelope.json, ciphertext.age and, if it is there, identity.txt from DIR instead of the API.",
+    help="Take what DIR holds of envelope.json, ciphertext.age and identity.txt from there.",
 )  # fmt: skip
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def run(
@@ -29,8 +29,9 @@ def run(
 ) -> None:
     """Open a Submission after the reveal point, on this machine only.
 
-    Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and no request
-    is signed. identity.txt is the content key that another Guardian opened and handed over.
+    Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is
+    asked, with a signed request, only for an envelope or ciphertext that DIR does not hold. identity.txt is the
+    content key that another Guardian opened and handed over.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
     it with the beacon's signature and your encryption key. OUTPUT_DIR defaults to
