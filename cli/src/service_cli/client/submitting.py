@@ -1,78 +1,79 @@
 """From a directory to a recorded Submission.
 
-Promises: bounty, roster and reveal point come from the contract; the sealed bytes and the envelope stay in the journal
-(never the content identity), so that a run after an interruption continues with the same commitment; only ciphertext
-leaves this machine; the API's locator, commitment and transaction must equal what is derived here.
+Promises: what is sealed stays in the journal (see ``sealing``); only ciphertext leaves this machine; the API's locator,
+commitment and transaction must equal what is derived here; without the API the same commitment is recorded.
 """
 
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from service_common.chain.events import SubmissionRecorded
 from service_common.chain.hub import BountyView
-from service_common.crypto.artifact import seal_directory
-from service_common.crypto.capsule import seal_capsule
-from service_common.crypto.x25519 import Identity
-from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
+from service_common.domain.envelope import Envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.domain.roster import Roster
 from service_common.types import BlockNumber, BountyId, Bytes32, to_bytes
 
 from service_cli.client.agreement import check_detail, check_page, require_agreement
 from service_cli.client.api import ApiClient
-from service_cli.client.beacon import beacon_of
 from service_cli.client.calls import HubCall, prepared_transaction, simulate
 from service_cli.client.chain import ChainClient
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import Journal, open_journal
 from service_cli.client.read_model import wait_finalized
+from service_cli.client.sealing import CIPHERTEXT, ENVELOPE, Work, seal
 from service_cli.client.sender import send
 from service_cli.client.signer import LocalSigner, Signer
 from service_cli.client.transfer import read_target, upload
-from service_cli.client.trees import fingerprint
-from service_cli.outcome import Refused
-from service_cli.output import Progress, event, say
+from service_cli.outcome import Failed, Refused
+from service_cli.output import event, say
 from service_cli.settings import Settings
-from service_cli.words import moment
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One Solver's Submission to one bounty, as far as the chain determines it."""
-
-    settings: Settings
-    chain: ChainClient
-    api: ApiClient
-    signer: Signer
-    bounty_id: BountyId
-    bounty: BountyView
-    roster: Roster
-
-    @property
-    def path(self) -> str:
-        """The API's path of this Solver's Submissions."""
-        return f"/api/bounties/{self.bounty_id}/submissions/{self.signer.address}"
-
-
 def submit(
-    settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, *, accept_differences: bool
+    settings: Settings,
+    signer: Signer,
+    bounty_id: BountyId,
+    directory: Path,
+    *,
+    accept_differences: bool,
+    without_api: bool = False,
 ) -> None:
     """The command ``solver:submit``."""
     chain = ChainClient(settings)
     chain.check_deployment()
     bounty = chain.bounty(bounty_id)
     _require_accepting(chain, bounty)
-    api = ApiClient(settings.api_base_url(), chain)
-    work = Work(settings, chain, api, signer, bounty_id, bounty, chain.pinned_roster(bounty))
+    work = Work(settings, chain, signer, bounty_id, bounty, chain.pinned_roster(bounty))
     _require_permitted(work)
-    _check_terms(work, accept_differences)
+    api = None if without_api else ApiClient(settings.api_base_url(), chain)
+    if api is not None:
+        with _way_out():
+            _check_terms(work, api, accept_differences)
     with open_journal(chain.chain_id, chain.hub.address, "submit", str(bounty_id), signer.address) as journal:
-        envelope = _seal(work, directory, journal)
-        _upload(work, envelope, journal)
-        _prepare(work, envelope)
+        envelope = seal(work, directory, journal)
+        if api is not None:
+            with _way_out():
+                _upload(work, api, envelope, journal)
+                _prepare(work, api, envelope)
+        else:
+            _keep(work, envelope, journal)
         _record(work, envelope, journal)
+
+
+@contextmanager
+def _way_out() -> Iterator[None]:
+    """Where the API or the storage stays away, a Submission can be recorded without them."""
+    try:
+        yield
+    except Failed as failure:
+        if not failure.code.startswith(("api_", "storage_", "service_", "bounty_projection")):
+            raise
+        next_action = f"{failure.next_action} If the deadline is near, --without-api records it on chain alone."
+        raise Failed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
 def _require_accepting(chain: ChainClient, bounty: BountyView) -> None:
@@ -89,53 +90,29 @@ def _require_permitted(work: Work) -> None:
     simulate(work.chain, work.signer.address, placeholder)
 
 
-def _check_terms(work: Work, accept_differences: bool) -> None:
+def _check_terms(work: Work, api: ApiClient, accept_differences: bool) -> None:
     """The page must state the chain's own terms: anyone can create a bounty with any commitment."""
-    detail = wait_finalized(work.api, work.bounty_id, "the chain has finalized the bounty's creation")
+    detail = wait_finalized(api, work.bounty_id, "the chain has finalized the bounty's creation")
     check_detail(work.chain, work.bounty_id, work.bounty, detail)
     if not accept_differences:
         check_page(work.bounty, detail)
 
 
-def _seal(work: Work, directory: Path, journal: Journal) -> Envelope:
-    """The sealed bytes of an earlier run over the same files, else newly sealed ones."""
-    content = fingerprint(directory)
-    file = journal.folder / "ciphertext.age"
-    if journal.text("content") == content and (kept := journal.text("envelope")) and file.exists():
-        say("continuing with the bytes sealed before")
-        return parse_envelope(kept.encode())
-    journal.forget("content", "envelope")
-    file.unlink(missing_ok=True)
-    until = moment(work.bounty.reveal_at, work.chain.latest().time)
-    say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
-    identity = Identity.generate()
-    with Progress("sealing") as progress:
-        sealed = seal_directory(directory, identity.public_key, file, progress=progress)
-    info = beacon_of(work.settings)
-    policy = info.reveal_policy(work.bounty.reveal_at)
-    envelope = build_envelope(
-        chain_id=work.chain.chain_id,
-        hub_address=work.chain.hub.address,
-        bounty_id=work.bounty_id,
-        solver_address=work.signer.address,
-        spec_commitment=work.bounty.spec_commitment,
-        guardian_roster_hash=work.roster.guardian_roster_hash,
-        recipients_commitment=work.roster.recipients_commitment,
-        reveal_policy=policy,
-        content_public_key=identity.public_key,
-        key_capsule=seal_capsule(identity, work.roster.encryption_public_keys, policy.round, info),
-        ciphertext_sha256=sealed.sha256,
-        ciphertext_byte_length=sealed.byte_length,
-    )
-    journal.note("envelope", envelope.canonical_bytes().decode())
-    journal.note("content", content)
-    return envelope
+def _keep(work: Work, envelope: Envelope, journal: Journal) -> None:
+    """Both files in one folder, as ``guardian:open --from`` takes them."""
+    with open(journal.folder / ENVELOPE, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(envelope.canonical_bytes())
+    commitment = envelope.commitment()
+    names = {"bounty_id": str(work.bounty_id), "solver": work.signer.address, "submission_commitment": commitment}
+    event("submit.sealed_kept", names | {"directory": str(journal.folder)})
+    say("nothing is uploaded, and the page's terms are not compared with the chain's")
+    say("run it again without --without-api before the deadline, or hand that folder to the Guardians")
 
 
-def _upload(work: Work, envelope: Envelope, journal: Journal) -> None:
+def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
     ciphertext = envelope.ciphertext
     body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
-    target = work.api.signed(
+    target = api.signed(
         work.signer,
         "POST",
         f"{work.path}/artifact-upload-url",
@@ -146,16 +123,16 @@ def _upload(work: Work, envelope: Envelope, journal: Journal) -> None:
     if target.get("storage_locator") != ciphertext.storage_locator:
         message = "The API names another storage place than the one derived here."
         raise Refused("locator_mismatch", message, next_action=_DISAGREES)
-    upload(read_target(target, work.settings.api_base_url()), journal.folder / "ciphertext.age")
+    upload(read_target(target, work.settings.api_base_url()), journal.folder / CIPHERTEXT)
     event(
         "submit.ciphertext_uploaded",
         {"bounty_id": str(work.bounty_id), "solver": work.signer.address, "byte_length": ciphertext.byte_length},
     )
 
 
-def _prepare(work: Work, envelope: Envelope) -> None:
+def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
     body = envelope.canonical_bytes()
-    answer = work.api.signed(
+    answer = api.signed(
         work.signer,
         "POST",
         f"{work.path}/prepare",

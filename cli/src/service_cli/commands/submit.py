@@ -12,6 +12,7 @@ from service_cli.values import ADDRESS, BOUNTY_ID
 @command("solver:submit", "submit", api=True)
 @click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
 @click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
+@click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def run(
@@ -19,6 +20,7 @@ def run(
     artifact_dir: Path,
     solver_address: Address | None,
     accept_term_differences: bool,
+    without_api: bool,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -26,7 +28,7 @@ def run(
 
     Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
     interruption: it continues with the same sealed bytes. A changed directory makes a new Submission that replaces
-    yours.
+    yours. While the API is down, --without-api records the same commitment; the page's terms are then not compared.
 
     \b
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
@@ -34,6 +36,7 @@ def run(
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
     Prints:   submit.approval_required (solver, typed_data), with --solver-address; answer on stdin
               submit.ciphertext_uploaded (bounty_id, solver, byte_length)
+              submit.sealed_kept (bounty_id, solver, submission_commitment, directory), with --without-api
               submit.submission_prepared (mode, bounty_id, solver, submission_commitment, guardian_roster_hash,
               byte_length)
               submit.transaction_prepared (chain_id, to, value, data, function_name, args), with --solver-address
@@ -45,12 +48,19 @@ def run(
     """
     from service_cli.client.signer import ExternalSigner, local_signer
     from service_cli.client.submitting import submit
-    from service_cli.settings import load_settings
+    from service_cli.settings import CHAIN, CHAIN_AND_API, load_settings
 
-    settings = load_settings(network, api_base_url)
+    settings = load_settings(network, api_base_url, CHAIN if without_api else CHAIN_AND_API)
     signer = (
         ExternalSigner(solver_address)
         if solver_address is not None
         else local_signer(settings.environment, "SERVICE_SOLVER_PRIVATE_KEY")
     )
-    submit(settings, signer, bounty_id, artifact_dir, accept_differences=accept_term_differences)
+    submit(
+        settings,
+        signer,
+        bounty_id,
+        artifact_dir,
+        accept_differences=accept_term_differences,
+        without_api=without_api,
+    )

@@ -1,0 +1,85 @@
+"""A directory sealed for one bounty's roster, once: bytes and envelope are kept, the content identity never is.
+
+Promises: bounty, roster and reveal point come from the contract; a run over the same files continues with the same
+sealed bytes and so with the same commitment; a changed directory is sealed anew.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service_common.chain.hub import BountyView
+from service_common.crypto.artifact import seal_directory
+from service_common.crypto.capsule import seal_capsule
+from service_common.crypto.x25519 import Identity
+from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
+from service_common.domain.roster import Roster
+from service_common.types import BountyId
+
+from service_cli.client.beacon import beacon_of
+from service_cli.client.chain import ChainClient
+from service_cli.client.journal import Journal
+from service_cli.client.signer import Signer
+from service_cli.client.trees import fingerprint
+from service_cli.output import Progress, say
+from service_cli.settings import Settings
+from service_cli.words import moment
+
+CIPHERTEXT: Final = "ciphertext.age"
+ENVELOPE: Final = "envelope.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One Solver's Submission to one bounty, as far as the chain determines it."""
+
+    settings: Settings
+    chain: ChainClient
+    signer: Signer
+    bounty_id: BountyId
+    bounty: BountyView
+    roster: Roster
+
+    @property
+    def path(self) -> str:
+        """The API's path of this Solver's Submissions."""
+        return f"/api/bounties/{self.bounty_id}/submissions/{self.signer.address}"
+
+
+def seal(work: Work, directory: Path, journal: Journal) -> Envelope:
+    """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
+    content = fingerprint(directory)
+    file = journal.folder / CIPHERTEXT
+    if journal.text("content") == content and (kept := journal.text("envelope")) and file.exists():
+        say("continuing with the bytes sealed before")
+        return parse_envelope(kept.encode())
+    journal.forget("content", "envelope")
+    file.unlink(missing_ok=True)
+    until = moment(work.bounty.reveal_at, work.chain.latest().time)
+    say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
+    envelope = _sealed(work, directory, file)
+    journal.note("envelope", envelope.canonical_bytes().decode())
+    journal.note("content", content)
+    return envelope
+
+
+def _sealed(work: Work, directory: Path, file: Path) -> Envelope:
+    identity = Identity.generate()
+    with Progress("sealing") as progress:
+        sealed = seal_directory(directory, identity.public_key, file, progress=progress)
+    info = beacon_of(work.settings)
+    policy = info.reveal_policy(work.bounty.reveal_at)
+    return build_envelope(
+        chain_id=work.chain.chain_id,
+        hub_address=work.chain.hub.address,
+        bounty_id=work.bounty_id,
+        solver_address=work.signer.address,
+        spec_commitment=work.bounty.spec_commitment,
+        guardian_roster_hash=work.roster.guardian_roster_hash,
+        recipients_commitment=work.roster.recipients_commitment,
+        reveal_policy=policy,
+        content_public_key=identity.public_key,
+        key_capsule=seal_capsule(identity, work.roster.encryption_public_keys, policy.round, info),
+        ciphertext_sha256=sealed.sha256,
+        ciphertext_byte_length=sealed.byte_length,
+    )

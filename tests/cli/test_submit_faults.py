@@ -1,0 +1,184 @@
+"""``solver:submit`` when something beside it fails: the API away, a slow wallet, a read model behind the chain."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from service_cli.client import api as api_module
+from service_cli.client import read_model
+
+from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Lost, Reply, Request, RpcProxy, as_json
+from tests.cli.terminal import Ran, Terminal
+
+
+@pytest.fixture
+def work(solver: Terminal) -> str:
+    folder = solver.home / "work"
+    folder.mkdir()
+    (folder / "main.py").write_text("print(1)\n")
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def funded(ledger: Ledger) -> tuple[int, bytes]:
+    return ledger.fund(seconds=20 * 86_400)
+
+
+@pytest.fixture
+def bounty(funded: tuple[int, bytes], api: ApiTwin) -> str:
+    api.keep_page(funded[1])
+    return str(funded[0])
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_module, "pause", lambda _: None)
+    monkeypatch.setattr(read_model, "_POLL_SECONDS", 0.01)
+
+
+def on_chain(ledger: Ledger, bounty: str) -> str:
+    return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
+
+
+def away(_: Request) -> Reply:
+    raise Lost
+
+
+ROUTES = ("detail", "upload_url", "put", "prepare")
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_submit__the_api_goes_away_anywhere__says_how_to_go_on_without_it(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
+) -> None:
+    api.scripts[route] = away
+    ran = solver.run("solver:submit", bounty, work, code=1)
+    assert ran.last["event"] == "submit.failed"
+    assert "--without-api" in str(ran.last["next_action"])
+
+
+def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    for route in ROUTES:
+        api.scripts[route] = away
+    account = ledger.people.solvers[0].address
+    nonce = ledger.nonce(account)
+    ran = solver.run("solver:submit", "--without-api", bounty, work)
+    assert ran.names == ["submit.sealed_kept", "submit.submission_recorded"]
+    assert not api.server.requests
+    commitment = on_chain(ledger, bounty)
+    assert ran.last["submission_commitment"] == commitment
+    folder = Path(str(ran.events[0]["directory"]))
+    assert {(path.name, path.stat().st_mode & 0o777) for path in folder.iterdir()} >= {
+        ("envelope.json", 0o600),
+        ("ciphertext.age", 0o600),
+    }
+    assert "SECRET-KEY" not in "".join(path.read_text(errors="replace") for path in folder.iterdir()).upper()
+    api.scripts.clear()
+    later = solver.run("solver:submit", bounty, work)
+    assert later.event("submit.submission_prepared")["submission_commitment"] == commitment
+    assert later.event("submit.submission_recorded") == ran.last
+    assert ledger.nonce(account) - nonce == 1
+    assert (folder / "ciphertext.age").read_bytes() in api.objects.values()
+
+
+def test_submit__without_the_api_and_with_a_wallet__prompts_for_nothing(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    address = ledger.people.solvers[0].address
+    ran = keyless(solver).run("solver:submit", "--without-api", "--solver-address", address, bounty, work)
+    assert ran.names == ["submit.sealed_kept", "submit.transaction_prepared"]
+    assert (rpc.sent(), api.server.requests) == (0, [])
+
+
+def keyless(solver: Terminal) -> Terminal:
+    return replace(solver, environment={k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
+
+
+SIGNATURES = b"".join(b"0x" + bytes([digit]) * 130 + b"\n" for digit in b"12345")
+"""What a wallet answers, each time something else."""
+
+
+def submit_with_wallet(ledger: Ledger, solver: Terminal, bounty: str, work: str, code: int = 0) -> Ran:
+    address = ledger.people.solvers[0].address
+    return keyless(solver).run("solver:submit", "--solver-address", address, bounty, work, stdin=SIGNATURES, code=code)
+
+
+def blocks_of(ran: Ran) -> list[str]:
+    """The blocks that the wallet was asked to sign over."""
+    return [str(e["typed_data"]["message"]["blockHash"]) for e in ran.events if "typed_data" in e]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("route", ["upload_url", "prepare"])
+def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_another_block(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
+) -> None:
+    stale = [refusal(401, "unauthorized", "The block is too old.")]
+    api.scripts[route] = lambda _: stale.pop() if stale else None
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.last["event"] == "submit.transaction_prepared"
+    assert ran.names.count("submit.approval_required") == 3
+    first, second, third = blocks_of(ran)
+    assert (first != second) if route == "upload_url" else (second != third)
+    sent = [r.headers["authorization"] for r in api.server.requests if r.path.endswith(("url", "prepare"))]
+    assert len(set(sent)) == 3  # no signed request twice
+
+
+def test_submit__signatures_that_are_always_stale__are_given_up_after_three(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    api.scripts["upload_url"] = lambda _: refusal(401, "unauthorized", "The block is too old.")
+    ran = submit_with_wallet(ledger, solver, bounty, work, code=1)
+    assert ran.names == [*["submit.approval_required"] * 3, "submit.failed"]
+    assert ran.last["code"] == "unauthorized"
+
+
+def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_is_asked(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    before: list[Reply] = [
+        refusal(404, "bounty_not_found", "Not indexed yet."),
+        refusal(503, "bounty_projection_unavailable", "Behind.", **{"Retry-After": "1"}),
+    ]
+    asked_while_behind: list[int] = []
+
+    def behind(_: Request) -> Reply | None:
+        asked_while_behind.append(len(api.approvals()))
+        return before.pop() if before else None
+
+    api.scripts["detail"] = behind
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names.count("submit.approval_required") == 2
+    assert (asked_while_behind, before) == ([0, 0, 0], [])
+
+
+def test_submit__the_read_model_falls_behind_meanwhile__asks_the_wallet_once_more(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    behind = [refusal(503, "bounty_chain_state_unavailable", "Not final yet.", **{"Retry-After": "1"})]
+    api.scripts["prepare"] = lambda _: behind.pop() if behind else None
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names.count("submit.approval_required") == 3
+    assert ran.last["event"] == "submit.transaction_prepared"
+
+
+def test_submit__an_upload_that_was_poisoned__is_uploaded_again_by_the_next_run(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    def poisoned(_: Request) -> Reply | None:
+        if not api.objects:
+            return None
+        api.objects.clear()  # as the service does with bytes that are not the announced ones
+        del api.scripts["prepare"]
+        issue = {"path": "ciphertext", "message": "was uploaded with other bytes and has been removed"}
+        error = {"code": "invalid_solver_submission", "message": "No.", "issues": [issue], "next_action": "Again."}
+        return as_json({"error": error}, 400)
+
+    api.scripts["prepare"] = poisoned
+    refused = solver.run("solver:submit", bounty, work, code=1)
+    assert refused.last["code"] == "invalid_solver_submission"
+    assert solver.run("solver:submit", bounty, work).last["event"] == "submit.submission_recorded"
+    assert len(api.objects) == 1
