@@ -1,6 +1,9 @@
 """Written Verdicts: stored for pinned Guardians only, read back byte for byte."""
 
+from dataclasses import replace
+
 from local_stack.contract import Wallet
+from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import report_commitment
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, render_verdict
@@ -32,11 +35,28 @@ def write(service: Service, guardian: Wallet, body: bytes, commitment: Bytes32 |
     return service.signed(guardian.private_key, "POST", path, body=body, media_type="text/markdown")
 
 
-def test_verdict__of_a_pinned_guardian__is_stored_and_read_back(service: Service) -> None:
+def judgeable(service: Service) -> tuple[BountyId, Bytes32]:
+    """A bounty past its reveal point, and its first Solver's Submission."""
     world = service.world
     bounty_id = world.create()
     submitted = world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
     world.finalize()
+    return bounty_id, submitted
+
+
+def refused(response: TestResponse) -> str:
+    """What a final refusal says."""
+    error = error_of(response)
+    assert (response.status_code, error["code"]) == (400, "invalid_written_verdict")
+    assert "Re-read the chain" in str(error["next_action"])
+    assert "Retry-After" not in response.headers
+    return str(error["message"])
+
+
+def test_verdict__of_a_pinned_guardian__is_stored_and_read_back(service: Service) -> None:
+    world = service.world
+    bounty_id, submitted = judgeable(service)
     body = document(service, bounty_id, world.guardian(1), (world.solver(1), submitted))
     assert write(service, world.guardian(1), body).status_code == 201
     assert write(service, world.guardian(1), body).status_code == 200
@@ -49,32 +69,111 @@ def test_verdict__of_a_pinned_guardian__is_stored_and_read_back(service: Service
 
 def test_verdict__by_anyone_else__is_forbidden(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
-    world.finalize()
-    body = document(service, bounty_id, world.solver(1))
-    response = write(service, world.solver(1), body)
-    assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
+    bounty_id, _ = judgeable(service)
+    for account in (world.solver(1), world.people.poster.wallet):
+        response = write(service, account, document(service, bounty_id, account))
+        assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
 
 
 def test_verdict__that_does_not_fit__says_what(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
-    submitted = world.submit(bounty_id, world.solver(1))
-    world.finalize()
+    bounty_id, _ = judgeable(service)
     mine = document(service, bounty_id, world.guardian(1))
     cases = [
         (write(service, world.guardian(2), mine), "guardian_address"),
         (write(service, world.guardian(1), mine, Bytes32("0x" + "11" * 32)), "report_commitment"),
+        (write(service, world.guardian(1), mine + b" ", report_commitment(mine)), "report_commitment"),
         (write(service, world.guardian(1), mine.replace(b"chain_id: 31337", b"chain_id: 1")), "chain_id"),
+        (write(service, world.guardian(1), mine.replace(b"version: 1\n", b"version: 1\nnote: x\n")), "note"),
         (write(service, world.guardian(1), b"no frontmatter"), "document"),
     ]
     for response, path in cases:
         error = error_of(response)
         assert (response.status_code, error["code"]) == (400, "invalid_written_verdict")
         assert path in {issue["path"] for issue in error["issues"]}  # type: ignore[attr-defined]
+
+
+def test_verdict__for_a_replaced_submission_or_none__is_refused(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    replaced = world.submit(bounty_id, world.solver(1))
+    world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
+    world.finalize()
+    for named in ((world.solver(1), replaced), (world.solver(2), replaced)):
+        body = document(service, bounty_id, world.guardian(1), named)
+        assert "not that Solver's active one" in refused(write(service, world.guardian(1), body))
+
+
+def test_verdict__outside_the_judging_window__is_refused(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
     world.submit(bounty_id, world.solver(1))
     world.finalize()
-    replaced = document(service, bounty_id, world.guardian(1), (world.solver(1), submitted))
-    error = error_of(write(service, world.guardian(1), replaced))
-    assert error["code"] == "invalid_written_verdict"
-    assert "Re-read the chain" in str(error["next_action"])
+    body = document(service, bounty_id, world.guardian(1))
+    assert "reveal point" in refused(write(service, world.guardian(1), body))
+    world.advance_to(world.judging_deadline(bounty_id))
+    world.index()
+    assert "judging window" in refused(write(service, world.guardian(1), body))
+
+
+def test_verdict__when_the_copy_is_a_block_behind_the_reveal_point__waits(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    world.advance_to(world.reveal_at(bounty_id))
+    body = document(service, bounty_id, world.guardian(1))
+    waiting = write(service, world.guardian(1), body)
+    assert (waiting.status_code, error_of(waiting)["code"]) == (503, "bounty_chain_state_unavailable")
+    world.index()
+    assert write(service, world.guardian(1), body).status_code == 201
+
+
+def test_verdict__recorded_without_the_service__can_hand_its_reasons_in_later(service: Service) -> None:
+    world = service.world
+    bounty_id, submitted = judgeable(service)
+    bodies = {n: document(service, bounty_id, world.guardian(n), (world.solver(1), submitted)) for n in (1, 2)}
+    for number, body in bodies.items():
+        arguments = (
+            1,
+            world.solver(1).address,
+            bytes.fromhex(submitted[2:]),
+            bytes.fromhex(report_commitment(body)[2:]),
+        )
+        world.contract.transact(world.guardian(number), "recordVerdict", bounty_id, *arguments)
+    world.finalize()
+    assert write(service, world.guardian(1), bodies[1]).status_code == 201
+    assert write(service, world.guardian(2), bodies[2]).status_code == 201
+    other = document(service, bounty_id, world.guardian(1))
+    assert "final" in refused(write(service, world.guardian(1), other))
+
+
+def test_verdict__by_a_guardian_of_another_roster__is_forbidden(service: Service) -> None:
+    world = service.world
+    bounty_id, _ = judgeable(service)
+    newcomer = Wallet()
+    members = [(one.wallet, one.identity.public_key) for one in world.people.guardians if one.identity]
+    try:
+        publish_roster(service, [(newcomer, Identity.generate().public_key), *members[:2]])
+        theirs = world.create()
+        world.submit(theirs, world.solver(1))
+        world.advance_to(world.reveal_at(theirs))
+        world.finalize()
+        assert write(service, newcomer, document(service, theirs, newcomer)).status_code == 201
+        for guardian, bounty in ((newcomer, bounty_id), (world.guardian(3), theirs)):
+            response = write(service, guardian, document(service, bounty, guardian))
+            assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
+    finally:
+        publish_roster(service, members)
+
+
+def publish_roster(service: Service, members: list[tuple[Wallet, Bytes32]]) -> None:
+    """Have bounties from now on pin these Guardians."""
+    world = service.world
+    ordered = sorted(members, key=lambda member: member[0].address)
+    accounts, keys = [wallet.address for wallet, _ in ordered], [bytes.fromhex(key[2:]) for _, key in ordered]
+    world.contract.transact(world.people.owner.wallet, "publishRoster", accounts, keys, 2)
+    version = world.contract.call("currentRosterVersion")
+    world.hub = replace(world.hub, roster_hash="0x" + world.contract.call("getRoster", version)[0].hex())
+    world.finalize()

@@ -238,17 +238,16 @@ def read_solvers_of(connection: Connection, bounty_id: BountyId, commitment: Byt
 def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[IndexedVerdict]:
     """Each Guardian's current Verdict."""
     latest = _latest(t.verdicts, bounty_id, t.verdicts.c.guardian)
-    return [
-        IndexedVerdict(
-            Address(row["guardian"]),
-            row["kind"],
-            Address(row["solver"]),
-            Bytes32(row["submission_commitment"]),
-            Bytes32(row["report_commitment"]),
-            _origin(row),
-        )
-        for row in connection.execute(select(latest).order_by(latest.c.guardian)).mappings()
-    ]
+    return [_verdict(row) for row in connection.execute(select(latest).order_by(latest.c.guardian)).mappings()]
+
+
+def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Address) -> list[IndexedVerdict]:
+    """Everything one Guardian recorded on a bounty, oldest first; the last one counts."""
+    c = t.verdicts.c
+    rows = connection.execute(
+        select(t.verdicts).where(c.bounty_id == bounty_id, c.guardian == guardian).order_by(c.block_number, c.log_index)
+    )
+    return [_verdict(row) for row in rows.mappings()]
 
 
 def read_bounty_logs(
@@ -348,6 +347,17 @@ def _last_active(connection: Connection, guardians: Sequence[str]) -> dict[str, 
 
 def _submission(row: RowMapping) -> IndexedSubmission:
     return IndexedSubmission(Address(row["solver"]), Bytes32(row["submission_commitment"]), _origin(row))
+
+
+def _verdict(row: RowMapping) -> IndexedVerdict:
+    return IndexedVerdict(
+        Address(row["guardian"]),
+        row["kind"],
+        Address(row["solver"]),
+        Bytes32(row["submission_commitment"]),
+        Bytes32(row["report_commitment"]),
+        _origin(row),
+    )
 
 
 def _known(value: T | None) -> T:

@@ -1,7 +1,8 @@
 """The VerificationRecord of a final bounty: derived once from finalized Hub state, cached, byte-stable.
 
-Promises: nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away;
-every later read serves the cached bytes. A failure is a value (``RecordUnavailable``), never an error of the read.
+Promises: nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away (its
+block is compared all the same); every later read serves the cached bytes. A failure is a value
+(``RecordUnavailable``), never an error of the read; a record that cannot be kept is served and derived again later.
 """
 
 import json
@@ -45,19 +46,33 @@ def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> dict[
     if bounty.finalization is None:
         raise ValueError("an open bounty has no record")
     if not facts.head.is_finalized(bounty.finalization.origin.block_number):
+        if facts.behind:
+            return RecordUnavailable("index_behind", "The indexed Hub state has fallen behind the chain.")
         return RecordUnavailable("not_finalized", "The block that finalized this bounty is not final itself yet.")
-    cached = facts.connection.execute(
-        select(t.verification_records.c.content).where(t.verification_records.c.bounty_id == bounty.bounty_id)
-    ).scalar()
-    if cached is not None:
-        return _parsed(bytes(cached))
     try:
+        cached = _cached(facts, bounty)
+        if cached is not None:
+            return cached
         content = _derive(facts, bounty).canonical_bytes()
-        _keep(engine, bounty, content)
-    except (ServiceError, DatabaseUnavailable, ValueError):
+    except (ServiceError, ValueError):
         log.exception("record not derived", bounty_id=bounty.bounty_id)
         return RecordUnavailable("derivation_failed", "The record could not be derived from the indexed Hub state.")
+    try:
+        _keep(engine, bounty, content)
+    except DatabaseUnavailable:
+        log.exception("record not kept", bounty_id=bounty.bounty_id)
     return _parsed(content)
+
+
+def _cached(facts: HubFacts, bounty: IndexedBounty) -> dict[str, object] | None:
+    """What an earlier read kept; ``ValueError`` where it is of another ending than the indexed one, or damaged."""
+    c = t.verification_records.c
+    row = facts.connection.execute(select(c.content, c.block_hash).where(c.bounty_id == bounty.bounty_id)).first()
+    if row is None:
+        return None
+    if row.block_hash != last_change(bounty)[1]:
+        raise ValueError("a cached record of another block")
+    return _parsed(bytes(row.content))
 
 
 def _derive(facts: HubFacts, bounty: IndexedBounty) -> VerificationRecord:
@@ -110,5 +125,7 @@ def _keep(engine: Engine, bounty: IndexedBounty, content: bytes) -> None:
 
 
 def _parsed(content: bytes) -> dict[str, object]:
-    record: dict[str, object] = json.loads(content)
+    record = json.loads(content)
+    if not isinstance(record, dict):
+        raise ValueError("a cached record that is no object")
     return record

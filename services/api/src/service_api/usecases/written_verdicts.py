@@ -1,23 +1,29 @@
 """Written Verdicts: the exact bytes behind a report commitment.
 
 Promises: stored only when a pinned Guardian of the named bounty signed the request, the document names this
-deployment and that Guardian, and an awarded Submission is its Solver's current active one; read back byte for byte by
-anyone, never when the stored bytes no longer hash to the commitment.
+deployment and that Guardian, and either the bounty is judgeable and an awarded Submission its Solver's current active
+one, or the Hub already holds exactly this Verdict of that Guardian (reasons handed in later). Read back byte for byte
+by anyone, never when the stored bytes no longer hash to the commitment.
 """
+
+from typing import Final
 
 from service_common.auth.verify import VerifiedRequest
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_reads import read_verdicts_of
 from service_common.domain.commitments import report_commitment
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, parse_verdict
 from service_common.errors import Issue, ServiceError, state_refusal
-from service_common.types import Bytes32
+from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
+
+_CODE: Final = "invalid_written_verdict"
 
 
 def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Bytes32) -> tuple[dict[str, object], bool]:
@@ -27,7 +33,7 @@ def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Byte
         bounty = facts.bounty(document.bounty_id)
         request.require_signer(facts.roster(bounty).accounts)
         _check_document(deps, request, document, commitment)
-        _check_state(facts, document)
+        _check_state(deps, facts, document, commitment)
     values = {
         "report_commitment": commitment,
         "content": request.body,
@@ -65,14 +71,40 @@ def _check_document(
     )
     issues = [Issue(path, message) for path, ours, theirs, message in compared if ours != theirs]
     if issues:
-        raise ServiceError("invalid_written_verdict", "The Verdict does not fit this request.", issues=issues)
+        raise ServiceError(_CODE, "The Verdict does not fit this request.", issues=issues)
 
 
-def _check_state(facts: HubFacts, document: WrittenVerdict) -> None:
+def _check_state(deps: Dependencies, facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> None:
+    """The bounty is judgeable and the named Submission active, or this very Verdict stands on chain already."""
     bounty = facts.bounty(document.bounty_id)
+    if _is_recorded(facts, document, commitment):
+        return
     if facts.finalization(bounty) is not None:
-        raise state_refusal("invalid_written_verdict", "The bounty is final; no further Verdict counts.")
+        raise state_refusal(_CODE, "The bounty is final; no further Verdict counts.")
+    at = facts.head.block_time
+    if at < bounty.reveal_at:
+        if deps.clock.now() >= bounty.reveal_at:  # the copy is a block behind, not the Guardian ahead
+            message = "The indexed Hub state has not reached the bounty's reveal point yet."
+            raise ServiceError(facts.chain_state_code, message, retry_after=1)
+        raise state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
+    if at >= bounty.judging_deadline:
+        raise state_refusal(_CODE, "The bounty's judging window is over; no further Verdict counts.")
     if document.kind is VerdictKind.AWARDED and document.solver_address is not None:
         active = facts.active_submission(document.bounty_id, document.solver_address)
         if active is None or active.submission_commitment != document.submission_commitment:
-            raise state_refusal("invalid_written_verdict", "The named Submission is not that Solver's active one.")
+            raise state_refusal(_CODE, "The named Submission is not that Solver's active one.")
+
+
+def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
+    """Whether the Hub holds this Guardian's Verdict with this commitment, and it says what the document says."""
+    said = (
+        document.kind.number,
+        document.solver_address or ZERO_ADDRESS,
+        document.submission_commitment or ZERO_BYTES32,
+        commitment,
+    )
+    return any(
+        (verdict.kind, verdict.solver, verdict.submission_commitment, verdict.report_commitment) == said
+        for verdict in read_verdicts_of(facts.connection, document.bounty_id, document.guardian_address)
+        if facts.head.is_finalized(verdict.origin.block_number)
+    )

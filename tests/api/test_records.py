@@ -1,0 +1,160 @@
+"""The VerificationRecord of the detail: derived once, kept as it is, never beside its error."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+from local_stack import anvil
+from service_api.dependencies import Dependencies
+from service_api.usecases.show_bounty import show_bounty
+from service_common.db import app as t
+from service_common.db import hub_index
+from service_common.db.hub_facts import FactSource
+from service_common.domain.canonical_json import canonical_bytes
+from service_common.errors import ServiceError
+from service_common.types import BountyId, UnixSeconds
+from service_indexer.follower import Halted
+from sqlalchemy import Engine, select, update
+
+from tests.api.conftest import Service
+from tests.servers import DatabaseServer
+from tests.world import ChainClock, World, make_world
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A clock that is far ahead of the chain."""
+
+    inner: ChainClock
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(self.inner.now() + 3_600)
+
+    def monotonic(self) -> float:
+        return self.inner.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError("no test waits")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the use case needs of the api."""
+
+    engine: Engine
+    facts: FactSource
+
+
+@pytest.fixture
+def world(service: Service) -> Iterator[World]:
+    """A chain of the test's own, which it may break."""
+    database = DatabaseServer(service.world.database.server, service.world.database.passwords).new()
+    with anvil.start(mining="automine") as node, make_world(node, database) as made:
+        yield made
+    database.close()
+
+
+def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str, object]:
+    """The body of the public read."""
+    engine, clock = world.engine("service_api"), ChainClock(world.rpc)
+    source = FactSource(engine, world.chain_id, Late(clock) if late else clock)
+    found = show_bounty(cast("Dependencies", Reading(engine, source)), bounty_id)
+    assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
+    return found
+
+
+def error(found: dict[str, object]) -> object:
+    """The reason beside facts that are there all the same."""
+    assert found["facts"]
+    reason = found["verification_record_error"]
+    assert isinstance(reason, dict)
+    return reason["code"]
+
+
+def awarded(world: World) -> BountyId:
+    """An award whose block is not final yet."""
+    bounty_id = world.create()
+    commitment = world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), commitment)
+    world.index()
+    return bounty_id
+
+
+def kept(world: World) -> list[tuple[bytes, str]]:
+    with world.engine("service_api").connect() as connection:
+        rows = connection.execute(select(t.verification_records.c.content, t.verification_records.c.block_hash)).all()
+    return [(bytes(row.content), row.block_hash) for row in rows]
+
+
+def test_record__before_and_after_finality__is_kept_once_and_the_same_bytes_from_then_on(world: World) -> None:
+    bounty_id = awarded(world)
+    assert error(detail(world, bounty_id)) == "not_finalized"
+    assert error(detail(world, bounty_id, late=True)) == "index_behind"
+    assert kept(world) == []
+    world.finalize()
+    first = detail(world, bounty_id)["verification_record"]
+    ((content, _),) = kept(world)
+    assert content == canonical_bytes(first)
+    world.contract.transact(world.solver(1), "claim", bounty_id, b"", b"")
+    world.contract.transact(world.guardian(1), "claimGuardianFee", bounty_id)
+    world.finalize()
+    assert detail(world, bounty_id)["verification_record"] == first
+    assert kept(world)[0][0] == content
+    with world.engine("service_api").begin() as connection:
+        connection.execute(update(t.verification_records).values(content=b'{"version": 1}'))
+    assert detail(world, bounty_id)["verification_record"] == {"version": 1}  # what was kept is what is served
+
+
+@pytest.mark.parametrize("content", [b"", b"7", b"\xff", b"{"])
+def test_record__kept_but_damaged__is_an_error_beside_the_facts(world: World, content: bytes) -> None:
+    bounty_id = awarded(world)
+    world.finalize()
+    detail(world, bounty_id)
+    with world.engine("service_api").begin() as connection:
+        connection.execute(update(t.verification_records).values(content=content))
+    assert error(detail(world, bounty_id)) == "derivation_failed"
+
+
+def test_record__of_a_state_that_contradicts_itself__is_an_error_beside_the_facts_and_not_kept(world: World) -> None:
+    bounty_id = awarded(world)
+    world.finalize()
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(hub_index.finalizations).values(reason=3))
+    assert error(detail(world, bounty_id)) == "derivation_failed"
+    assert kept(world) == []
+
+
+def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_served(world: World) -> None:
+    bounty_id = awarded(world)
+    world.finalize()
+    detail(world, bounty_id)
+    before = kept(world)
+    world.node.mine(2)
+    world.index()
+    world.rpc.call("anvil_reorg", 6, [])
+    world.node.mine(3)
+    with pytest.raises(Halted):
+        world.index()
+    with pytest.raises(ServiceError) as refused:  # nothing is said of any bounty until the copy is rebuilt
+        detail(world, bounty_id)
+    assert refused.value.code == "bounty_projection_unavailable"
+    assert kept(world) == before
+    with world.engine("service_indexer").begin() as connection:  # as a rebuild over the other chain would leave it
+        connection.execute(update(hub_index.head).values(halted=None))
+        connection.execute(update(hub_index.finalizations).values(block_hash="0x" + "11" * 32))
+    assert error(detail(world, bounty_id)) == "derivation_failed"
+
+
+def test_record__as_json__is_what_the_route_answers(service: Service) -> None:
+    world = service.world
+    bounty_id = awarded(world)
+    world.finalize()
+    first, second = (service.get(f"/api/bounties/{bounty_id}").data for _ in range(2))
+    assert first == second
+    record = json.loads(first)["verification_record"]
+    assert record["bounty_id"] == str(bounty_id)
+    assert "verification_record_error" not in json.loads(first)
