@@ -24,7 +24,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service_reviewer.config import read_config
 from service_reviewer.providers.port import Material, Provider, ProviderError
-from service_reviewer.providers.rules import RulesProvider
+from service_reviewer.providers.rules.provider import RulesProvider
 
 DONE = "done"
 

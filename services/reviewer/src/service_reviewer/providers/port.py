@@ -11,11 +11,17 @@ from service_common.types import UnixSeconds
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is judged: the parsed page, its exact bytes, and when."""
+    """What is judged: the parsed page, its exact bytes, when, and on which terms of the deployment.
+
+    ``reveal_delay`` is None where nobody said; the token is the escrow token, as it describes itself.
+    """
 
     page: ChallengePage
     content: bytes
     now: UnixSeconds
+    reveal_delay: int | None = None
+    token_symbol: str = "USDC"  # noqa: S105 (the token is money here)
+    token_decimals: int = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,58 @@
+"""The deterministic reviewer.
+
+Promises: the same page at the same moment gets the same issues, each with where and what to change; nothing leaves this
+process. It judges form and clarity, never merit. What it cannot see (a contradiction in other words, a task that makes
+no sense) is left to Guardians and to a provider that reads.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Final
+
+from service_common.errors import Issue
+from service_common.rubric import current_rubric
+
+from service_reviewer.providers.port import Judgement, Material
+from service_reviewer.providers.rules.credentials import find_credentials
+from service_reviewer.providers.rules.leftovers import find_leftovers
+from service_reviewer.providers.rules.measurable import find_unmeasurable
+from service_reviewer.providers.rules.money import find_other_terms
+from service_reviewer.providers.rules.reading import Reading
+from service_reviewer.providers.rules.references import find_dangling
+from service_reviewer.providers.rules.steering import find_steering
+from service_reviewer.providers.rules.thresholds import find_contradictions
+from service_reviewer.providers.rules.times import find_misfits
+
+MODEL: Final = "rules-2"
+"""Changes whenever the same page could get other issues than before."""
+MAX_ISSUES: Final = 50
+
+_CHECKS: Final[tuple[Callable[[Reading], Iterable[Issue]], ...]] = (
+    find_unmeasurable,
+    find_misfits,
+    find_other_terms,
+    find_contradictions,
+    find_leftovers,
+    find_dangling,
+    find_steering,
+    find_credentials,
+)
+
+
+class RulesProvider:
+    """Applies the rubric's checkable points."""
+
+    name = "rules"
+    model = MODEL
+
+    def judge(self, material: Material) -> Judgement:
+        """All issues at once, at most ``MAX_ISSUES``."""
+        reading = Reading.of(material)
+        issues: dict[Issue, None] = {}
+        for issue in chain.from_iterable(check(reading) for check in _CHECKS):
+            issues[issue] = None
+            if len(issues) == MAX_ISSUES:
+                break
+        output = json.dumps([[issue.path, issue.message] for issue in issues]).encode()
+        return Judgement(list(issues), model=MODEL, prompt=current_rubric().text.encode(), output=output)

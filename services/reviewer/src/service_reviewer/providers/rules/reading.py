@@ -1,0 +1,122 @@
+"""A page as the rules read it: passages of prose and of code, each knowing where it stands.
+
+Promises: every word of the page is in exactly one passage; in ``prose`` code spans are blanked out, so that an example
+is not taken for a statement; a code block is a passage of its own. CommonMark with tables; raw HTML and comments count
+as prose, since whoever reads the source reads them.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from service_common.domain.challenge import ChallengePage
+from service_common.domain.reading import issue
+from service_common.errors import Issue
+
+from service_reviewer.providers.port import Material
+
+_MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
+_CODE: Final = "``"
+"""What stands in ``prose`` where the page has a code span."""
+_SENTENCE: Final = re.compile(r"\S(?:[^.!?]|[.!?](?!\s|$))*[.!?]*")
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A field, or one block of the body. ``line`` is where it begins on the page, for the body only."""
+
+    path: str
+    text: str
+    prose: str
+    line: int | None = None
+    is_code: bool = False
+
+    def issue(self, message: str, at: int = 0) -> Issue:
+        """An issue of this passage, its line named where that is known; ``at`` is an offset in ``prose``."""
+        if self.line is None:
+            return issue(self.path, message)
+        return issue(self.path, f"Line {self.line + self.prose.count(chr(10), 0, at)}: {message}")
+
+    @cached_property
+    def sentences(self) -> list[tuple[int, str]]:
+        """The sentences of the prose, each with its offset, line breaks as spaces."""
+        flat = self.prose.replace("\n", " ")
+        return [(found.start(), found.group()) for found in _SENTENCE.finditer(flat)]
+
+
+@dataclass(slots=True)
+class Reading:
+    """Everything the rules look at."""
+
+    material: Material
+    passages: list[Passage] = field(default_factory=list)
+    headings: list[str] = field(default_factory=list)
+    links: list[tuple[Passage, str]] = field(default_factory=list)
+    tables: int = 0
+    images: int = 0
+
+    @property
+    def page(self) -> ChallengePage:
+        """The parsed page."""
+        return self.material.page
+
+    @property
+    def prose(self) -> Iterator[Passage]:
+        """The passages that say something, code blocks left out."""
+        return (passage for passage in self.passages if not passage.is_code)
+
+    @staticmethod
+    def of(material: Material) -> "Reading":
+        """Read a page."""
+        reading = Reading(material)
+        reading._read_fields()
+        reading._read_body()
+        return reading
+
+    def _read_fields(self) -> None:
+        page = self.page
+        fields = {"title": page.title, "summary": page.summary}
+        fields |= {f"acceptance_criteria[{i}]": text for i, text in enumerate(page.acceptance_criteria)}
+        fields |= {f"deliverables[{i}]": text for i, text in enumerate(page.deliverables)}
+        for path, text in fields.items():
+            for token in _MARKDOWN.parseInline(text):
+                self._add(path, token, None)
+
+    def _read_body(self) -> None:
+        first = self.material.content.count(b"\n") - self.page.body.count("\n") + 1
+        in_heading = False
+        for token in _MARKDOWN.parse(self.page.body):
+            line = first + token.map[0] if token.map else None
+            if token.type == "inline":
+                self._add("body", token, line)
+                if in_heading:
+                    self.headings.append(token.content)
+            elif token.type in {"fence", "code_block"}:
+                self.passages.append(Passage("body", token.content, token.content, line, is_code=True))
+            elif token.type == "html_block":
+                self.passages.append(Passage("body", token.content, token.content, line))
+            self.tables += token.type == "table_open"
+            in_heading = token.type == "heading_open"
+
+    def _add(self, path: str, token: Token, line: int | None) -> None:
+        words, hrefs = [], []
+        for child in token.children or ():
+            words.append(_shown(child))
+            self.images += child.type == "image"
+            if child.type == "link_open":
+                hrefs.append(str(child.attrs.get("href", "")))
+        passage = Passage(path, token.content, "".join(words), line)
+        self.passages.append(passage)
+        self.links += [(passage, href) for href in hrefs]
+
+
+def _shown(token: Token) -> str:
+    if token.type in {"softbreak", "hardbreak"}:
+        return "\n"
+    if token.type == "code_inline":
+        return _CODE
+    return token.content if token.type in {"text", "html_inline", "image", "text_special"} else ""

@@ -1,0 +1,96 @@
+"""The labelled pages, and how well a provider tells them apart. ``python -m tests.reviewer.labelled`` prints it.
+
+A page that is not ready counts as positive: precision is the share of refused pages that deserved it, recall the share
+of pages that are not ready and were refused. ``named`` is the share of labelled defects with an issue where they are.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from service_common.domain.challenge import parse_challenge
+from service_common.errors import Issue
+from service_common.types import UnixSeconds
+from service_reviewer.providers.port import Material
+from service_reviewer.providers.rules.provider import RulesProvider
+
+CORPUS: Final = Path(__file__).parent / "corpus"
+WRITTEN_AT: Final = UnixSeconds(1_795_132_800)
+REVEAL_DELAY: Final = 3_600
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """One page. ``defects`` are (what, path); none means ready."""
+
+    name: str
+    material: Material
+    defects: tuple[tuple[str, str], ...]
+
+
+@dataclass(slots=True)
+class Score:
+    """How a provider did."""
+
+    pages: int = 0
+    wrongly_refused: list[str] = field(default_factory=list)
+    wrongly_accepted: list[str] = field(default_factory=list)
+    rightly_refused: int = 0
+    defects: int = 0
+    named: int = 0
+
+    @property
+    def precision(self) -> float:
+        return self.rightly_refused / (self.rightly_refused + len(self.wrongly_refused))
+
+    @property
+    def recall(self) -> float:
+        return self.rightly_refused / (self.rightly_refused + len(self.wrongly_accepted))
+
+
+def labelled_pages() -> Iterator[Labelled]:
+    """All of them, ready ones first."""
+    labels = json.loads((CORPUS / "labels.json").read_text(encoding="utf-8"))["defects"]
+    for path in (*sorted((CORPUS / "ready").glob("*.md")), *sorted((CORPUS / "not_ready").glob("*.md"))):
+        content = path.read_bytes()
+        defects = tuple((one["defect"], one["path"]) for one in labels.get(path.stem, ()))
+        assert bool(defects) == (path.parent.name == "not_ready"), f"{path.stem} has no label"
+        yield Labelled(path.stem, Material(parse_challenge(content), content, WRITTEN_AT, REVEAL_DELAY), defects)
+
+
+def score(judge: Callable[[Material], Sequence[Issue]]) -> Score:
+    """Hold a judge against the labels."""
+    result = Score()
+    for page in labelled_pages():
+        issues = judge(page.material)
+        result.pages += 1
+        if page.defects:
+            result.rightly_refused += bool(issues)
+            result.wrongly_accepted += [] if issues else [page.name]
+            result.defects += len(page.defects)
+            result.named += sum(any(issue.path == path for issue in issues) for _, path in page.defects)
+        elif issues:
+            result.wrongly_refused.append(page.name)
+    return result
+
+
+def main() -> None:
+    """Print the score of the rules as one JSON line."""
+    found = score(lambda material: RulesProvider().judge(material).issues)
+    shown = {
+        "pages": found.pages,
+        "precision": round(found.precision, 3),
+        "recall": round(found.recall, 3),
+        "defects": found.defects,
+        "named_where_they_are": found.named,
+        "wrongly_refused": found.wrongly_refused,
+        "wrongly_accepted": found.wrongly_accepted,
+    }
+    sys.stdout.write(json.dumps(shown) + "\n")
+
+
+if __name__ == "__main__":
+    main()
