@@ -17,6 +17,7 @@ from tests.servers import DatabaseServer, database_server
 
 if TYPE_CHECKING:
     from tests.cli.audited import Audited
+    from tests.cli.submitted import Submitted
 
 __all__ = ["database_server"]
 
@@ -98,3 +99,21 @@ def auditor(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, audited: "Audited", tmp
     """Somebody with no key at all."""
     audited.serve(api)
     return Terminal(tmp_path, {**api.variables(), "SERVICE_RPC_URL": rpc.url})
+
+
+@pytest.fixture(scope="session")
+def judged(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted":
+    """A Submission to be judged."""
+    from tests.cli.submitted import submit
+
+    return submit(ledger, tmp_path_factory.mktemp("judged"))
+
+
+@pytest.fixture(scope="session")
+def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted":
+    """An awarded Submission."""
+    from tests.cli.submitted import submit
+
+    found = submit(ledger, tmp_path_factory.mktemp("won"))
+    ledger.award(int(found.bounty), found.solver, found.commitment)
+    return found

@@ -1,7 +1,6 @@
 """From opening to delivered work: a Guardian's commands and ``poster:open-winning-submission``."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,74 +13,9 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Reply, Request, RpcProxy, as_json
+from tests.cli.submitted import Submitted, files_below, load
 from tests.cli.terminal import Terminal
-
-
-@dataclass(frozen=True, slots=True)
-class Submitted:
-    """A Submission past its reveal point, with what the API holds of it."""
-
-    bounty: str
-    solver: str
-    commitment: str
-    files: dict[str, bytes]
-    objects: dict[str, bytes]
-    envelopes: dict[str, bytes]
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        return self.bounty, self.solver, self.commitment
-
-
-def submit(ledger: Ledger, folder: Path) -> Submitted:
-    """One bounty with one Submission, past its reveal point."""
-    api, rpc = ApiTwin(ledger), RpcProxy(ledger.node.url)
-    try:
-        bounty, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
-        api.keep_page(page)
-        home = person(ledger, api, rpc, folder, "solver-1")
-        (folder / "work").mkdir()
-        (folder / "work" / "main.py").write_bytes(b"print(1)\n")
-        ran = home.run("solver:submit", str(bounty), str(folder / "work"))
-        recorded = ran.event("submit.submission_recorded")
-        ledger.reveal(bounty)
-        return Submitted(
-            str(bounty),
-            str(recorded["solver"]),
-            str(recorded["submission_commitment"]),
-            {"main.py": b"print(1)\n"},
-            api.objects,
-            api.envelopes,
-        )
-    finally:
-        api.close()
-        rpc.close()
-
-
-@pytest.fixture(scope="session")
-def judged(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Submitted:
-    """To be judged."""
-    return submit(ledger, tmp_path_factory.mktemp("judged"))
-
-
-@pytest.fixture(scope="session")
-def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Submitted:
-    """Awarded."""
-    found = submit(ledger, tmp_path_factory.mktemp("won"))
-    ledger.award(int(found.bounty), found.solver, found.commitment)
-    return found
-
-
-def load(api: ApiTwin, *found: Submitted) -> None:
-    """Give the twin what was uploaded to another one."""
-    for each in found:
-        api.objects |= each.objects
-        api.envelopes |= each.envelopes
-
-
-def files_below(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_directory(
@@ -339,7 +273,6 @@ def test_open_winning__a_key_that_is_not_the_envelope_s__writes_nothing(
     load(api, won)
     api.wraps[won.commitment] = "unused"
     wrong = Identity.generate()
-    from tests.cli.servers import Reply, Request, as_json
 
     def another_key(request: Request) -> Reply:
         fresh = bytes32(bytes.fromhex(str(request.json()["poster_ephemeral_public_key"])[2:]))
@@ -359,17 +292,4 @@ def test_open_winning__by_another_or_before_the_award__is_refused_before_a_signa
     stranger = Terminal(poster.home, {**poster.environment, "SERVICE_POSTER_PRIVATE_KEY": key})
     assert stranger.run("poster:open-winning-submission", won.bounty, code=1).last["code"] == "not_the_poster"
     assert poster.run("poster:open-winning-submission", judged.bounty, code=1).last["code"] == "not_awarded"
-    assert not api.approvals()
-
-
-@pytest.mark.parametrize(
-    "answer", [{}, {"_meta": {}}, {"_meta": 7}, {"_meta": {"block": {"timestamp": 1}}, "bounties": 7}]
-)
-def test_judgeable__a_subgraph_of_another_shape__fails_in_one_line(
-    api: ApiTwin, guardian: Terminal, answer: dict[str, object]
-) -> None:
-    api.subgraph = answer
-    address = "0x" + "ab" * 20
-    ran = guardian.run("guardian:judgeable", "--guardian-address", address, code=1)
-    assert ran.last["code"] == "answer_malformed"
     assert not api.approvals()

@@ -56,6 +56,6 @@ def whole(value: int, decimals: int) -> str:
     return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
 
 
-def printable(text: str) -> str:
+def printable(text: str, length: int = 20) -> str:
     """A name that somebody else chose: bounded, without control characters."""
-    return "".join(c for c in text[:20] if c.isprintable())
+    return "".join(c for c in text[:length] if c.isprintable())

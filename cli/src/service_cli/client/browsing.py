@@ -6,7 +6,7 @@ the one configured is refused before anything of it is shown.
 
 from collections.abc import Iterator, Mapping
 
-from service_common.types import BountyId
+from service_common.types import Address, BountyId, parse_address
 
 from service_cli.client.api import ApiClient
 from service_cli.client.read_model import bounty_detail
@@ -49,9 +49,15 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     event("bounty_show.bounty", detail)
 
 
-def require_deployment(settings: Settings, api: ApiClient) -> None:
-    """Refuse an API that says it serves another chain, or another Hub where one is configured."""
-    _require_same(settings, api.get("/api/deployment").json())
+def require_deployment(settings: Settings, api: ApiClient) -> Address:
+    """The Hub that the API serves; an API of another chain, or of another Hub where one is configured, is refused."""
+    answer = api.get("/api/deployment").json()
+    _require_same(settings, answer)
+    try:
+        return parse_address(str(answer.get("hub_address")))
+    except ValueError:
+        message, next_action = "The API names no Hub.", "Check SERVICE_API_BASE_URL."
+        raise Failed("answer_malformed", message, next_action=next_action) from None
 
 
 def _require_same(settings: Settings, answer: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -79,7 +79,7 @@ class Journal:
 @contextmanager
 def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
     """The journal of one piece of work, held by this process alone."""
-    folder = state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)
+    folder = _folder(chain_id, hub, names)
     with _private_file(folder, "lock") as lock:
         _take(lock)
         yield Journal(folder)
@@ -93,10 +93,30 @@ def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
         yield
 
 
+def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
+    """Remember on this machine that a thing was done; nothing but that."""
+    with _private_file(_folder(chain_id, hub, names), "done"):
+        pass
+
+
+def was_done(chain_id: ChainId, hub: Address, *names: str) -> bool:
+    """Whether ``note_done`` was told of it on this machine."""
+    return (_folder(chain_id, hub, names) / "done").exists()
+
+
+def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]:
+    """How it is remembered that a Guardian opened a Submission."""
+    return "opened", bounty_id, solver, commitment
+
+
 def state_directory() -> Path:
     """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "service-cli"
+
+
+def _folder(chain_id: ChainId, hub: Address, names: Sequence[str]) -> Path:
+    return state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)
 
 
 def _private_file(folder: Path, name: str) -> IO[str]:

@@ -6,12 +6,14 @@ from service_common.types import Address
 
 from service_cli.client.api import ApiClient
 from service_cli.client.browsing import require_deployment
+from service_cli.client.journal import opened_name, was_done
 from service_cli.outcome import Failed
 from service_cli.output import event, say, warn
 from service_cli.settings import Settings
-from service_cli.words import moment
+from service_cli.words import moment, printable
 
 PAGE = 100
+MOST_AWARDS = 1_000
 _QUERY = """
 query Judgeable($guardian: String!, $time: Integer!, $skip: Int!, $first: Int!) {
   roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
@@ -32,9 +34,9 @@ query Sealed($guardian: String!, $time: Integer!, $first: Int!) {
 """
 _META = "{ _meta { block { timestamp } hasIndexingErrors } }"
 _OWED = """
-query Owed($guardian: String!, $first: Int!) {
+query Owed($guardian: String!, $skip: Int!, $first: Int!) {
   roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
-  bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first) {
+  bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
     bounty_id roster_version winner_solver_address winner_submission_commitment
   }
 }
@@ -44,7 +46,7 @@ query Owed($guardian: String!, $first: Int!) {
 def list_judgeable(settings: Settings, guardian: Address) -> None:
     """The command ``guardian:judgeable``."""
     api = ApiClient(settings.api_base_url(), None)
-    require_deployment(settings, api)
+    hub = require_deployment(settings, api)
     parts = urlsplit(settings.subgraph_endpoint())
     subgraph, path = ApiClient(f"{parts.scheme}://{parts.netloc}", None), parts.path
     meta = _object(_ask(subgraph, path, _META, {}), "_meta")
@@ -59,7 +61,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
         on_a_roster = bool(versions)
         for bounty in bounties:
             if bounty.get("roster_version") in versions:
-                _print_bounty(bounty)
+                _print_bounty(settings, hub, bounty, time)
                 shown += 1
         if len(bounties) < PAGE:
             break
@@ -87,42 +89,62 @@ def _next_reveal(subgraph: ApiClient, path: str, guardian: Address, time: object
     return f"; bounty {bounty_id} is sealed until {moment(at, now)}"
 
 
-def _print_bounty(bounty: dict[str, object]) -> None:
-    verdicts = _list(bounty, "verdicts")
+def _print_bounty(settings: Settings, hub: Address, bounty: dict[str, object], time: object) -> None:
+    verdicts, submissions = _list(bounty, "verdicts"), _list(bounty, "submissions")
+    bounty_id, deadline = str(bounty.get("bounty_id")), bounty.get("judging_deadline")
+    pairs = [(str(each.get("solver_address")), str(each.get("submission_commitment"))) for each in submissions]
+    unopened = [
+        commitment
+        for solver, commitment in pairs
+        if not was_done(settings.chain_id, hub, *opened_name(bounty_id, solver, commitment))
+    ]
+    own = verdicts[0] if verdicts else None
     event(
         "guardian_judgeable.bounty",
         {
             "bounty_id": bounty.get("bounty_id"),
             "reveal_at": bounty.get("reveal_at"),
-            "judging_deadline": bounty.get("judging_deadline"),
-            "submissions": _list(bounty, "submissions"),
-            "own_verdict": verdicts[0] if verdicts else None,
+            "judging_deadline": deadline,
+            "submissions": submissions,
+            "unopened": unopened,
+            "own_verdict": own,
         },
     )
+    until = moment(deadline, time) if isinstance(deadline, int) and isinstance(time, int) else "an unknown time"
+    verdict = printable(str(own.get("kind"))) if own else "none yet"
+    opened = f"{len(unopened)} of {len(pairs)} Submissions not opened on this machine"
+    say(f"bounty {bounty_id[:20]}: judge until {until}; {opened}; your Verdict: {verdict}")
 
 
 def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Address) -> int:
     """Awarded bounties of this Guardian's rosters whose winning key nobody has handed over; how many."""
     shown = 0
-    data = _ask(subgraph, path, _OWED, {"guardian": guardian, "first": PAGE})
-    for bounty in _list(data, "bounties"):
-        if bounty.get("roster_version") not in _versions(data):
-            continue
-        commitment = str(bounty.get("winner_submission_commitment"))
-        status = api.get(
-            f"/api/bounties/{bounty.get('bounty_id')}/delivery/status", {"submission_commitment": commitment}
-        ).json()
-        if status.get("exists") is not True:
-            shown += 1
-            event(
-                "guardian_judgeable.delivery_owed",
-                {
-                    "bounty_id": bounty.get("bounty_id"),
-                    "solver": bounty.get("winner_solver_address"),
-                    "submission_commitment": commitment,
-                },
-            )
+    for skip in range(0, MOST_AWARDS, PAGE):
+        data = _ask(subgraph, path, _OWED, {"guardian": guardian, "skip": skip, "first": PAGE})
+        bounties = _list(data, "bounties")
+        for bounty in bounties:
+            if bounty.get("roster_version") in _versions(data) and _is_owed(api, bounty):
+                shown += 1
+        if len(bounties) < PAGE:
+            return shown
+    warn(f"only the newest {MOST_AWARDS} awards were looked at")
     return shown
+
+
+def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
+    """Whether nobody has handed this winner's key over; then it is printed."""
+    bounty_id, commitment = bounty.get("bounty_id"), str(bounty.get("winner_submission_commitment"))
+    status = api.get(f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}).json()
+    if status.get("exists") is True:
+        return False
+    solver = bounty.get("winner_solver_address")
+    event(
+        "guardian_judgeable.delivery_owed",
+        {"bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment},
+    )
+    command = printable(f"guardian:deliver-key {bounty_id} {solver} {commitment}", 200)
+    say(f"the Poster waits for the winning key: service-cli {command}")
+    return True
 
 
 def _versions(data: dict[str, object]) -> set[object]:

@@ -5,6 +5,7 @@ one-time keys live in this process only.
 """
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from service_common.crypto import sealed_box
@@ -19,11 +20,12 @@ from service_cli.client.api import ApiClient
 from service_cli.client.beacon import beacon_of, round_signature
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.handed_over import HandedOver
+from service_cli.client.journal import note_done, opened_name
 from service_cli.client.malformed import explained
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.client.submissions import Submission, check_envelope, fetch_ciphertext, fetch_submission
-from service_cli.outcome import Refused
+from service_cli.outcome import Failed, Refused
 from service_cli.output import Progress, event, say
 from service_cli.pages import require_new
 from service_cli.settings import Settings
@@ -48,6 +50,8 @@ def guardian_open(
         submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
     event("guardian_open.submission_verified", submission.names())
     _write(submission, identity, output_dir, "guardian_open.artifact_opened")
+    with suppress(Failed):  # the work is open; that it is not remembered is no failure
+        note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
 
 
 def open_as_guardian(

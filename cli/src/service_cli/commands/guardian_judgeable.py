@@ -18,7 +18,7 @@ def run(guardian_address: Address, network: str | None, api_base_url: str | None
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_API_BASE_URL
-    Prints:   guardian_judgeable.bounty (bounty_id, reveal_at, judging_deadline, submissions, own_verdict)
+    Prints:   guardian_judgeable.bounty (bounty_id, reveal_at, judging_deadline, submissions, unopened, own_verdict)
               guardian_judgeable.delivery_owed (bounty_id, solver, submission_commitment)
     Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
     """
