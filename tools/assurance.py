@@ -53,12 +53,19 @@ def steps() -> list[Step]:
     """Every campaign, the short ones first."""
     forge = str(native_program(ensure_npm_package(CONTRACTS), "forge"))
     slither = (str(TOOLS / "slither"), ".", "--filter-paths", "local", "--fail-none")
-    halmos = (str(TOOLS / "halmos"), "--contract", "HubProofs", "--forge-build-out", "out/proofs", "--loop", "5")
+    halmos = (str(TOOLS / "halmos"), "--match-contract", "Proofs", "--forge-build-out", "out/proofs", "--loop", "5")
     mutate = (PYTHON, "tools/mutate.py", "--forge", forge, "--sample", "200", "--seed", "1")
     return [
         _tests("reorg-storm", "10,000 reorgs, the copy equal to the chain after them", "tests/indexer/test_storm.py"),
         _tests("kills", "50 times kill -9 of a process, a database or the node", "tests/indexer/test_kills.py"),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
+        Step(
+            "auth-mutants",
+            "every small change to the request verification, each found by its tests",
+            (PYTHON, "tools/mutate_auth.py"),
+            TOP,
+            (),
+        ),
         _tests("hub-model", "random histories of the Hub against the Python model", "tests/contracts"),
         _hub(
             "hub-slither",

@@ -1,98 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Hub} from "../src/Hub.sol";
-import {IHubTypes} from "../src/IHubTypes.sol";
-
-interface Vm {
-    function assume(bool condition) external pure;
-    function prank(address sender) external;
-    function warp(uint256 time) external;
-    function load(address target, bytes32 slot) external view returns (bytes32);
-}
-
-interface Svm {
-    function enableSymbolicStorage(address target) external;
-}
-
-/// @notice Pays whoever it is told to, and remembers how much.
-contract ObedientToken {
-    mapping(address account => uint256) public received;
-
-    function balanceOf(address) external pure returns (uint256) {
-        return 0;
-    }
-
-    function transfer(address to, uint256 amount) external returns (bool) {
-        received[to] += amount;
-        return true;
-    }
-}
+import {HubStorage} from "./support/HubStorage.sol";
 
 /// @notice Proofs by halmos, each from an *arbitrary* storage of the Hub: not only the states that tests reach.
-/// One bounty word is: escrow 88, protocolFeeBps 16, guardianFeeBps 16, feePolicyVersion 16, ballots 80, reason 8,
-/// winningChoice 8, paid 24 bits, from the lowest.
-contract HubProofs is IHubTypes {
-    Vm private constant vm = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
-    Svm private constant svm = Svm(address(uint160(uint256(keccak256("svm cheat code")))));
-    uint256 private constant BOUNTIES = 8;
-    uint256 private constant ROSTERS = 3;
-    uint256 private constant SEATS = 4;
-    uint256 private constant PAID = uint256(type(uint24).max) << 232;
-
-    ObedientToken private token;
-    Hub private hub;
-
-    function setUp() public {
-        token = new ObedientToken();
-        hub = new Hub(
-            HubConfig(address(token), address(0xE0), 60, 100, 1_000, 500, 2_000, 1_000, 250, 300, address(0xD0))
-        );
-        svm.enableSymbolicStorage(address(hub));
-    }
-
-    // ---------------------------------------------------------------- what is stored
-
-    function slotOf(uint256 bountyId) private pure returns (uint256) {
-        return uint256(keccak256(abi.encode(bountyId, BOUNTIES)));
-    }
-
-    function word(uint256 bountyId, uint256 place) private view returns (uint256) {
-        return uint256(vm.load(address(hub), bytes32(slotOf(bountyId) + place)));
-    }
-
-    function reasonOf(uint256 second) private pure returns (uint256) {
-        return (second >> 216) & 0xff;
-    }
-
-    function deadlineOf(uint256 first) private pure returns (uint256) {
-        return (first >> 160) & type(uint40).max;
-    }
-
-    function rosterOf(uint256 first) private pure returns (uint256) {
-        return (first >> 232) & type(uint16).max;
-    }
-
-    function seatNumber(uint256 version, address account) private view returns (uint256) {
-        bytes32 seats = keccak256(abi.encode(version, SEATS));
-        return uint256(vm.load(address(hub), keccak256(abi.encode(account, seats)))) & 0xff;
-    }
-
-    function isSeated(uint256 version, address account) private view returns (bool) {
-        return seatNumber(version, account) != 0;
-    }
-
-    /// @dev Three seats, of which any may have voted anything; more only multiplies the cases.
-    function threeGuardians(uint256 bountyId) private view {
-        vm.assume((word(bountyId, 1) >> 136) & type(uint80).max < 2 ** 15);
-        vm.assume(seatsOf(bountyId) == 3);
-    }
-
-    function seatsOf(uint256 bountyId) private view returns (uint256) {
-        uint256 roster = uint256(keccak256(abi.encode(rosterOf(word(bountyId, 0)), ROSTERS)));
-        return uint256(vm.load(address(hub), bytes32(roster + 2)));
-    }
-
+contract HubProofs is HubStorage {
     // ---------------------------------------------------------------- no one is paid twice
 
     function check_claim__never_twice(uint256 bountyId, address first, address second) public {
@@ -105,11 +17,9 @@ contract HubProofs is IHubTypes {
 
     function check_claim__pays_the_caller_the_award_and_no_more(uint256 bountyId, address caller) public {
         uint256 second = word(bountyId, 1);
-        uint256 escrow = second & type(uint88).max;
         vm.prank(caller);
         hub.claim(bountyId, "", "");
-        uint256 fees = escrow * ((second >> 88) & 0xffff) / 10_000 + escrow * ((second >> 104) & 0xffff) / 10_000;
-        assert(token.received(caller) == escrow - fees);
+        assert(token.received(caller) == escrowOf(second) - protocolFeeOf(second) - guardianFeeOf(second));
     }
 
     function check_protocol_fee__never_twice(uint256 bountyId, address first, address second) public {
@@ -122,31 +32,6 @@ contract HubProofs is IHubTypes {
     }
 
     // ---------------------------------------------------------------- what is paid was owed
-
-    /// @dev The money table from the stored words alone, for a final bounty with three seats.
-    function owed(uint256 bountyId) private view returns (uint256 sum) {
-        uint256 second = word(bountyId, 1);
-        uint256 escrow = second & type(uint88).max;
-        uint256 protocolFee = escrow * ((second >> 88) & 0xffff) / 10_000;
-        uint256 guardianFee = escrow * ((second >> 104) & 0xffff) / 10_000;
-        bool awarded = (second >> 224) & 0xff >= 2;
-        uint256 share = guardianFee / 3;
-        uint256 rest = awarded ? guardianFee : escrow;
-        for (uint256 seat = 0; seat < 3; ++seat) {
-            if ((second >> (136 + 5 * seat)) & 31 == 0) continue;
-            rest -= share;
-            if (second >> (232 + seat) & 1 == 0) sum += share;
-        }
-        if (awarded && second >> 247 & 1 == 0) sum += escrow - protocolFee - guardianFee;
-        if (awarded && second >> 249 & 1 == 0) sum += protocolFee;
-        if (second >> 248 & 1 == 0) sum += rest;
-    }
-
-    /// @dev Reachable shapes: fees within their caps.
-    function capped(uint256 bountyId) private view {
-        uint256 second = word(bountyId, 1);
-        vm.assume((second >> 88) & 0xffff <= 1_000 && (second >> 104) & 0xffff <= 2_000);
-    }
 
     function paysWhatItOwed(uint256 bountyId, address caller, bytes memory call) private {
         threeGuardians(bountyId);
@@ -181,7 +66,7 @@ contract HubProofs is IHubTypes {
         capped(bountyId);
         vm.assume(word(bountyId, 1) & PAID == 0);
         hub.settle(bountyId);
-        assert(owed(bountyId) == word(bountyId, 1) & type(uint88).max);
+        assert(owed(bountyId) == escrowOf(word(bountyId, 1)));
     }
 
     /// @dev The same where a quorum ends it; while there is none, nothing is due and nothing is marked.
@@ -198,20 +83,66 @@ contract HubProofs is IHubTypes {
         vm.prank(caller);
         hub.recordVerdict(bountyId, kind, solver, kind == 2 ? bytes32(0) : work, bytes32(uint256(1)));
         vm.assume(reasonOf(word(bountyId, 1)) != 0);
-        assert(owed(bountyId) == word(bountyId, 1) & type(uint88).max);
+        assert(owed(bountyId) == escrowOf(word(bountyId, 1)));
         assert(word(bountyId, 1) & PAID == 0);
     }
 
     // ---------------------------------------------------------------- final is final
 
-    function check_claim__changes_only_its_mark(uint256 bountyId, uint256 other, address caller) public {
+    /// @dev A pull of one bounty leaves every other as it was, and of its own writes one mark.
+    function changesOnly(uint256 bountyId, uint256 other, address caller, uint256 mark, bytes memory call) private {
         uint256[3] memory before = [word(other, 0), word(other, 1), word(other, 2)];
         vm.prank(caller);
-        hub.claim(bountyId, "", "");
+        (bool done,) = address(hub).call(call);
+        vm.assume(done);
         assert(word(other, 0) == before[0] && word(other, 2) == before[2]);
-        uint256 mark = other == bountyId ? 1 << (232 + 15) : 0;
-        assert(word(other, 1) == before[1] | mark);
+        assert(word(other, 1) == before[1] | (other == bountyId ? 1 << (232 + mark) : 0));
     }
+
+    function check_claim__changes_only_its_mark(uint256 bountyId, uint256 other, address caller) public {
+        changesOnly(bountyId, other, caller, 15, abi.encodeCall(hub.claim, (bountyId, "", "")));
+    }
+
+    function check_refund__changes_only_its_mark(uint256 bountyId, uint256 other, address caller) public {
+        threeGuardians(bountyId);
+        changesOnly(bountyId, other, caller, 16, abi.encodeCall(hub.claimRefund, (bountyId)));
+    }
+
+    function check_guardian_fee__changes_only_its_mark(uint256 bountyId, uint256 other, address caller) public {
+        threeGuardians(bountyId);
+        uint256 seat = seatNumber(rosterOf(word(bountyId, 0)), caller);
+        vm.assume(seat >= 1 && seat <= 3);
+        changesOnly(bountyId, other, caller, seat - 1, abi.encodeCall(hub.claimGuardianFee, (bountyId)));
+    }
+
+    function check_protocol_fee__changes_only_its_mark(uint256 bountyId, uint256 other, address caller) public {
+        threeGuardians(bountyId);
+        changesOnly(bountyId, other, caller, 17, abi.encodeCall(hub.claimProtocolFee, (bountyId)));
+    }
+
+    // ---------------------------------------------------------------- creating
+
+    /// @dev What a new bounty records as its escrow is what the token brought, and no other bounty moves.
+    function check_create__records_what_arrived(Terms calldata terms, uint256 other, address poster, uint256 time)
+        public
+    {
+        vm.assume(time < 2 ** 39);
+        vm.warp(time);
+        uint256 created = uint256(vm.load(address(hub), bytes32(BOUNTY_COUNT)));
+        vm.assume(created < type(uint128).max);
+        vm.assume(other != created + 1 && word(created + 1, 0) == 0 && word(created + 1, 1) == 0);
+        uint256[3] memory before = [word(other, 0), word(other, 1), word(other, 2)];
+        vm.prank(poster);
+        uint256 bountyId = hub.createBounty(terms);
+        assert(bountyId == created + 1);
+        assert(token.received(address(hub)) == terms.escrowAmount);
+        assert(escrowOf(word(bountyId, 1)) == terms.escrowAmount);
+        assert(word(bountyId, 1) >> 136 == 0); // no ballots, open, nothing paid
+        assert(address(uint160(word(bountyId, 0))) == poster);
+        assert(word(other, 0) == before[0] && word(other, 1) == before[1] && word(other, 2) == before[2]);
+    }
+
+    // ---------------------------------------------------------------- when and by whom
 
     function check_settle__only_an_open_bounty_whose_time_is_up(uint256 bountyId, uint256 time) public {
         vm.warp(time);
