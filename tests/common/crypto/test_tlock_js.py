@@ -33,7 +33,7 @@ class TlockJs:
     def __init__(self, server: BeaconServer, chain: LocalBeacon, folder: Path) -> None:
         self.chain = chain
         self.signed = Beacon(ROUND, chain.signature(ROUND))
-        self._relay = server.url
+        self.relay = server.url
         self._folder = folder
         npm = find_npm()
         self._node = npm[0] if len(npm) > 1 else shutil.which("node") or "node"
@@ -52,7 +52,7 @@ class TlockJs:
         target.unlink(missing_ok=True)
         info = self.chain.info
         script = str(FOLDER / "tlock.js")
-        command = [self._node, script, mode, self._relay, info.chain_hash[2:], info.public_key, str(number)]
+        command = [self._node, script, mode, self.relay, info.chain_hash[2:], info.public_key, str(number)]
         subprocess.run([*command, source, target], check=True, timeout=60)
         return target.read_bytes()
 
