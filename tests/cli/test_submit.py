@@ -127,9 +127,13 @@ ROSTER_WORDS = [1, 2, 6, 7, 8, 10, 11, 12]
 
 @pytest.mark.parametrize(
     ("function", "word"),
-    [*(("getBounty", word) for word in BOUNTY_WORDS), *(("getRoster", word) for word in ROSTER_WORDS)],
+    [
+        *(("getBounty", word) for word in BOUNTY_WORDS),
+        *(("getRoster", word) for word in ROSTER_WORDS),
+        *(("token", 0), ("revealDelay", 0)),
+    ],
 )
-def test_submit__an_rpc_that_lies_about_bounty_or_roster__gets_no_signature(
+def test_submit__an_rpc_that_lies_about_bounty_roster_or_token__gets_no_signature(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, function: str, word: int
 ) -> None:
     altered_word(rpc, function, word, ledger)

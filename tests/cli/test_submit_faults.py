@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from service_cli.client import api as api_module
 from service_cli.client import read_model
+from service_cli.client.transfer import download
+from service_cli.outcome import Failed
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import Ledger
@@ -182,3 +184,12 @@ def test_submit__an_upload_that_was_poisoned__is_uploaded_again_by_the_next_run(
     assert refused.last["code"] == "invalid_solver_submission"
     assert solver.run("solver:submit", bounty, work).last["event"] == "submit.submission_recorded"
     assert len(api.objects) == 1
+
+
+@pytest.mark.parametrize("place", ["/dev/full", "nowhere/ciphertext.age"])
+def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin, tmp_path: Path, place: str) -> None:
+    api.objects["a"] = bytes(3_000_000)
+    with pytest.raises(Failed) as failure:
+        download(f"{api.url}/objects/a", tmp_path / place, 3_000_000)
+    assert failure.value.code == "download_not_written"
+    assert "TMPDIR" in failure.value.next_action

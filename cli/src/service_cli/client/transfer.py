@@ -114,5 +114,10 @@ def download(url: str, file: Path, byte_length: int) -> None:
                 progress(written, byte_length)
     except urllib3.exceptions.HTTPError as error:
         raise Failed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
+    except OSError as error:
+        message = f"The ciphertext of {byte_length} bytes cannot be kept in {file.parent}: {error.strerror}."
+        raise Failed(
+            "download_not_written", message, next_action="Make room, or set TMPDIR, and run it again."
+        ) from None
     if written != byte_length:
         raise Failed("storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN)
