@@ -167,29 +167,49 @@ def test_submit__the_read_model_falls_behind_meanwhile__asks_the_wallet_once_mor
     assert ran.last["event"] == "submit.transaction_prepared"
 
 
-def test_submit__an_upload_that_was_poisoned__is_uploaded_again_by_the_next_run(
+def not_in_place(_: Request) -> Reply:
+    issue = {"path": "ciphertext", "message": "was uploaded with other bytes and has been removed"}
+    error = {"code": "invalid_solver_submission", "message": "No.", "issues": [issue], "next_action": "Again."}
+    return as_json({"error": error}, 400)
+
+
+def test_submit__an_upload_that_was_poisoned__is_uploaded_again_at_once(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
-    def poisoned(_: Request) -> Reply | None:
-        if not api.objects:
-            return None
+    def poisoned(request: Request) -> Reply:
         api.objects.clear()  # as the service does with bytes that are not the announced ones
         del api.scripts["prepare"]
-        issue = {"path": "ciphertext", "message": "was uploaded with other bytes and has been removed"}
-        error = {"code": "invalid_solver_submission", "message": "No.", "issues": [issue], "next_action": "Again."}
-        return as_json({"error": error}, 400)
+        return not_in_place(request)
 
     api.scripts["prepare"] = poisoned
-    refused = solver.run("solver:submit", bounty, work, code=1)
-    assert refused.last["code"] == "invalid_solver_submission"
-    assert solver.run("solver:submit", bounty, work).last["event"] == "submit.submission_recorded"
+    ran = solver.run("solver:submit", bounty, work)
+    assert ran.names.count("submit.ciphertext_uploaded") == 2
+    assert ran.last["event"] == "submit.submission_recorded"
     assert len(api.objects) == 1
+
+
+def test_submit__an_upload_that_is_refused_twice__is_given_up_and_begun_anew_by_the_next_run(
+    api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    api.scripts["prepare"] = not_in_place
+    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "invalid_solver_submission"
+    assert len([path for path in api.paths() if path.startswith("/objects/")]) == 2
+
+
+def test_submit__run_again_after_the_upload__asks_the_wallet_for_the_rest_only(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    api.scripts["prepare"] = away
+    assert submit_with_wallet(ledger, solver, bounty, work, code=1).last["code"] == "api_unreachable"
+    del api.scripts["prepare"]
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names == ["submit.approval_required", "submit.submission_prepared", "submit.transaction_prepared"]
 
 
 @pytest.mark.parametrize("place", ["/dev/full", "nowhere/ciphertext.age"])
 def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin, tmp_path: Path, place: str) -> None:
-    api.objects["a"] = bytes(3_000_000)
+    api.objects["a"] = bytes(1_000)
     with pytest.raises(Failed) as failure:
-        download(f"{api.url}/objects/a", tmp_path / place, 3_000_000)
+        download(f"{api.url}/objects/a", tmp_path / place, 1_000)
     assert failure.value.code == "download_not_written"
     assert "TMPDIR" in failure.value.next_action

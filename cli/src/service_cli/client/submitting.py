@@ -57,8 +57,7 @@ def submit(
         envelope = seal(work, directory, journal)
         if api is not None:
             with _way_out():
-                _upload(work, api, envelope, journal)
-                _prepare(work, api, envelope)
+                _hand_in(work, api, envelope, journal)
         else:
             _keep(work, envelope, journal)
         _record(work, envelope, journal)
@@ -107,6 +106,24 @@ def _keep(work: Work, envelope: Envelope, journal: Journal) -> None:
     event("submit.sealed_kept", names | {"directory": str(journal.folder)})
     say("nothing is uploaded, and the page's terms are not compared with the chain's")
     say("run it again without --without-api before the deadline, or hand that folder to the Guardians")
+
+
+def _hand_in(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
+    """Upload and prepare. What an earlier run uploaded is not asked for again; what is no more there is sent again."""
+    digest = envelope.ciphertext.sha256
+    for last in (False, True):
+        if journal.text("uploaded") != digest:
+            _upload(work, api, envelope, journal)
+            journal.note("uploaded", digest)
+        try:
+            _prepare(work, api, envelope)
+        except Refused as refusal:
+            if last or "ciphertext" not in {issue.path for issue in refusal.issues}:
+                raise
+            journal.forget("uploaded")
+            say("the storage does not hold the sealed bytes; uploading them again")
+        else:
+            return
 
 
 def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:

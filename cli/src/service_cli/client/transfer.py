@@ -9,6 +9,7 @@ private file and is bounded by the announced length.
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -78,9 +79,8 @@ def _malformed(what: str) -> Failed:
 def upload(target: UploadTarget, file: Path) -> bool:
     """PUT the file; False when an object is there already."""
     size = file.stat().st_size
-    http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=300.0))
     try:
-        with file.open("rb") as source, Progress("uploading") as progress:
+        with _storage() as http, file.open("rb") as source, Progress("uploading") as progress:
             body = _reporting(source, size, progress)
             response = http.request(
                 "PUT", target.url, body=body, headers={**target.headers, "Content-Length": str(size)}, redirect=False
@@ -96,13 +96,25 @@ def upload(target: UploadTarget, file: Path) -> bool:
 
 def download(url: str, file: Path, byte_length: int) -> None:
     """GET into a new file; more bytes than announced, or fewer, fail."""
-    http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=300.0))
     try:
-        response = http.request("GET", url, preload_content=False, redirect=False)
+        with _storage() as http:
+            written = _download(http, url, file, byte_length)
+    except urllib3.exceptions.HTTPError as error:
+        raise Failed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
+    except OSError as error:
+        message = f"The ciphertext of {byte_length} bytes cannot be kept in {file.parent}: {error.strerror}."
+        next_action = "Make room, or set TMPDIR, and run it again."
+        raise Failed("download_not_written", message, next_action=next_action) from None
+    if written != byte_length:
+        raise Failed("storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN)
+
+
+def _download(http: urllib3.PoolManager, url: str, file: Path, byte_length: int) -> int:
+    """How many bytes were written: stops once there are more than announced."""
+    with closing(http.request("GET", url, preload_content=False, redirect=False)) as response:
         if response.status != 200:
-            raise Failed(
-                "storage_refused", f"The storage refused the download ({response.status}).", next_action=_AGAIN
-            )
+            message = f"The storage refused the download ({response.status})."
+            raise Failed("storage_refused", message, next_action=_AGAIN)
         written = 0
         with (
             open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
@@ -112,12 +124,14 @@ def download(url: str, file: Path, byte_length: int) -> None:
                 out.write(chunk)
                 written += len(chunk)
                 progress(written, byte_length)
-    except urllib3.exceptions.HTTPError as error:
-        raise Failed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
-    except OSError as error:
-        message = f"The ciphertext of {byte_length} bytes cannot be kept in {file.parent}: {error.strerror}."
-        raise Failed(
-            "download_not_written", message, next_action="Make room, or set TMPDIR, and run it again."
-        ) from None
-    if written != byte_length:
-        raise Failed("storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN)
+    return written
+
+
+@contextmanager
+def _storage() -> Iterator[urllib3.PoolManager]:
+    """Connections of one transfer."""
+    http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=300.0))
+    try:
+        yield http
+    finally:
+        http.clear()
