@@ -61,7 +61,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "route_not_found": Problem(404, "See /api/docs for the routes of this service."),
     "method_not_allowed": Problem(405, "Use a method named in the Allow header."),
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
-    "payload_too_large": Problem(413, "Send a smaller body; /api/deployment lists the limits."),
+    "payload_too_large": Problem(413, "Send a smaller body; the message says how much this route takes."),
     "unsupported_media_type": Problem(415, "Send the media type that the route takes."),
     "publication_review_limit_reached": Problem(429, "Wait until retry_not_before, then sign and send again."),
     "rate_limit_reached": Problem(429, _RETRY),
