@@ -6,7 +6,7 @@ Chain time moves only when a test says so; ``index`` runs the real follower unti
 import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from demo.examples import EXAMPLES
 from local_stack.accounts import People, make_people
@@ -147,6 +147,15 @@ class World:
         """Record a no_valid_submission Verdict."""
         arguments = (bounty_id, 2, "0x" + "00" * 20, bytes(32), to_bytes(random_commitment()))
         return self.contract.transact(guardian, "recordVerdict", *arguments)
+
+    def publish_roster(self, members: list[tuple[Wallet, Bytes32]], quorum: int) -> None:
+        """Have bounties from now on pin these Guardians."""
+        ordered = sorted(members, key=lambda member: member[0].address)
+        accounts, keys = [wallet.address for wallet, _ in ordered], [to_bytes(key) for _, key in ordered]
+        self.contract.transact(self.people.owner.wallet, "publishRoster", accounts, keys, quorum)
+        version = self.contract.call("currentRosterVersion")
+        self.hub = replace(self.hub, roster_hash="0x" + self.contract.call("getRoster", version)[0].hex())
+        self.finalize()
 
     def reveal_at(self, bounty_id: BountyId) -> int:
         return int(self.contract.call("getBounty", bounty_id)[4])

@@ -1,7 +1,7 @@
 """Conditional requests and caching of public reads."""
 
 import pytest
-from service_api.recent import Recent
+from service_common.recent import Recent
 from service_common.types import UnixSeconds
 from service_common.web import versions
 from service_common.web.versions import Version, VersionCache, json_version

@@ -1,7 +1,5 @@
 """Written Verdicts: stored for pinned Guardians only, read back byte for byte."""
 
-from dataclasses import replace
-
 from local_stack.contract import Wallet
 from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import report_commitment
@@ -155,7 +153,7 @@ def test_verdict__by_a_guardian_of_another_roster__is_forbidden(service: Service
     newcomer = Wallet()
     members = [(one.wallet, one.identity.public_key) for one in world.people.guardians if one.identity]
     try:
-        publish_roster(service, [(newcomer, Identity.generate().public_key), *members[:2]])
+        world.publish_roster([(newcomer, Identity.generate().public_key), *members[:2]], 2)
         theirs = world.create()
         world.submit(theirs, world.solver(1))
         world.advance_to(world.reveal_at(theirs))
@@ -165,15 +163,4 @@ def test_verdict__by_a_guardian_of_another_roster__is_forbidden(service: Service
             response = write(service, guardian, document(service, bounty, guardian))
             assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
     finally:
-        publish_roster(service, members)
-
-
-def publish_roster(service: Service, members: list[tuple[Wallet, Bytes32]]) -> None:
-    """Have bounties from now on pin these Guardians."""
-    world = service.world
-    ordered = sorted(members, key=lambda member: member[0].address)
-    accounts, keys = [wallet.address for wallet, _ in ordered], [bytes.fromhex(key[2:]) for _, key in ordered]
-    world.contract.transact(world.people.owner.wallet, "publishRoster", accounts, keys, 2)
-    version = world.contract.call("currentRosterVersion")
-    world.hub = replace(world.hub, roster_hash="0x" + world.contract.call("getRoster", version)[0].hex())
-    world.finalize()
+        world.publish_roster(members, 2)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -107,9 +108,16 @@ class Delivery:
 
 @pytest.fixture
 def delivery(node: AnvilServer, database: Database, valkey_server: ValkeyServer, tmp_path: Path) -> Iterator[Delivery]:
+    with running_delivery(node, database, valkey_server.url(), tmp_path) as started:
+        yield started
+
+
+@contextmanager
+def running_delivery(node: AnvilServer, database: Database, redis_url: str, folder: Path) -> Iterator[Delivery]:
+    """The service over a world of its own."""
     with make_world(node, database) as world:
         retired = Identity.generate()
-        keys = tmp_path / "keys.json"
+        keys = folder / "keys.json"
         keys.touch(mode=0o600)
         keys.write_text(json.dumps([world.delivery.to_text(), retired.to_text()]))
         variables = {
@@ -119,7 +127,7 @@ def delivery(node: AnvilServer, database: Database, valkey_server: ValkeyServer,
             "SERVICE_RPC_URLS": node.url,
             "SERVICE_PUBLIC_HOST": HOST,
             "SERVICE_DATABASE_URL": database.url("service_delivery"),
-            "SERVICE_REDIS_URL": valkey_server.url(),
+            "SERVICE_REDIS_URL": redis_url,
             "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
         }
         dependencies = replace(make_dependencies(read_config(variables)), clock=ChainClock(world.rpc))

@@ -19,7 +19,7 @@ from service_delivery.usecases.keys import describe_keys
 from sqlalchemy import select, update
 
 from tests.delivery.conftest import HOST, Delivery
-from tests.delivery.test_delivery import awarded, body_for, refusal, wrap_path
+from tests.delivery.test_delivery import awarded, body_for, exists, refusal, wrap_path
 
 
 @pytest.fixture
@@ -111,6 +111,10 @@ def test_rewrap__of_what_no_key_opens__leaves_it_and_says_so(
     assert rewrap_retired(message()) == 0
     assert stored(delivery) == before
     assert described(delivery)["0x" + "11" * 8] == {"key_id": "0x" + "11" * 8, "state": "missing", "wraps": 1}
+    assert not exists(delivery, bounty_id, envelope)  # so that it is listed as owed again, and handed over again
+    again = delivery.call(delivery.world.guardian(2), wrap_path(bounty_id), body_for(envelope, wrapped))
+    assert again.status_code == 201
+    assert exists(delivery, bounty_id, envelope)
 
 
 def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_secret(delivery: Delivery) -> None:

@@ -25,13 +25,14 @@ from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.errors import ServiceError
 from service_common.jobs.queues import connect
+from service_common.recent import Recent
 from service_common.storage.gcs import GcsStore
 from service_common.storage.port import DownloadTarget, ObjectStore
 from service_common.types import BountyId, Bytes32
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
-from service_api.recent import Recent, SharedContent, recent_contents, recent_downloads
+from service_api.recent import SharedContent, recent_contents, recent_downloads
 
 EXTENSION: Final = "service-api"
 MAX_WAITING_REVIEWS: Final = 100

@@ -8,6 +8,7 @@ from service_common.web.authentication import Authentication
 
 from service_delivery.dependencies import EXTENSION, Dependencies
 from service_delivery.routes import delivery
+from service_delivery.usecases import known
 
 
 def make_app(dependencies: Dependencies) -> Flask:
@@ -20,5 +21,6 @@ def make_app(dependencies: Dependencies) -> Flask:
     authentication = Authentication(dependencies.authority, cache, wallets)
     app, api = create_app("service_delivery", "Bounty Escrow Service: delivery", authentication)
     app.extensions[EXTENSION] = dependencies
+    app.extensions[known.EXTENSION] = known.Known()
     api.register_blueprint(delivery.routes)
     return app

@@ -60,6 +60,13 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
+def single(engine: Engine) -> Iterator[Connection]:
+    """A connection for one statement that is its own transaction: half the way to the database and back."""
+    with _translated(), engine.connect() as connection:
+        yield connection.execution_options(isolation_level="AUTOCOMMIT")
+
+
+@contextmanager
 def _translated() -> Iterator[None]:
     try:
         yield

@@ -17,6 +17,7 @@ from service_common.web.parsing import load_json, parse
 
 from service_delivery.dependencies import dependencies
 from service_delivery.usecases.keys import delivery_key_json
+from service_delivery.usecases.known import known_bounties
 from service_delivery.usecases.wraps import WrapRequest, retrieve_key, store_wrap, wrap_exists
 
 routes = Blueprint("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
@@ -60,7 +61,7 @@ def status(bounty_id: str) -> Response:
     commitment = parse(query["submission_commitment"], parse_bytes32, path="submission_commitment", code=_CODE)
     bounty = _bounty_id(bounty_id)
     with dependencies().facts.open() as facts:
-        return jsonify({"exists": wrap_exists(facts.connection, bounty, commitment)})
+        return jsonify({"exists": wrap_exists(dependencies(), facts.connection, bounty, commitment)})
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
@@ -69,16 +70,15 @@ def wrap(request: VerifiedRequest, bounty_id: str) -> Response:
     """Store a Submission's content key, wrapped to the delivery key."""
     read_query(allowed=frozenset(), code=_CODE)
     bounty = _bounty_id(bounty_id)
-    deps = dependencies()
-    with deps.facts.open() as facts:
-        request.require_signer(facts.roster(facts.bounty(bounty)).accounts)
-        body = load_json(request.body, WrapBody(), code=_CODE)
-        wanted = WrapRequest(
-            parse(cast("str", body["solver_address"]), parse_address, path="solver_address", code=_CODE),
-            parse(cast("str", body["submission_commitment"]), parse_bytes32, path="submission_commitment", code=_CODE),
-            cast("str", body["wrapped_key"]),
-        )
-        created = store_wrap(deps, bounty, facts, wanted)
+    deps, known = dependencies(), known_bounties()
+    request.require_signer(known.bounty(deps, bounty).guardians)
+    body = load_json(request.body, WrapBody(), code=_CODE)
+    wanted = WrapRequest(
+        parse(cast("str", body["solver_address"]), parse_address, path="solver_address", code=_CODE),
+        parse(cast("str", body["submission_commitment"]), parse_bytes32, path="submission_commitment", code=_CODE),
+        cast("str", body["wrapped_key"]),
+    )
+    created = store_wrap(deps, known, bounty, wanted)
     response = jsonify({"exists": True})
     response.status_code = 201 if created else 200
     return response
@@ -90,17 +90,16 @@ def retrieve(request: VerifiedRequest, bounty_id: str) -> Response:
     """The winning content key, sealed to the Poster's fresh key."""
     read_query(allowed=frozenset(), code=_CODE)
     bounty = _bounty_id(bounty_id)
-    deps = dependencies()
-    with deps.facts.open() as facts:
-        request.require_signer({facts.bounty(bounty).poster})
-        body = load_json(request.body, RetrieveBody(), code=_CODE)
-        key = parse(
-            cast("str", body["poster_ephemeral_public_key"]),
-            parse_public_key,
-            path="poster_ephemeral_public_key",
-            code=_CODE,
-        )
-        response = jsonify(retrieve_key(deps, facts, bounty, key))
+    deps, known = dependencies(), known_bounties()
+    request.require_signer({known.bounty(deps, bounty).bounty.poster})
+    body = load_json(request.body, RetrieveBody(), code=_CODE)
+    key = parse(
+        cast("str", body["poster_ephemeral_public_key"]),
+        parse_public_key,
+        path="poster_ephemeral_public_key",
+        code=_CODE,
+    )
+    response = jsonify(retrieve_key(deps, known, bounty, key))
     response.headers["Cache-Control"] = "no-store"
     return response
 

@@ -8,6 +8,7 @@ none that is held here. A retired key takes new wraps for a stated grace, since 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from service_common.crypto.x25519 import Identity
@@ -36,6 +37,7 @@ class HeldKey:
         return self.current or self.retired_at is None or now < self.retired_at + grace_seconds
 
 
+@cache
 def key_id(public_key: Bytes32) -> str:
     """The first 8 bytes of the key's SHA-256, hex."""
     return "0x" + hashlib.sha256(to_bytes(public_key)).hexdigest()[:16]

@@ -9,25 +9,39 @@ bounty gets the winner's key, sealed to a fresh key. Nothing tells which Guardia
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from service_common.crypto import sealed_box
 from service_common.crypto.failures import SealedDataError
 from service_common.crypto.x25519 import Identity
 from service_common.db import delivery as t
-from service_common.db.engine import writing
-from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import Finalization, IndexedBounty
+from service_common.db.engine import single
+from service_common.db.hub_reads import Finalization
 from service_common.domain.lifecycle import Outcome
 from service_common.errors import Issue, ServiceError, state_refusal
 from service_common.types import Address, BountyId, Bytes32
-from sqlalchemy import Connection, exists, select
+from sqlalchemy import BindParameter, Connection, bindparam, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_delivery.dependencies import Dependencies
-from service_delivery.usecases.envelopes import read_envelope
-from service_delivery.usecases.keys import accepted_keys, key_id
+from service_delivery.usecases.keys import key_id
+from service_delivery.usecases.known import Known, KnownBounty
 
 _CODE = "invalid_winning_solution_delivery"
+_c, _insert = t.wraps.c, insert(t.wraps)
+_held_ids: BindParameter[list[str]] = bindparam("held", expanding=True)
+_KEEP: Final = _insert.on_conflict_do_update(
+    index_elements=[_c.bounty_id, _c.solver, _c.submission_commitment],
+    set_={"wrapped_key": _insert.excluded.wrapped_key, "key_id": _insert.excluded.key_id},
+    where=_c.key_id.not_in(_held_ids),  # a wrap that no key here opens any more holds nobody up
+).returning(_c.bounty_id)
+_FIND: Final = select(_c.wrapped_key).where(
+    _c.bounty_id == bindparam("bounty_id"),
+    _c.solver == bindparam("solver"),
+    _c.submission_commitment == bindparam("submission_commitment"),
+    _c.key_id.in_(_held_ids),
+)
+"""Made once: putting a statement together takes longer than sending it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,48 +53,43 @@ class WrapRequest:
     wrapped_key: str
 
 
-def store_wrap(deps: Dependencies, bounty_id: BountyId, facts: HubFacts, wrap: WrapRequest) -> bool:
+def store_wrap(deps: Dependencies, known: Known, bounty_id: BountyId, wrap: WrapRequest) -> bool:
     """Keep a wrap; whether it is the first of its Submission."""
-    bounty = facts.bounty(bounty_id)
-    _require_deliverable(facts, bounty, wrap)
-    envelope = read_envelope(facts.connection, bounty_id, wrap.solver, wrap.submission_commitment)
-    keys = accepted_keys(facts, deps.config.keyring, deps.config.key_grace_seconds)
-    used = _key_that_opens(keys, wrap, envelope.content_public_key)
-    values = {
+    bounty = known.bounty(deps, bounty_id)
+    _require_deliverable(deps, bounty, wrap)
+    public_key = known.content_public_key(deps, bounty_id, wrap.solver, wrap.submission_commitment)
+    used = _key_that_opens(bounty.accepted, wrap, public_key)
+    row = {
         "bounty_id": bounty_id,
         "solver": wrap.solver,
         "submission_commitment": wrap.submission_commitment,
         "wrapped_key": base64.b64decode(wrap.wrapped_key),
         "key_id": key_id(used),
+        "held": _held(deps),
     }
-    with writing(deps.engine) as connection:
-        statement = insert(t.wraps).values(values).on_conflict_do_nothing()
-        return connection.execute(statement.returning(t.wraps.c.bounty_id)).first() is not None
+    with single(deps.engine) as connection:
+        return connection.execute(_KEEP, row).first() is not None
 
 
-def wrap_exists(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> bool:
-    """Whether a wrap of exactly this Submission is held."""
+def wrap_exists(deps: Dependencies, connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> bool:
+    """Whether a wrap of exactly this Submission is held, with a key that is held, too."""
     c = t.wraps.c
-    held = select(exists().where(c.bounty_id == bounty_id, c.submission_commitment == commitment))
+    same = (c.bounty_id == bounty_id, c.submission_commitment == commitment, c.key_id.in_(_held(deps)))
+    held = select(exists().where(*same))
     return bool(connection.execute(held).scalar())
 
 
-def retrieve_key(deps: Dependencies, facts: HubFacts, bounty_id: BountyId, poster_key: Bytes32) -> dict[str, object]:
+def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_key: Bytes32) -> dict[str, object]:
     """The body of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
-    winner = _winner(facts, facts.bounty(bounty_id))
-    envelope = read_envelope(facts.connection, bounty_id, winner.winner, winner.submission_commitment)
-    c = t.wraps.c
-    row = facts.connection.execute(
-        select(c.wrapped_key).where(
-            c.bounty_id == bounty_id,
-            c.solver == winner.winner,
-            c.submission_commitment == winner.submission_commitment,
-        )
-    ).scalar()
+    winner = _winner(known.bounty(deps, bounty_id))
+    pair = {"bounty_id": bounty_id, "solver": winner.winner, "submission_commitment": winner.submission_commitment}
+    with single(deps.engine) as connection:
+        row = connection.execute(_FIND, {**pair, "held": _held(deps)}).first()
     if row is None:
-        raise ServiceError("winning_solution_key_not_found", "No Guardian has delivered the winning key yet.")
-    stored = base64.b64encode(bytes(row)).decode()
-    identity = sealed_box.unwrap(stored, deps.config.keyring, envelope.content_public_key)
+        raise ServiceError("winning_solution_key_not_found", "No Guardian has handed over the winning key yet.")
+    public_key = known.content_public_key(deps, bounty_id, winner.winner, winner.submission_commitment)
+    held = base64.b64encode(bytes(row.wrapped_key)).decode()
+    identity = sealed_box.unwrap(held, deps.config.keyring, public_key)
     try:
         rewrapped = sealed_box.wrap(identity, poster_key)
     except SealedDataError as error:
@@ -94,20 +103,26 @@ def retrieve_key(deps: Dependencies, facts: HubFacts, bounty_id: BountyId, poste
     }
 
 
-def _require_deliverable(facts: HubFacts, bounty: IndexedBounty, wrap: WrapRequest) -> None:
+def _held(deps: Dependencies) -> list[str]:
+    """The names of the keys that are held."""
+    return [key_id(key.public_key) for key in deps.config.keyring]
+
+
+def _require_deliverable(deps: Dependencies, known: KnownBounty, wrap: WrapRequest) -> None:
     """The pair is the Solver's current Submission while the bounty is open, the winner once it is final."""
-    ending = facts.finalization(bounty)
+    ending = known.ending()
     if ending is not None:
         if (wrap.solver, wrap.submission_commitment) != (ending.winner, ending.submission_commitment):
             raise state_refusal(_CODE, "The bounty is final and this Submission did not win.")
         return
-    active = facts.active_submission(bounty.bounty_id, wrap.solver)
+    with deps.facts.open() as facts:
+        active = facts.active_submission(known.bounty.bounty_id, wrap.solver)
     if active is None or active.submission_commitment != wrap.submission_commitment:
         raise state_refusal(_CODE, "The Hub does not record this Submission as that Solver's current one.")
 
 
-def _winner(facts: HubFacts, bounty: IndexedBounty) -> Finalization:
-    ending = facts.finalization(bounty)
+def _winner(known: KnownBounty) -> Finalization:
+    ending = known.ending()
     if ending is None or ending.outcome is not Outcome.AWARDED:
         raise state_refusal(_CODE, "The bounty has not been awarded; there is no winning work to deliver.")
     return ending

@@ -1,0 +1,181 @@
+"""Delivery and the record: what a core can do besides verifying signatures.
+
+Requests go through the whole application; their signature is verified beforehand, once. Rates are per second of this
+process's processor time, since a process answers many requests side by side while PostgreSQL works on another core.
+"""
+
+import io
+import json
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, cast
+
+from flask import Flask, Request
+from local_stack import anvil, postgres
+from local_stack.contract import Wallet
+from local_stack.services import MIGRATOR, ROLES
+from service_api.dependencies import Dependencies
+from service_api.usecases.show_bounty import show_bounty
+from service_api.usecases.verification_records import _derive
+from service_common import log
+from service_common.auth.verify import VerifiedRequest
+from service_common.clock import SystemClock
+from service_common.crypto import sealed_box
+from service_common.crypto.x25519 import Identity
+from service_common.db.hub_facts import FactSource
+from service_common.db.migrate import migrate
+from service_common.domain.envelope import Envelope
+from service_common.types import BountyId
+from service_common.web import authentication
+from service_delivery.dependencies import EXTENSION
+from sqlalchemy import Engine, text
+from werkzeug.test import EnvironBuilder
+
+from bench.figures import Figure, Report, median
+from tests.delivery.conftest import Delivery, running_delivery
+from tests.servers import TEMPLATE, DatabaseServer
+from tests.world import World
+
+ROUNDS: Final = 5
+COUNT: Final = 400
+GUARDIANS: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the public detail's use case needs."""
+
+    engine: Engine
+    facts: FactSource
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    log.configure("bench", logging.ERROR)
+    with _delivery() as delivery:
+        bounty_id, envelope, identity = _awarded(delivery)
+        _requests(delivery, bounty_id, envelope, identity, report)
+        _record(delivery.world, report)
+
+
+@contextmanager
+def _delivery() -> Iterator[Delivery]:
+    with tempfile.TemporaryDirectory() as name, postgres.start() as server, anvil.start(mining="automine") as node:
+        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
+        server.create_database(TEMPLATE, owner=MIGRATOR)
+        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+        database = DatabaseServer(server, passwords).new()
+        with running_delivery(node, database, "redis://127.0.0.1:9", Path(name)) as delivery:
+            yield delivery
+        database.close()
+
+
+def _awarded(delivery: Delivery) -> tuple[BountyId, Envelope, Identity]:
+    world, identity = delivery.world, Identity.generate()
+    bounty_id = world.create()
+    envelope = delivery.submission(bounty_id, world.solver(1), identity)
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), envelope.commitment())
+    world.finalize()
+    return bounty_id, envelope, identity
+
+
+def _requests(delivery: Delivery, bounty_id: BountyId, envelope: Envelope, identity: Identity, report: Report) -> None:
+    world, base = delivery.world, f"/api/bounties/{bounty_id}/delivery"
+    wrap = {
+        "solver_address": envelope.solver_address,
+        "submission_commitment": envelope.commitment(),
+        "wrapped_key": sealed_box.wrap(identity, world.delivery.public_key),
+    }
+    retrieve = {"poster_ephemeral_public_key": Identity.generate().public_key}
+
+    def forget() -> None:
+        with world.engine("service_delivery").begin() as connection:
+            connection.execute(text("DELETE FROM delivery.wraps"))
+
+    for name, wallet, path, body, before in (
+        ("wrap", world.guardian(1), f"{base}/wrap", wrap, forget),
+        ("retrieve", world.people.poster.wallet, f"{base}/retrieve", retrieve, lambda: None),
+    ):
+        rates = _rates(delivery, wallet, path, json.dumps(body).encode(), before)
+        value = median(rates)
+        report(Figure(f"delivery.{name}", value, "requests/s of a core", ">= 1000", value >= 1_000))
+
+
+def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: Callable[[], None]) -> list[float]:
+    """Requests for each second of processor time, the signature verified beforehand."""
+    app, header = delivery.client.application, delivery.header(wallet, path, body)
+    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], clock=SystemClock())
+    verify = authentication.authenticate
+    seen: list[VerifiedRequest] = []
+
+    def verified(received: Request, content: bytes) -> VerifiedRequest:
+        if not seen:
+            seen.append(verify(received, content))
+        return seen[0]
+
+    authentication.authenticate = verified  # type: ignore[assignment]
+    try:
+        return [_rate(app, path, body, header, before) for _ in range(ROUNDS + 1)][1:]
+    finally:
+        authentication.authenticate = verify
+
+
+def _rate(app: Flask, path: str, body: bytes, header: str, before: Callable[[], None]) -> float:
+    """One round, called as a server calls it."""
+    fixed = EnvironBuilder(path=path, method="POST", headers=[("Authorization", header)], data=body).get_environ()
+    fixed["CONTENT_TYPE"], answers = "application/json", list[str]()
+    before()
+    started = time.process_time()
+    for _ in range(COUNT):
+        environ = {**fixed, "wsgi.input": io.BytesIO(body)}
+        b"".join(app(environ, lambda status, *_: answers.append(status)))  # type: ignore[arg-type]
+    seconds = time.process_time() - started
+    if not all(status.startswith("20") for status in answers):
+        raise RuntimeError("a request was refused")
+    return COUNT / seconds
+
+
+def _record(world: World, report: Report) -> None:
+    """A record of fifteen Verdicts derived, and a kept one read beside an open bounty."""
+    guardians = [Wallet() for _ in range(GUARDIANS)]
+    for guardian in guardians:
+        world.node.fund(guardian.address)
+    world.publish_roster([(guardian, Identity.generate().public_key) for guardian in guardians], GUARDIANS)
+    bounty_id, still_open = world.create(), world.create()
+    commitment = world.submit(bounty_id, world.solver(1))
+    world.submit(still_open, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
+    for guardian in guardians:
+        world.award(bounty_id, guardian, world.solver(1), commitment)
+    world.finalize()
+    engine = world.engine("service_api")
+    source = world.facts()
+    derived = []
+    with source.open() as facts:
+        bounty = facts.indexed_bounty(bounty_id)
+        for _ in range(50):
+            started = time.perf_counter()
+            _derive(facts, bounty).canonical_bytes()
+            derived.append((time.perf_counter() - started) * 1_000)
+    value = median(derived)
+    report(Figure("delivery.record", value, "ms", "<= 20", value <= 20))
+    reading = cast("Dependencies", Reading(engine, source))
+    show_bounty(reading, bounty_id)
+    kept: list[float] = []
+    plain: list[float] = []
+    for _ in range(100):
+        for rates, each in ((kept, bounty_id), (plain, still_open)):
+            started = time.perf_counter()
+            show_bounty(reading, each)
+            rates.append(1 / (time.perf_counter() - started))
+    reference = median(plain)
+    ratio = median(kept) / reference
+    what = "the detail of an open bounty"
+    report(Figure("delivery.record_kept", median(kept), "reads/s", "ratio >= 0.8", ratio >= 0.8, what, reference))

@@ -1,0 +1,79 @@
+"""What the index says of one bounty, for the requests about it that come within a moment.
+
+Promises: everything here is finalized, except that the ending may be said to be pending; it is at most two seconds old.
+A refusal is never kept. An envelope's public half is checked against the commitment once, and a hash does not change.
+"""
+
+from dataclasses import dataclass
+from typing import Final, cast
+
+from flask import current_app
+from service_common.crypto.x25519 import Identity
+from service_common.db.hub_reads import Finalization, IndexedBounty
+from service_common.errors import ServiceError
+from service_common.recent import Recent
+from service_common.types import Address, BountyId, Bytes32
+
+from service_delivery.dependencies import Dependencies
+from service_delivery.usecases.envelopes import read_envelope
+from service_delivery.usecases.keys import accepted_keys
+
+EXTENSION: Final = "service-delivery-known"
+_PENDING: Final = "The indexed Hub state for this bounty has not reached a finalized block yet."
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBounty:
+    """One bounty. ``pending`` is the wait in seconds where it has ended in a block that is not finalized."""
+
+    bounty: IndexedBounty
+    guardians: frozenset[Address]
+    accepted: tuple[Identity, ...]
+    """The delivery keys that a wrap may be made for."""
+    ended: Finalization | None
+    pending: int | None
+
+    def ending(self) -> Finalization | None:
+        """How it ended, None while it is open; 503 while that can still change."""
+        if self.pending is not None:
+            raise ServiceError("bounty_chain_state_unavailable", _PENDING, retry_after=self.pending)
+        return self.ended
+
+
+class Known:
+    """What one process knows. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._bounties: Recent[BountyId, KnownBounty] = Recent(1.0, 512)
+        self._keys: Recent[tuple[BountyId, Address, Bytes32], Bytes32] = Recent(60.0, 512)
+
+    def bounty(self, deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
+        """Poster, roster, ending and the keys in use; 404 and 503 as the facts say."""
+        return self._bounties.get(bounty_id, deps.clock, lambda: _look_up(deps, bounty_id))
+
+    def content_public_key(
+        self, deps: Dependencies, bounty_id: BountyId, solver: Address, commitment: Bytes32
+    ) -> Bytes32:
+        """The public half that the envelope behind a commitment names."""
+
+        def make() -> Bytes32:
+            with deps.facts.open() as facts:
+                return read_envelope(facts.connection, bounty_id, solver, commitment).content_public_key
+
+        return self._keys.get((bounty_id, solver, commitment), deps.clock, make)
+
+
+def _look_up(deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
+    with deps.facts.open() as facts:
+        bounty = facts.bounty(bounty_id)
+        guardians = frozenset(facts.roster(bounty).accounts)
+        accepted = accepted_keys(facts, deps.config.keyring, deps.config.key_grace_seconds)
+        try:
+            return KnownBounty(bounty, guardians, accepted, facts.finalization(bounty), None)
+        except ServiceError as waiting:
+            return KnownBounty(bounty, guardians, accepted, None, waiting.retry_after or 1)
+
+
+def known_bounties() -> Known:
+    """What the process that answers this request knows."""
+    return cast("Known", current_app.extensions[EXTENSION])
