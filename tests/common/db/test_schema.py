@@ -3,8 +3,10 @@
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from local_stack.services import ROLES
 from service_common.db import app, delivery, hub_index, review, settler
-from service_common.db.migrate import current_revision, migrate
+from service_common.db.migrate import SchemaBehind, await_schema, current_revision, migrate
+from service_common.types import UnixSeconds
 from sqlalchemy import Index, MetaData, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.schema import SchemaItem
@@ -33,9 +35,9 @@ def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(datab
 
 
 def test_migration__run_again__changes_nothing(database: Database) -> None:
-    assert migrate(database.url()) == "0004"
+    assert migrate(database.url()) == "0005"
     with database.engine().connect() as connection:
-        assert current_revision(connection) == "0004"
+        assert current_revision(connection) == "0005"
 
 
 def _has_a_name_of_its_own(thing: SchemaItem, _name: str | None, kind: str, *_: object) -> bool:
@@ -88,3 +90,46 @@ def test_role__on_a_table_that_is_not_its_business__may_not_even_read(
         pytest.raises(ProgrammingError, match="permission denied"),
     ):
         connection.execute(text(f"SELECT count(*) FROM {schema}.{table}"))
+
+
+class Ticks:
+    """A clock whose every wait is a second that costs none."""
+
+    def __init__(self) -> None:
+        self.waited = 0
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(self.waited)
+
+    def monotonic(self) -> float:
+        return float(self.waited)
+
+    def sleep(self, seconds: float) -> None:
+        self.waited += int(seconds)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_schema__that_is_there__is_seen_by_every_role_at_once(database: Database, role: str) -> None:
+    clock = Ticks()
+    assert await_schema(database.url(role), clock=clock, seconds=5) == "0005"
+    assert clock.waited == 0
+
+
+def test_schema__of_an_older_release__is_waited_for_and_then_refused(database: Database) -> None:
+    clock = Ticks()
+    with database.engine().begin() as connection:
+        connection.execute(text("UPDATE schema_version SET version_num = '0001'"))
+    with pytest.raises(SchemaBehind, match="at schema 0001; this release needs 0005"):
+        await_schema(database.url("service_api"), clock=clock, seconds=3)
+    assert clock.waited == 3
+
+
+def test_schema__of_a_newer_release__is_good_enough(database: Database) -> None:
+    with database.engine().begin() as connection:
+        connection.execute(text("UPDATE schema_version SET version_num = '9999'"))
+    assert await_schema(database.url("service_api"), clock=Ticks(), seconds=1) == "9999"
+
+
+def test_schema__of_a_database_that_is_not_there__is_waited_for(database: Database) -> None:
+    with pytest.raises(SchemaBehind, match="at schema none"):
+        await_schema(database.url().rsplit("/", 1)[0] + "/nowhere", clock=Ticks(), seconds=2)

@@ -1,7 +1,7 @@
-"""The internal port of every process: ``/readyz`` and ``/metrics``, for probes and scrapers, never behind the ingress.
+"""The internal port of every process: ``/healthz``, ``/readyz``, ``/metrics``, for probes and scrapers, never public.
 
-Promises: ``/readyz`` is 200 when every named dependency answers and 503 naming those that do not, checked at most
-once a second however often it is asked.
+Promises: ``/healthz`` is 200 while the process lives, whatever it depends on; ``/readyz`` is 200 when every named
+dependency answers and 503 naming those that do not, checked at most once a second however often it is asked.
 """
 
 import json
@@ -50,6 +50,8 @@ def serve_internal_port(port: int, checks: Mapping[str, Check]) -> ThreadingHTTP
                 failing = readiness.failing()
                 body = json.dumps({"ready": not failing, "failing": failing}).encode()
                 self._answer(503 if failing else 200, "application/json", body)
+            elif self.path == "/healthz":
+                self._answer(200, "text/plain; charset=utf-8", b"ok\n")
             elif self.path == "/metrics":
                 self._answer(200, "text/plain; version=0.0.4; charset=utf-8", generate_latest(_registry()))
             else:

@@ -6,6 +6,7 @@ from service_common import log
 from service_common.config import EnvironmentReader
 from service_common.db.engine import check_database
 from service_common.db.migrate import migrate
+from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "serve": Process("answer HTTP requests", _serve),
         "worker": Process("run jobs of the queue artifacts", _worker),
         "migrate": Process("bring the database of all services to the newest schema", _migrate),
+        "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-api", "The public HTTP API.", processes, arguments)
 

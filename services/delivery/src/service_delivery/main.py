@@ -7,6 +7,7 @@ from service_common import log
 from service_common.clock import SystemClock
 from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.hub_facts import FactSource
+from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "serve": Process("answer HTTP requests that the api forwards", _serve),
         "worker": Process("run jobs of the queue delivery", _worker),
         "keys": Process("say of each delivery key whether it is current, retired, or may be destroyed", _keys),
+        "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-delivery", "Delivery of the winning work.", processes, arguments)
 

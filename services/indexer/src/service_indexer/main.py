@@ -8,6 +8,7 @@ from service_common import log
 from service_common.clock import SystemClock
 from service_common.db.engine import check_database, engine_of_job, make_engine, reading
 from service_common.db.hub_reads import read_head
+from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import serve_internal_port
 from service_common.jobs.queues import QueueName, connect
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "status": Process("print how far the indexed copy is", _status),
         "verify": Process("replay the chain beside the copy and compare every table", _verify),
         "rebuild": Process("replay the chain beside the copy, then put the new one in its place", _rebuild),
+        "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-indexer", "The indexed copy of the Hub event log.", processes, arguments)
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from service_common import log
 from service_common.db.engine import check_database, make_engine
+from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.queues import QueueName, connect
@@ -18,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     processes = {
         "worker": Process("run jobs of the queue reviews", _worker),
         "serve": Process("answer health and the rubric", _serve),
+        "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-reviewer", "The readiness reviewer.", processes, arguments)
 

@@ -1,0 +1,28 @@
+"""The process ``await-schema`` of every service: what a pod runs before its service starts.
+
+Promises: a release never starts on a schema older than its own, in whatever order a cluster starts things; waiting too
+long is an exit code of 1 with the reason, so that the cluster tries again and shows why.
+"""
+
+import sys
+from typing import Final
+
+from service_common.clock import SystemClock
+from service_common.config import EnvironmentReader
+from service_common.db.migrate import SchemaBehind, await_schema
+from service_common.entry_point import Environment, Process
+
+WAIT_SECONDS: Final = 300.0
+
+
+def _await(environment: Environment) -> None:
+    reader = EnvironmentReader(environment)
+    url = reader.required("SERVICE_DATABASE_URL", str)
+    reader.check()
+    try:
+        print(f"schema at {await_schema(url, clock=SystemClock(), seconds=WAIT_SECONDS)}")  # noqa: T201
+    except SchemaBehind as error:
+        sys.exit(str(error))
+
+
+AWAIT_SCHEMA: Final = Process("wait until the database has this release's schema", _await)
