@@ -4,13 +4,17 @@ and won by an account that is a contract.
 They run side by side on one stack: all are funded and submitted to first, then the clock is waited for once.
 """
 
+import os
 from dataclasses import dataclass
+from zipfile import ZipFile
 
 import pytest
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
 from local_stack.contract import Wallet
 
+from tests.e2e.delivered import content_key, delivery_key, logs_of
+from tests.e2e.memory import family, forms, held
 from tests.safe.session import run_with_safe
 from tests.safe.wallet import SafeWallet, make_safe
 
@@ -128,6 +132,49 @@ def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast,
     assert same_files(folder, work.directory)
     assert folder.parts[-3:] == ("winning-submission", bounty.bounty_id, work.commitment)
     assert record_of(cast, bounty)["outcome"] == "awarded"
+    audit_with_bundle(cast, bounty)
+    assert_secrets_stayed(cast, bounty, work)
+
+
+def audit_with_bundle(cast: Cast, bounty: Funded) -> None:
+    """The Poster audits everything with its key; anybody checks the bundle again, and notices when it is altered."""
+    poster, home = cast.person("poster"), cast.person("poster").home
+    audited = poster.audit(bounty.bounty_id, "--sign-as", "poster", "--bundle", "evidence.zip")
+    unchecked = [event.text("check") for event in audited.events if event.fields.get("result") == "not_checked"]
+    assert (audited.event("service_audit.finished").fields["differs"], unchecked) == (0, ["ciphertext"])
+    stranger = cast.person("solver-2")
+    stranger.audit("--from", str(home / "evidence.zip"))
+    with ZipFile(home / "evidence.zip") as archive, ZipFile(home / "altered.zip", "w") as altered:
+        for name in archive.namelist():
+            content = archive.read(name)
+            altered.writestr(
+                name, content.replace(b"All criteria hold.", b"No criterion holds") if ".md" in name else content
+            )
+    refused = stranger.audit("--from", str(home / "altered.zip"), code=1)
+    assert refused.event("service_audit.refused").text("code") == "audit_differs"
+    differing = {event.text("check") for event in refused.events if event.fields.get("result") == "differs"}
+    assert differing == {"bundle", "verdict"}
+
+
+def assert_secrets_stayed(cast: Cast, bounty: Funded, work: Submitted) -> None:
+    """Neither the delivery key nor the delivered content key is anywhere but in the delivery service."""
+    canaries = {
+        f"{name} as {form}": secret
+        for name, key in (("delivery key", delivery_key(cast)), ("content key", content_key(cast, bounty, work)))
+        for form, secret in forms(key).items()
+    }
+    assert held(os.getpid(), canaries), "the search finds what is there: this very process has them"
+    for name, service in cast.stack.services.items():
+        if name.startswith("delivery"):
+            continue
+        assert service.child is not None
+        for pid in family(service.child.pid):
+            assert held(pid, canaries) == set(), name
+    written = logs_of(cast, *cast.stack.services)
+    assert b'"answered"' in written
+    assert {name for name, secret in canaries.items() if secret in written} == set()
+    guardian = cast.address("guardian-1").lower().encode()[2:]
+    assert guardian not in logs_of(cast, "delivery", "api").lower()
 
 
 def test_refunded_bounty__judged_without_a_valid_submission__returns_the_escrow(cast: Cast, stage: Stage) -> None:
@@ -145,6 +192,7 @@ def test_refunded_bounty__judged_without_a_valid_submission__returns_the_escrow(
     assert none.event("open_winning_submission.refused").text("code") == "not_awarded"
     record = record_of(cast, bounty)
     assert (record["outcome"], record["settlement_reason"], record["winner"]) == ("no_valid_submission", "judged", None)
+    assert cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished").fields["differs"] == 0
 
 
 def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_safe(cast: Cast, stage: Stage) -> None:
@@ -161,6 +209,8 @@ def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_saf
     assert prepared["event"] == "claim.transaction_prepared"
     safe.execute(stage.payer, str(prepared["to"]), bytes.fromhex(str(prepared["data"])[2:]))
     assert cast.token_balance(safe.address) == ESCROW * 96 // 100
+    assert record_of(cast, bounty)["outcome"] == "awarded"
+    assert cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished").fields["differs"] == 0
 
 
 def test_silent_roster__past_the_judging_deadline__is_settled_by_anyone_and_refunded_whole(
@@ -180,3 +230,4 @@ def test_silent_roster__past_the_judging_deadline__is_settled_by_anyone_and_refu
     assert cast.token_balance(cast.address("poster")) - before == ESCROW
     record = record_of(cast, bounty)
     assert (record["outcome"], record["settlement_reason"]) == ("no_valid_submission", "guardians_silent")
+    assert cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished").fields["differs"] == 0

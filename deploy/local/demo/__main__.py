@@ -188,6 +188,10 @@ def _check_record(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -
         and sum(int(amount["amount"]) for amount in record["amounts"]) == view[1]
     )
     story.verified("record", "the VerificationRecord agrees with the chain", agrees)
+    story.tell("And anyone can derive the whole bounty again from the chain, and hold the service's word against it.")
+    finished = cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished")
+    held = f"{finished.fields['holds']} checks hold, none differs"
+    story.verified("audit", held, finished.fields["differs"] == 0)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Final
 from local_stack.process import Family
 
 CLIENT: Final = str(Path(sys.executable).parent / "service-cli")
+AUDIT: Final = str(Path(sys.executable).parent / "service-audit")
 TIMEOUT_SECONDS: Final = 300
 
 
@@ -68,13 +69,17 @@ class Person:
     family: Family = field(repr=False)
     echo: Callable[[str], None] = lambda _: None
 
-    def run(self, *arguments: str, code: int = 0, stdin: bytes = b"") -> Ran:
+    def audit(self, *arguments: str, code: int = 0) -> Ran:
+        """Type ``service-audit``."""
+        return self.run(*arguments, code=code, program=AUDIT)
+
+    def run(self, *arguments: str, code: int = 0, stdin: bytes = b"", program: str = CLIENT) -> Ran:
         """Type one command; raise unless it ends with ``code``."""
-        self.echo(f"{self.name}$ service-cli {' '.join(_short(word) for word in arguments)}")
+        self.echo(f"{self.name}$ {Path(program).name} {' '.join(_short(word) for word in arguments)}")
         with tempfile.TemporaryDirectory(dir=self.home) as folder:
             files = {name: Path(folder) / name for name in ("IN", "OUT", "ERR")}
             files["IN"].write_bytes(stdin)
-            status = self._finish(arguments, {name: str(path) for name, path in files.items()})
+            status = self._finish([program, *arguments], {name: str(path) for name, path in files.items()})
             stdout, words = files["OUT"].read_text(), files["ERR"].read_text(errors="replace")
         ran = Ran(status, tuple(_event(line) for line in stdout.splitlines()), words)
         for line in words.splitlines():
@@ -83,10 +88,10 @@ class Person:
             raise CommandFailed(f"{self.name}: {arguments[0]} ended with {ran.code}, not {code}\n{words}\n{stdout}")
         return ran
 
-    def _finish(self, arguments: Sequence[str], redirections: Mapping[str, str]) -> int:
+    def _finish(self, words: Sequence[str], redirections: Mapping[str, str]) -> int:
         """The exit code of the command, its three streams redirected to files as a shell does it."""
         script = 'exec "$0" "$@" <"$IN" >"$OUT" 2>"$ERR"'
-        command = ["/bin/sh", "-c", script, CLIENT, *arguments]
+        command = ["/bin/sh", "-c", script, *words]
         child = self.family.spawn(
             f"cli-{self.name}", command, environment={**self.variables(), **redirections}, cwd=self.home
         )
@@ -95,7 +100,7 @@ class Person:
             while (status := child.exit_status()) is None:
                 self.family.checkpoint()
                 if time.monotonic() > deadline:
-                    raise CommandFailed(f"{self.name}: {arguments[0]} did not end within {TIMEOUT_SECONDS} s")
+                    raise CommandFailed(f"{self.name}: {words[1]} did not end within {TIMEOUT_SECONDS} s")
                 time.sleep(0.02)
             return status
         finally:
