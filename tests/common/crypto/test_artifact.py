@@ -13,7 +13,8 @@ import pytest
 from service_common.crypto import age, output
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
-from service_common.crypto.digest import DEPTH, BackgroundSha256
+from service_common.crypto.background import DEPTH, Background
+from service_common.crypto.digest import BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.x25519 import recipient_text
 from service_common.types import Bytes32
@@ -187,6 +188,29 @@ def test_digest__a_block_reused_as_soon_as_allowed__not_missed() -> None:
             expected.update(block)
             digest.update(block)
         assert digest.value() == "0x" + expected.hexdigest()
+
+
+def test_background__work_that_fails__raises_where_the_next_block_is_given_or_at_the_end() -> None:
+    seen: list[bytes] = []
+
+    def work(block: object) -> None:
+        seen.append(bytes(block))  # type: ignore[call-overload]
+        if len(seen) == 2:
+            raise OSError(28, "full")
+
+    def give_many(background: Background) -> None:
+        for number in range(100):
+            background.give(bytes([number]))
+
+    with Background(work, "failing") as background, pytest.raises(OSError, match="full"):
+        give_many(background)
+    with Background(work, "failing") as background:
+        seen.clear()
+        background.give(b"1")
+        background.give(b"2")
+        with pytest.raises(OSError, match="full"):
+            background.finish()
+    assert seen == [b"1", b"2"]
 
 
 def test_seal__target_exists__refused_and_untouched(tmp_path: Path) -> None:

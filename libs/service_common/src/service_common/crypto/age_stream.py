@@ -6,6 +6,7 @@ altered or moved chunks (``age_tampered``), missing ones (``age_truncated``), by
 (``age_trailing_data``), an empty payload (``age_malformed``; never written either).
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
@@ -18,6 +19,10 @@ from service_common.crypto.failures import Failure, SealedDataError
 CHUNK: Final = 64 * 1024
 TAG: Final = 16
 NONCE: Final = 16
+GATHERED: Final = 16
+"""Chunks that are handed on together: large blocks cost less to write and to hash."""
+KEPT: Final = 3
+"""How many later blocks a sink may take while it still reads one."""
 Block = bytes | bytearray | memoryview
 
 
@@ -32,7 +37,7 @@ class Sink(Protocol):
     """Where ciphertext goes."""
 
     def write(self, data: Block, /) -> object:
-        """Take all of it. The memory may be reused once this returns."""
+        """Take all of it. The memory may be reused once ``KEPT`` later blocks were taken."""
 
 
 def payload_key(file_key: bytes, nonce: bytes) -> bytes:
@@ -42,12 +47,15 @@ def payload_key(file_key: bytes, nonce: bytes) -> bytes:
 
 def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
     """Encrypt a sequence of blocks of any size. The blocks together must not be empty."""
-    cipher = ChaCha20Poly1305(key)
-    output = bytearray(CHUNK + TAG)
+    cipher, outputs = ChaCha20Poly1305(key), _outputs()
+    output, filled = next(outputs), 0
     for counter, (chunk, last) in enumerate(_rechunked(blocks)):
-        view = memoryview(output)[: len(chunk) + TAG]
-        cipher.encrypt_into(_nonce(counter, last), chunk, None, view)
-        sink.write(view)
+        end = filled + len(chunk) + TAG
+        cipher.encrypt_into(_nonce(counter, last), chunk, None, output[filled:end])
+        filled = end
+        if last or filled == len(output):
+            sink.write(output[:filled])
+            output, filled = next(outputs), 0
 
 
 def decrypt_chunks(source: Source, key: bytes) -> Iterator[bytes]:
@@ -81,23 +89,39 @@ def read_fully(source: Source, size: int) -> bytes:
     return b"".join(parts)
 
 
+def _outputs() -> Iterator[memoryview]:
+    """Memory for sealed chunks, each piece given out again once nobody reads it any more."""
+    pieces: list[memoryview] = []
+    while len(pieces) <= KEPT:
+        pieces.append(memoryview(bytearray(GATHERED * (CHUNK + TAG))))
+        yield pieces[-1]
+    yield from itertools.cycle(pieces)
+
+
 def _rechunked(blocks: Iterable[Block]) -> Iterator[tuple[memoryview, bool]]:
-    """Regroup into full chunks; a chunk is handed out only once it is known whether it is the last."""
-    buffer = memoryview(bytearray(CHUNK))
+    """Regroup into full chunks; a chunk is handed out only once it is known whether it is the last.
+
+    Whole chunks inside a block are not copied; only what a block ends with is kept until the next one is there.
+    """
+    kept = memoryview(bytearray(CHUNK))
     filled = 0
     for block in blocks:
         view = memoryview(block)
-        while view:
-            if filled == CHUNK:
-                yield buffer, False
-                filled = 0
+        if filled:
             taken = min(CHUNK - filled, len(view))
-            buffer[filled : filled + taken] = view[:taken]
-            filled += taken
-            view = view[taken:]
+            kept[filled : filled + taken] = view[:taken]
+            filled, view = filled + taken, view[taken:]
+            if not view:
+                continue
+            yield kept, False
+        while len(view) > CHUNK:
+            yield view[:CHUNK], False
+            view = view[CHUNK:]
+        filled = len(view)
+        kept[:filled] = view
     if not filled:
         raise SealedDataError(Failure.AGE_MALFORMED, "nothing to seal: an empty payload is never written")
-    yield buffer[:filled], True
+    yield kept[:filled], True
 
 
 def _nonce(counter: int, last: bool) -> bytes:  # the format's own last byte

@@ -6,9 +6,8 @@ place only after the whole ciphertext matched the envelope's digest and every ch
 told as that (``ciphertext_mismatch``), so that a bad download is never taken for a bad Submission.
 """
 
-import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -19,14 +18,14 @@ from service_common.crypto.age_stream import Block
 from service_common.crypto.archive import ArchiveLimits, Progress
 from service_common.crypto.archive_read import Unpacked, unpack
 from service_common.crypto.archive_write import list_directory, tar_blocks, tar_length
-from service_common.crypto.digest import DEPTH, BackgroundSha256
+from service_common.crypto.background import Background
+from service_common.crypto.digest import BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.output import new_directory, new_file
 from service_common.crypto.x25519 import Identity, Randomness
 from service_common.types import Bytes32
 
 _READ: Final = 1024 * 1024
-_BLOCK: Final = 1024 * 1024
 _DEFAULT_LIMITS: Final = ArchiveLimits()
 
 
@@ -53,10 +52,10 @@ def seal_directory(
     blocks: Iterator[Block] = tar_blocks(directory, entries)
     if progress is not None:
         blocks = _reporting(blocks, tar_length(entries), progress)
-    with new_file(out_file) as file, BackgroundSha256() as digest:
-        sink = _DigestingSink(file, digest)
+    with new_file(out_file) as file, BackgroundSha256() as digest, Background(_writing(file), "write") as writer:
+        sink = _DigestingSink(writer, digest)
         age.encrypt(blocks, sink, [content_public_key], randomness)
-        sink.flush()
+        writer.finish()
         sha256 = digest.value()
     file_count = sum(not entry.directory for entry in entries)
     return SealedArtifact(sha256, sink.byte_length, file_count)
@@ -91,35 +90,18 @@ def open_artifact(
 
 
 class _DigestingSink:
-    """Gathers writes into large blocks, passes these on, and keeps their SHA-256 and length."""
+    """Passes blocks on to the threads that write and hash them, and counts their length."""
 
-    def __init__(self, file: BinaryIO, digest: BackgroundSha256) -> None:
-        self._file = file
+    def __init__(self, writer: Background, digest: BackgroundSha256) -> None:
+        self._writer = writer
         self._digest = digest
-        self._blocks = itertools.cycle([memoryview(bytearray(_BLOCK)) for _ in range(DEPTH + 2)])
-        self._block = next(self._blocks)
-        self._filled = 0
         self.byte_length = 0
 
     def write(self, data: Block, /) -> None:
         """Take all of it."""
-        view = memoryview(data)
-        while view:
-            part = view[: _BLOCK - self._filled]
-            self._block[self._filled : self._filled + len(part)] = part
-            self._filled += len(part)
-            view = view[len(part) :]
-            if self._filled == _BLOCK:
-                self.flush()
-
-    def flush(self) -> None:
-        """Pass on what was gathered."""
-        block = self._block[: self._filled]
-        self._digest.update(block)
-        self.byte_length += len(block)
-        while block:  # a raw file may take less at a time
-            block = block[self._file.write(block) :]
-        self._block, self._filled = next(self._blocks), 0
+        self._writer.give(data)
+        self._digest.update(data)
+        self.byte_length += len(data)
 
 
 class _DigestingSource:
@@ -153,6 +135,15 @@ class _DigestingSource:
         if self._progress is not None and data:
             self._progress(self.byte_length, self._total)
         return data
+
+
+def _writing(file: BinaryIO) -> Callable[[Block], None]:
+    def write(block: Block) -> None:
+        view = memoryview(block)
+        while view:  # a raw file may take less at a time
+            view = view[file.write(view) :]
+
+    return write
 
 
 def _reporting(blocks: Iterator[Block], total: int, progress: Progress) -> Iterator[Block]:
