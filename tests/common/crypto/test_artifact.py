@@ -6,6 +6,7 @@ import resource
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyrage
@@ -198,7 +199,7 @@ def test_background__work_that_fails__raises_where_the_next_block_is_given_or_at
         if len(seen) == 2:
             raise OSError(28, "full")
 
-    def give_many(background: Background) -> None:
+    def give_many(background: Background[object]) -> None:
         for number in range(100):
             background.give(bytes([number]))
 
@@ -259,6 +260,29 @@ def test_artifact__disk_fails__plain_words_and_nothing_left(
     assert refusal.value.failure is Failure.OUTPUT_REFUSED
     assert said in refusal.value.message
     assert "library words" not in refusal.value.message
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("broken", ["disk", "last chunk"])
+def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_left(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, target = make(tmp_path / "work", {"large": seeded("large")(2**20) * 9}), tmp_path / "a.age"
+    sealed = seal_directory(work, CONTENT.public_key, target)
+    before, failure = sorted(tmp_path.rglob("*")), Failure.OUTPUT_REFUSED
+
+    def failing(descriptor: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "library words")
+
+    if broken == "disk":
+        monkeypatch.setattr("service_common.crypto.archive_read.os.write", failing)
+    else:
+        data = target.read_bytes()
+        target.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        sealed, failure = replace(sealed, sha256=_digest(target.read_bytes())), Failure.AGE_TAMPERED
+    with pytest.raises(SealedDataError) as refusal:
+        open_artifact(target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length)
+    assert refusal.value.failure is failure
     assert sorted(tmp_path.rglob("*")) == before
 
 

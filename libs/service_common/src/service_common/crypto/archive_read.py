@@ -15,9 +15,13 @@ from pathlib import Path
 from typing import Final
 
 from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown
+from service_common.crypto.background import Background
 from service_common.crypto.failures import Failure, SealedDataError
 
 _MAX_EXTENSION: Final = 64 * 1024
+_LARGE: Final = 4 * 1024 * 1024
+_GATHERED: Final = 16
+"""Chunks that are written together, when a file is large."""
 _FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _SPARSE: Final = "GNU.sparse."
 
@@ -206,9 +210,33 @@ def _write_file(stream: _Stream, path: Path, size: int) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "wb", buffering=0) as file:
-            stream.copy(size, lambda part: _write_all(file.fileno(), part))
+            if size < _LARGE:
+                stream.copy(size, lambda part: _write_all(file.fileno(), part))
+            else:
+                _write_large(stream, file.fileno(), size)
     except OSError as error:
         raise writing_failed(error) from None
+
+
+def _write_large(stream: _Stream, descriptor: int, size: int) -> None:
+    """By a thread of its own, so that the file system is not waited for."""
+
+    def write(parts: list[memoryview]) -> None:
+        for part in parts:
+            _write_all(descriptor, part)
+
+    gathered: list[memoryview] = []
+    with Background(write, "unpack") as writer:
+
+        def add(part: memoryview) -> None:
+            gathered.append(part)
+            if len(gathered) == _GATHERED:
+                writer.give(gathered.copy())
+                gathered.clear()
+
+        stream.copy(size, add)
+        writer.give(gathered)
+        writer.finish()
 
 
 def _write_all(descriptor: int, part: memoryview) -> None:

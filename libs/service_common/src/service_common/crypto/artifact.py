@@ -92,7 +92,7 @@ def open_artifact(
 class _DigestingSink:
     """Passes blocks on to the threads that write and hash them, and counts their length."""
 
-    def __init__(self, writer: Background, digest: BackgroundSha256) -> None:
+    def __init__(self, writer: Background[Block], digest: BackgroundSha256) -> None:
         self._writer = writer
         self._digest = digest
         self.byte_length = 0

@@ -9,20 +9,21 @@ interpreter lock, so on two cores the work costs a stream little time.
 import queue
 import threading
 from collections.abc import Callable
-from typing import Final, Self
+from typing import Final, Generic, Self, TypeVar
 
-from service_common.crypto.age_stream import KEPT, Block
+from service_common.crypto.age_stream import KEPT
 
+T = TypeVar("T")
 DEPTH: Final = KEPT - 1
 
 
-class Background:
+class Background(Generic[T]):
     """``give`` from one thread."""
 
-    def __init__(self, work: Callable[[Block], object], name: str) -> None:
+    def __init__(self, work: Callable[[T], object], name: str) -> None:
         self._work = work
         self._failure: Exception | None = None
-        self._blocks: queue.Queue[Block | None] = queue.Queue(DEPTH)
+        self._blocks: queue.Queue[T | None] = queue.Queue(DEPTH)
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def __enter__(self) -> Self:
@@ -33,7 +34,7 @@ class Background:
         self._blocks.put(None)
         self._thread.join()
 
-    def give(self, block: Block) -> None:
+    def give(self, block: T) -> None:
         """Hand over a block, unchanged until ``DEPTH + 1`` later ones were taken or ``finish`` was called."""
         self._check()
         self._blocks.put(block)

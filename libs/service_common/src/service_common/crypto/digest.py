@@ -7,7 +7,7 @@ from service_common.crypto.background import Background
 from service_common.types import Bytes32, bytes32
 
 
-class BackgroundSha256(Background):
+class BackgroundSha256(Background[Block]):
     """``update`` from one thread, ``value`` at any time."""
 
     def __init__(self) -> None:
