@@ -116,4 +116,5 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
 
     found = submit(ledger, tmp_path_factory.mktemp("won"))
     ledger.award(int(found.bounty), found.solver, found.commitment)
+    ledger.node.mine(3)
     return found

@@ -215,6 +215,21 @@ def test_deliver_key__an_api_that_lies__gets_no_signature(
     assert not api.wraps
 
 
+def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signature_whatever_the_api_says(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    logs = [log for log in api.ledger.logs("BountyFinalized") if isinstance(log, dict)]
+    (end,) = [log for log in logs if int(log["topics"][1], 16) == int(won.bounty)]
+    early = api.rpc.call("eth_getBlockByNumber", hex(int(end["blockNumber"], 16) - 1), False)
+    rpc.after = lambda method, params, result: (
+        early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
+    )
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "not_finalized")
+    assert not api.approvals()
+
+
 def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
     api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
 ) -> None:
@@ -229,6 +244,8 @@ def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
     load(api, won)
     early = poster.run("poster:open-winning-submission", won.bounty, code=1)
     assert early.last["code"] == "winning_solution_key_not_found"
+    assert all(one.address.lower() in str(early.last["message"]) for one in api.ledger.people.guardians)
+    assert f"guardian:deliver-key {won.bounty} {won.solver} {won.commitment}" in str(early.last["next_action"])
     stored = guardian.run("guardian:deliver-key", *won.names)
     assert stored.last["event"] == "guardian_deliver_key.stored"
     ran = poster.run("poster:open-winning-submission", won.bounty)

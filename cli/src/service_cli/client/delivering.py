@@ -1,9 +1,10 @@
 """Handing the winning work's content key over to the deployment's delivery key.
 
-Promises: only the finalized winner's key, and only to the key that the Hub publishes on chain: a swapped delivery key
-in the API's answer is refused before anything is opened.
+Promises: only the finalized winner's key, by the chain's own word at its finalized block, and only to the key that the
+Hub publishes on chain: a swapped delivery key in the API's answer is refused before anything is opened.
 """
 
+from service_common.chain.blocks import header_at
 from service_common.crypto import sealed_box
 from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
@@ -13,7 +14,7 @@ from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.opening import AWARDED, open_as_guardian
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.signer import local_signer
-from service_cli.outcome import Refused
+from service_cli.outcome import Failed, Refused
 from service_cli.output import event
 from service_cli.settings import Settings
 
@@ -28,6 +29,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commit
         raise Refused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
     api = ApiClient(settings.api_base_url(), chain)
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
+    _require_final(chain, bounty_id, (solver, commitment))
     delivery_key = _delivery_key(api, chain)
     signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
     submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
@@ -43,6 +45,18 @@ def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commit
         words=f"hand over the winning key of bounty {bounty_id}, sealed to the delivery key {delivery_key}",
     )
     event("guardian_deliver_key.stored", submission.names() | {"created": answer.status == 201})
+
+
+def _require_final(chain: ChainClient, bounty_id: BountyId, winner: tuple[Address, Bytes32]) -> None:
+    """The award stands in the finalized block; the API's word is not enough to hand a key over."""
+    with chain_errors():
+        view = chain.hub.bounty(bounty_id, header_at(chain.rpc, "finalized").number)
+    if view is None or view.outcome != AWARDED:
+        message = "The award is not in a block that the chain has finalized; it could still be undone."
+        raise Failed("not_finalized", message, next_action="Run the command again when the block is finalized.")
+    if (view.winner, view.winning_submission) != winner:
+        message = "The contract does not name this Submission as the finalized winner."
+        raise Refused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:

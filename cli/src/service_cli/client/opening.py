@@ -8,6 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from service_common.chain.hub import BountyView
 from service_common.crypto import sealed_box
 from service_common.crypto.artifact import open_artifact
 from service_common.crypto.beacon_info import BeaconInfo
@@ -132,12 +133,25 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
-    wrapped_key = _retrieve(api, signer, bounty_id, winner, fresh)
+    try:
+        wrapped_key = _retrieve(api, signer, bounty_id, winner, fresh)
+    except Refused as refused:
+        raise _explained(chain, bounty, bounty_id, refused) from None
     submission = fetch_submission(api, signer, bounty_id, winner)
     check_envelope(chain, submission, bounty, beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     event("open_winning_submission.key_retrieved", submission.names())
     _write(submission, identity, target, "open_winning_submission.artifact_opened")
+
+
+def _explained(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, refused: Refused) -> Refused:
+    """Where no key was handed over yet: who can do it, and how."""
+    if refused.code != "winning_solution_key_not_found":
+        return refused
+    guardians = ", ".join(chain.pinned_roster(bounty).accounts)
+    message = f"No Guardian has handed the winning key over yet. Each Guardian of this bounty can: {guardians}."
+    command = f"service-cli guardian:deliver-key {bounty_id} {bounty.winner} {bounty.winning_submission}"
+    return Refused(refused.code, message, next_action=f"Ask one of them to run {command}, then run this again.")
 
 
 def _retrieve(
