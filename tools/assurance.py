@@ -66,6 +66,16 @@ def steps() -> list[Step]:
             TOP,
             (),
         ),
+        _tests(
+            "sealing-sizes",
+            "100,000 files, a file above 4 GiB in 64 MiB of memory, every bit of a capsule flipped",
+            "tests/common/crypto/test_sizes.py",
+        ),
+        _tests(
+            "by-hand",
+            "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",
+            *("tests/common/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),
+        ),
         _tests("hub-model", "random histories of the Hub against the Python model", "tests/contracts"),
         _hub(
             "hub-slither",
@@ -89,8 +99,8 @@ def steps() -> list[Step]:
     ]
 
 
-def _tests(name: str, shows: str, path: str) -> Step:
-    return Step(name, shows, (PYTHON, "-m", "pytest", "-q", path), TOP, (("SERVICE_CAMPAIGN", "full"),))
+def _tests(name: str, shows: str, *paths: str) -> Step:
+    return Step(name, shows, (PYTHON, "-m", "pytest", "-q", *paths), TOP, (("SERVICE_CAMPAIGN", "full"),))
 
 
 def _hub(name: str, shows: str, profile: str, command: tuple[str, ...]) -> Step:
