@@ -72,6 +72,8 @@ class Report:
         if result is Result.HOLDS:
             say(f"holds        {words}")
             return
+        if result is Result.DIFFERS:
+            words = f"{name} {subject or ''}".rstrip() + f" (should be: {detail})"
         warn(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {words}")
         for each in differences:
             warn(f"             {each.path}: found {each.found}, expected {each.expected}")
