@@ -200,6 +200,26 @@ def test_header__in_other_spellings__is_read_strictly() -> None:
             parse_header(text)
 
 
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+@pytest.mark.parametrize("number", [1_234, 12_345])
+def test_header__with_spare_bits_set__is_another_text_of_the_same_and_refused(number: int) -> None:
+    twins = 0
+    for last in "0123456789abcdef":
+        approval = replace(GOOD, block_number=BlockNumber(number), block_hash=Bytes32(GOOD.block_hash[:-1] + last))
+        text = format_header(approval)
+        body, padding = text.rstrip("="), "=" * (len(text) - len(text.rstrip("=")))
+        assert padding
+        for letter in ALPHABET.replace(body[-1], ""):
+            twin = body[:-1] + letter + padding
+            if base64.b64decode(twin.partition(" ")[2]) == base64.b64decode(text.partition(" ")[2]):
+                twins += 1
+                with pytest.raises(ValueError, match="canonical"):
+                    parse_header(twin)
+    assert twins >= 16 * 3
+
+
 def test_block__within_the_window_but_unknown_to_the_chain__is_unauthorized() -> None:
     """A cache that misses a block has nothing to compare the claimed hash with."""
 
