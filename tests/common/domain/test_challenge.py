@@ -92,6 +92,24 @@ def test_page__several_mistakes__all_reported_at_once() -> None:
     assert set(_issues(page)) == {"escrow_amount", "judging_window_seconds", "colour"}
 
 
+def test_page__faults_of_yaml_and_of_fields__all_reported_at_once() -> None:
+    page = (
+        _with(b'"250000000"', b"2.5").replace(b"title: Halve", b"title: &x Halve").replace(b"version: 1", b"version: 3")
+    )
+    page = page.replace(b"language: en", b"language: en\nlanguage: de")
+    assert set(_issues(page)) == {"escrow_amount", "title", "version", "language"}
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["2.5", "2.5e8", "1e18", "0x10", "+5", " 5 ", "05", "1_000", "1,000", "²", "٣", "", "-0", "NaN", str(2**256)],
+)
+def test_escrow__that_is_no_canonical_decimal_within_256_bits__is_told_what_it_must_be(amount: str) -> None:
+    message = _issues(_with(b'"250000000"', f'"{amount}"'.encode()))["escrow_amount"]
+    assert message.startswith("must be ")
+    assert parse_challenge(_with(b'"250000000"', f'"{2**256 - 1}"'.encode())).escrow_amount == 2**256 - 1
+
+
 def test_page__empty_body__refused() -> None:
     head = PAGE[: PAGE.index(b"---\n", 4) + 4]
     assert set(_issues(head + b"\n \n")) == {"body"}

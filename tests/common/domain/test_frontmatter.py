@@ -60,7 +60,6 @@ def test_document__frontmatter_ends_the_file__empty_body() -> None:
         (b"---\na: b\n---\n\xff\n", "document", "line 4"),
         (b"---\na: \xed\xa0\x80\n---\n", "document", "UTF-8"),
         (b"---\na: &x b\n---\n", "a", "anchors"),
-        (b"---\na: &x b\nc: *x\n---\n", "a", "anchors"),
         (b"---\na: b\nc: *a\n---\n", "c", "anchors"),
         (b"---\n&x a: b\n---\n", "frontmatter", "anchors"),
         (b"---\na: !!int 1\n---\n", "a", "tags"),
@@ -91,6 +90,22 @@ def test_document__not_in_the_strict_subset__refused_with_the_reason(data: bytes
     found_path, message = _refusal(data)
     assert found_path == path
     assert said in message
+
+
+def test_document__with_several_faults__names_each_and_gives_what_could_be_read() -> None:
+    data = b"---\na: &x b\nc: *x\nd: !!int 1\nd: 2\ne: plain\n---\nbody"
+    with pytest.raises(FrontmatterError) as error:
+        split_document(data)
+    assert [issue.path for issue in error.value.issues] == ["a", "c", "d", "d"]
+    assert error.value.document is not None
+    assert error.value.document.frontmatter["e"] == "plain"
+    assert error.value.document.body == "body"
+
+
+def test_document__with_thousands_of_faults__names_a_hundred() -> None:
+    with pytest.raises(FrontmatterError) as error:
+        split_document(b"---\n" + b"a: b\n" * 5_000 + b"---\n")
+    assert len(error.value.issues) == 100
 
 
 def test_document__deepest_allowed_nesting__accepted() -> None:

@@ -54,11 +54,14 @@ class TermDifference:
 
 def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> ChallengePage:
     """Read a page or raise ``invalid_bounty_challenge`` with all issues."""
+    issues: list[Issue] = []
     try:
         document = split_document(page, max_bytes)
     except FrontmatterError as error:
-        raise _invalid(error.issues) from None
-    reader = FieldReader(document.frontmatter)
+        if error.document is None:
+            raise _invalid(error.issues) from None
+        document, issues = error.document, error.issues
+    reader = FieldReader(document.frontmatter, issues=[])
     parsed = ChallengePage(
         version=reader.text("version", only_version),
         title=reader.text("title", line(MAX_TITLE)),
@@ -74,7 +77,8 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
     )
     if not document.body.strip():
         reader.problem("body", "must describe the challenge below the frontmatter; it is empty")
-    issues = reader.finish()
+    told = {issue.path for issue in issues}
+    issues += [issue for issue in reader.finish() if issue.path not in told]
     if issues:
         raise _invalid(issues)
     return parsed

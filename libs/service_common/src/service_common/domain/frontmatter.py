@@ -20,6 +20,7 @@ from service_common.errors import Issue
 MAX_DOCUMENT_BYTES: Final = 256 * 1024
 MAX_FRONTMATTER_BYTES: Final = 32 * 1024
 MAX_DEPTH: Final = 4
+MAX_ISSUES: Final = 100
 
 _DELIMITER: Final = "---"
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -34,11 +35,15 @@ class Document:
 
 
 class FrontmatterError(Exception):
-    """The document cannot be split; ``issues`` say why. Callers turn it into their own error code."""
+    """The document is refused; ``issues`` say why. Callers turn it into their own error code.
 
-    def __init__(self, issues: list[Issue]) -> None:
+    ``document`` is what could be read all the same, so that a caller can tell everything else that is wrong with it.
+    """
+
+    def __init__(self, issues: list[Issue], document: Document | None = None) -> None:
         super().__init__("; ".join(entry.message for entry in issues))
         self.issues = issues
+        self.document = document
 
 
 def split_document(data: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Document:
@@ -51,8 +56,11 @@ def split_document(data: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Document
         end = lines.index(_DELIMITER, 1)
     except ValueError:
         raise _refusal("frontmatter", "must end with a line that is exactly ---") from None
-    head = "\n".join(lines[1:end]) + "\n"
-    return Document(_read_mapping(head), "\n".join(lines[end + 1 :]))
+    values, issues = _read_mapping("\n".join(lines[1:end]) + "\n")
+    document = Document(values, "\n".join(lines[end + 1 :]))
+    if issues:
+        raise FrontmatterError(issues, document)
+    return document
 
 
 def _decode(data: bytes, max_bytes: int) -> str:
@@ -75,29 +83,35 @@ def _decode(data: bytes, max_bytes: int) -> str:
     return text
 
 
-def _read_mapping(head: str) -> dict[str, object]:
+def _read_mapping(head: str) -> tuple[dict[str, object], list[Issue]]:
     if len(head.encode()) > MAX_FRONTMATTER_BYTES:
         raise _refusal("frontmatter", f"must be at most {MAX_FRONTMATTER_BYTES} bytes")
     if re.search(r"^(%|---|\.\.\.)", head, re.MULTILINE):
         raise _refusal("frontmatter", "must be one plain YAML mapping, without directives or further documents")
+    reader = _Reader(yaml.parse(head, Loader=yaml.SafeLoader))
     try:
-        value = _Reader(yaml.parse(head, Loader=yaml.SafeLoader)).read()
+        value = reader.read()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" near line {mark.line + 2}" if mark is not None else ""
-        raise _refusal("frontmatter", f"is not readable YAML{where}; check quotes, colons and indentation") from None
+        words = f"is not readable YAML{where}; check quotes and indentation, and quote a value that holds a colon"
+        raise _refusal("frontmatter", words) from None
     except yaml.YAMLError:
         raise _refusal("frontmatter", "is not readable YAML; it holds characters that YAML does not allow") from None
     if not isinstance(value, dict):
         raise _refusal("frontmatter", "must be a mapping of names to values")
-    return value
+    return value, reader.issues
 
 
 class _Reader:
-    """Builds values from YAML events, so that nothing is ever typed, resolved or expanded."""
+    """Builds values from YAML events, so that nothing is ever typed, resolved or expanded.
+
+    What is refused but can be read past is collected in ``issues``.
+    """
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
         self._events = events
+        self.issues: list[Issue] = []
 
     def read(self) -> object:
         value: object = None
@@ -108,6 +122,8 @@ class _Reader:
 
     def _value(self, event: yaml.Event, path: str, depth: int) -> object:
         self._refuse_cleverness(event, path)
+        if isinstance(event, yaml.AliasEvent):
+            return ""
         if isinstance(event, yaml.ScalarEvent):
             return event.value
         if depth > MAX_DEPTH:
@@ -130,16 +146,19 @@ class _Reader:
                 raise _refusal(path, "every key must be a plain string")
             name = event.value
             if name in values:
-                raise _refusal(name, "stands twice; keep one")
+                self._collect(name, "stands twice; keep one")
             values[name] = self._value(next(self._events), name, depth + 1)
         return values
 
-    @staticmethod
-    def _refuse_cleverness(event: yaml.Event, path: str) -> None:
+    def _refuse_cleverness(self, event: yaml.Event, path: str) -> None:
         if getattr(event, "anchor", None) is not None:  # an alias carries its anchor's name too
-            raise _refusal(path, "must not use YAML anchors or aliases; write the value out")
+            self._collect(path, "must not use YAML anchors or aliases; write the value out")
         if getattr(event, "tag", None) is not None:
-            raise _refusal(path, "must not use YAML tags; every value is a string")
+            self._collect(path, "must not use YAML tags; every value is a string")
+
+    def _collect(self, path: str, message: str) -> None:
+        if len(self.issues) < MAX_ISSUES:
+            self.issues.append(issue(path, message))
 
 
 def _refusal(path: str, message: str) -> FrontmatterError:
