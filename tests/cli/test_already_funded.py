@@ -52,6 +52,24 @@ def test_publish_fund__again__funds_once_more_each_time_it_is_asked(
     assert poster.run("poster:publish-fund", page).last["bounty_id"] == first
 
 
+def test_check__of_a_page_that_was_funded__names_the_bounties(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: str
+) -> None:
+    assert poster.run("poster:publish-fund", "--check", page).last["funded_as"] == []
+    first = poster.run("poster:publish-fund", page).last["bounty_id"]
+    second = poster.run("poster:publish-fund", "--again", page).last["bounty_id"]
+    ran = poster.run("poster:publish-fund", "--check", page)
+    assert ran.last["funded_as"] == [first, second]
+    assert f"funded already: somebody put money behind this page as bounty {first}, {second}" in ran.words
+    mine, other = ledger.people.poster.address, ledger.people.solvers[0].address
+    assert poster.run("poster:publish-fund", "--check", "--poster-address", mine, page).last["funded_as"] == [
+        first,
+        second,
+    ]
+    ran = poster.run("poster:publish-fund", "--check", "--poster-address", other, page)
+    assert ran.last["funded_as"] == []
+
+
 def test_bounty_of__on_a_public_chain_of_unknown_beginning__is_found_in_the_list_and_checked_on_chain(
     ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """The API client: what it retries, what it never resends, and answers that never end."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -73,6 +74,21 @@ def test_signed_request__an_answer_that_is_final__is_shown_as_it_came_and_not_re
     assert str(ran.last["code"]) in reply[1].decode()
     assert set(ran.last) >= {"event", "code", "message", "next_action"}
     assert rpc.sent() == 0
+
+
+@pytest.mark.parametrize(
+    ("moment", "shown"), [("2030-01-02T03:04:05Z", "2030-01-02T03:04:05Z"), ("soon\x1b[2J", None), (7, None)]
+)
+def test_quota__reached__shows_from_when_another_attempt_is_permitted(
+    api: ApiTwin, poster: Terminal, page: Path, moment: object, shown: str | None
+) -> None:
+    error = {"code": "publication_review_limit_reached", "message": "Quota.", "issues": [], "next_action": "Wait."}
+    body = json.dumps({"error": {**error, "retry_not_before": moment}}).encode()
+    script(api, (429, body, {"Retry-After": "9", "Content-Type": "application/json"}))
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["event"] == "publish_fund.failed"
+    assert ran.last.get("retry_not_before") == shown
+    assert (f"not before: {shown}" in ran.words) == (shown is not None)
 
 
 def test_signed_request__always_unauthorized__gives_up_after_three_signatures(

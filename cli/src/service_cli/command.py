@@ -113,10 +113,14 @@ def _end(prefix: str, error: ServiceError) -> None:
     fields: dict[str, object] = {"code": error.code, "message": error.message, "next_action": error.next_action}
     if error.issues:
         fields["issues"] = [{"path": issue.path, "message": issue.message} for issue in error.issues]
+    if error.retry_not_before is not None:
+        fields["retry_not_before"] = error.retry_not_before
     event(f"{prefix}.{kind}", fields)
     warn(f"{kind}: {error.message}")
     for issue in error.issues:
         warn(f"  {issue.path}: {issue.message}")
+    if error.retry_not_before is not None:
+        warn(f"not before: {error.retry_not_before}")
     warn(f"next: {error.next_action}")
     sys.exit(1)
 

@@ -6,6 +6,8 @@ Promises: a moment is UTC with how far away it is; an amount is exact, in base u
 from datetime import UTC, datetime
 from typing import Protocol
 
+from service_common.domain.money import whole_tokens
+
 
 class Token(Protocol):
     """What a token calls itself."""
@@ -40,20 +42,12 @@ def duration(seconds: int) -> str:
 
 def amount(value: int, token: Token) -> str:
     """``25000000 base units (25 USDC)``."""
-    return f"{value} base units ({whole(value, token.decimals)} {printable(token.symbol)})"
+    return f"{value} base units ({whole_tokens(value, token.decimals)} {printable(token.symbol)})"
 
 
 def wei(value: int) -> str:
     """``1000000000 wei (0.000000001 ether)``."""
-    return f"{value} wei ({whole(value, 18)} ether)"
-
-
-def whole(value: int, decimals: int) -> str:
-    """An amount of smallest units as a decimal number, exactly."""
-    if not 0 < decimals <= 77:
-        return str(value)
-    digits = str(value).rjust(decimals + 1, "0")
-    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
+    return f"{value} wei ({whole_tokens(value, 18)} ether)"
 
 
 def printable(text: str, length: int = 20) -> str:

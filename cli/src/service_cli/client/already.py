@@ -44,6 +44,24 @@ def bounty_of(settings: Settings, chain: ChainClient, poster: Address, commitmen
     return None
 
 
+def funded_as(
+    settings: Settings, chain: ChainClient, commitment: Bytes32, poster: Address | None
+) -> tuple[BountyId, ...] | None:
+    """The bounties on this page, of one account or of anyone's, by the Hub's log; None where that begins is unknown."""
+    if (start := first_block(settings, chain)) is None:
+        return None
+    topics = [None, None if poster is None else account_topic(poster), commitment]
+    found: list[BountyId] = []
+
+    def keep(created: BountyCreated) -> bool:
+        if created.spec_commitment == commitment and poster in {None, created.poster}:
+            found.append(created.bounty_id)
+        return False  # go on to the end of the log
+
+    find_event(chain, BountyCreated, start, keep, topics)
+    return tuple(found)
+
+
 def first_block(settings: Settings, chain: ChainClient) -> BlockNumber | None:
     """Where the Hub's log begins, if that is known; a local chain is short."""
     if chain.is_local:

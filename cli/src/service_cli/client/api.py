@@ -6,6 +6,7 @@ its error envelope shown as it came. Answers are bounded and must be what the ro
 """
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ MAX_UNAUTHORIZED: Final = 3
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 _CHUNK: Final = 64 * 1024
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -185,7 +187,9 @@ def _error(status: int, data: bytes) -> Refused | Failed:
         message = f"The API answered {status} without an error envelope."
         return Failed("answer_malformed", message, next_action="Check SERVICE_API_BASE_URL.")
     kind = Failed if status >= 500 or status in {401, 429} else Refused
-    return kind(code, message, issues=issues, next_action=next_action)
+    moment = error.get("retry_not_before")
+    known = isinstance(moment, str) and _MOMENT.fullmatch(moment) is not None
+    return kind(code, message, issues=issues, next_action=next_action, retry_not_before=moment if known else None)
 
 
 def _text(value: object, length: int = MAX_ISSUE_MESSAGE) -> str:

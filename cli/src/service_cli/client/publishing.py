@@ -14,7 +14,7 @@ from service_common.domain.commitments import spec_commitment
 from service_common.types import ZERO_BYTES32, Address, Bytes32
 
 from service_cli.client.agreement import require_agreement
-from service_cli.client.already import refuse_second_escrow
+from service_cli.client.already import funded_as, refuse_second_escrow
 from service_cli.client.api import ApiClient
 from service_cli.client.attempt import current_fees
 from service_cli.client.chain import ChainClient
@@ -86,7 +86,13 @@ def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
     check_terms(chain, offer, challenge, poster)
     if poster is not None:
         check_means(chain, poster, challenge, offer.constants.token)
-    event("publish_fund.checked", {"byte_length": len(page), **preview(chain, offer, challenge, commitment)})
+    before = funded_as(settings, chain, commitment, poster)
+    if before:
+        whose = "this account" if poster is not None else "somebody"
+        say(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
+    ids = None if before is None else [str(bounty_id) for bounty_id in before]
+    shown = {"byte_length": len(page), **preview(chain, offer, challenge, commitment), "funded_as": ids}
+    event("publish_fund.checked", shown)
 
 
 def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:

@@ -39,7 +39,8 @@ def run(
               submission_deadline)
               publish_fund.token_approved (tx_hash, block_number, poster, spender, amount), allowance only
               publish_fund.bounty_created (tx_hash, block_number, bounty_id, spec_commitment)
-              publish_fund.checked (what funding fixes and costs), with --check
+              publish_fund.checked (what funding fixes and costs, and as which bounties the page was funded
+              before: by --poster-address, else by anyone), with --check
     Refuses:  a page that this account has funded before, without --again; a page that is not ready; an answer that
               differs from its own derivation in any field; terms that the Hub would refuse; a balance below the
               escrow or the gas; new terms while an earlier authorization may still be used

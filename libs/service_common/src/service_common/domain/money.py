@@ -26,6 +26,14 @@ class AmountKind(StrEnum):
     PROTOCOL_FEE = "protocol_fee"
 
 
+def whole_tokens(amount: int, decimals: int) -> str:
+    """An amount of smallest units as a decimal number of whole tokens, exactly; unlikely decimals leave it as it is."""
+    if not 0 < decimals <= 77:
+        return str(amount)
+    digits = str(amount).rjust(decimals + 1, "0")
+    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
+
+
 @dataclass(frozen=True, slots=True)
 class AmountDue:
     """One amount one party may pull."""
