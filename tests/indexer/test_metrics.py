@@ -6,8 +6,11 @@ import pytest
 from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
 from redis import Redis
+from rq import SimpleWorker
+from rq.serializers import JSONSerializer
 from service_common.chain.endpoints import Endpoints
-from service_common.jobs.queues import connect
+from service_common.jobs.metrics import QueueCollector
+from service_common.jobs.queues import QueueName, connect, open_queue
 from service_indexer.conduct import conduct_key, conduct_of
 from service_indexer.metrics import IndexCollector
 
@@ -63,3 +66,34 @@ def test_metrics__without_a_follower__tell_no_endpoint(world: World, redis: Redi
     registry = scraped(world, redis)
     assert registry.get_sample_value("service_rpc_endpoint_preferred", {"endpoint": "1"}) is None
     assert registry.get_sample_value("service_index_block") is not None
+
+
+def test_metrics__of_bounties__tell_open_final_and_overdue(world: World, redis: Redis) -> None:
+    def states() -> list[float | None]:
+        registry = scraped(world, redis)
+        return [registry.get_sample_value("service_bounties", {"state": each}) for each in ("open", "final", "overdue")]
+
+    assert states() == [0, 0, 0]
+    bounty_id = world.create(seconds=100)
+    world.finalize()
+    assert states() == [1, 0, 0]
+    world.advance_to(world.time() + 100)
+    world.finalize()
+    assert states() == [1, 0, 1]
+    world.contract.transact(world.solver(1), "settle", bounty_id)
+    world.finalize()
+    assert states() == [0, 1, 0]
+
+
+def test_metrics__of_a_queue__count_what_waits_and_what_is_parked(redis: Redis) -> None:
+    queue = open_queue(QueueName.SETTLE, redis)
+    for _ in range(3):
+        queue.enqueue("builtins.int", "not a number")
+    assert SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True, max_jobs=1)
+    registry = CollectorRegistry()
+    registry.register(QueueCollector(QueueName.SETTLE, redis))
+
+    def count(state: str) -> float | None:
+        return registry.get_sample_value("service_jobs", {"queue": "settle", "state": state})
+
+    assert (count("waiting"), count("started"), count("failed")) == (2, 0, 1)

@@ -6,12 +6,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from redis import Redis
 from service_common.clock import Clock
+from service_common.db import hub_index as t
 from service_common.db.engine import DatabaseUnavailable, reading
-from service_common.db.hub_reads import read_head
+from service_common.db.hub_reads import Head, read_head
 from service_common.types import ChainId
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, func, select
 
 from service_indexer.conduct import EndpointConduct, read_conduct
+from service_indexer.due import read_due
 
 
 class IndexCollector(Collector):
@@ -29,10 +31,15 @@ class IndexCollector(Collector):
         try:
             with reading(self._engine) as connection:
                 head = read_head(connection, self._chain_id)
+                states = _bounties(connection, head) if head is not None else {}
         except DatabaseUnavailable:
             return
         if head is None:
             return
+        bounties = GaugeMetricFamily("service_bounties", "Indexed bounties by state", labels=["state"])
+        for state, count in states.items():
+            bounties.add_metric([state], count)
+        yield bounties
         yield GaugeMetricFamily("service_index_block", "Newest indexed block", head.block_number)
         yield GaugeMetricFamily("service_index_finalized_block", "Newest finalized block", head.finalized_number)
         lag = max(0, self._clock.now() - head.block_time)
@@ -59,3 +66,10 @@ class IndexCollector(Collector):
             for each in told:
                 family.add_metric([str(each.place)], value(each))
             yield family
+
+
+def _bounties(connection: Connection, head: Head) -> dict[str, int]:
+    """How many are open, final, and past the time from which anyone may settle them (at most as many as are listed)."""
+    created = connection.execute(select(func.count()).select_from(t.bounties)).scalar_one()
+    final = connection.execute(select(func.count()).select_from(t.finalizations)).scalar_one()
+    return {"open": created - final, "final": final, "overdue": len(read_due(connection, head))}

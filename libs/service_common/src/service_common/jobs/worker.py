@@ -6,10 +6,12 @@ lets the running job finish within its own bound; failed jobs stay visible in th
 
 from collections.abc import Sequence
 
+from prometheus_client.registry import REGISTRY
 from redis import Redis
 from rq import Worker
 from rq.serializers import JSONSerializer
 
+from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.queues import QueueName, open_queue
 from service_common.log import correlation_id
 
@@ -23,7 +25,9 @@ class _CorrelatedWorker(Worker):
 
 
 def run_worker(names: Sequence[QueueName], connection: Redis) -> None:
-    """Work until SIGTERM or SIGINT."""
+    """Work until SIGTERM or SIGINT; what the queues hold is told on the internal port."""
+    for name in names:
+        REGISTRY.register(QueueCollector(name, connection))
     worker = _CorrelatedWorker(
         [open_queue(name, connection) for name in names],
         connection=connection,

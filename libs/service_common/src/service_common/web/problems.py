@@ -5,7 +5,10 @@ code; every 503 and 429 carries Retry-After, every 401 the scheme it asks for (R
 an opaque 500 outside and whole in the log, under the correlation id that the answer's ``X-Correlation-Id`` names.
 """
 
+from typing import Final
+
 from flask import Flask, Response, jsonify
+from prometheus_client import Counter
 from werkzeug.exceptions import HTTPException
 
 from service_common.auth.header import SCHEME
@@ -13,6 +16,8 @@ from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from service_common.log import get_logger
+
+ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
 
 log = get_logger(__name__)
 
@@ -40,7 +45,8 @@ def envelope(error: ServiceError) -> dict[str, object]:
 
 
 def render_problem(error: ServiceError) -> Response:
-    """The envelope of one error, with its status and headers."""
+    """The envelope of one error, with its status and headers; counted by its code."""
+    ERRORS.labels(error.code).inc()
     response = jsonify(envelope(error))
     response.status_code = error.status
     if error.status in {429, 503} or error.retry_after is not None:
