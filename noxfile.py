@@ -29,10 +29,11 @@ PACKAGES = [
     "services/delivery",
     "cli",
 ]
+IMAGES = ["api", "indexer", "reviewer", "delivery"]
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
-ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
+ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: two run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "contracts", "e2e", "indexer", "cli", "api", "deploy", "common",
@@ -137,7 +138,7 @@ def contracts(session: nox.Session) -> None:
 
 @nox.session
 def deploy(session: nox.Session) -> None:
-    """The local stack's servers."""
+    """The local stack's servers, the images, the manifests."""
     part(session, "deploy", "-n", "2")
 
 
@@ -183,6 +184,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def manifests(session: nox.Session) -> None:
+    """Print a Kubernetes overlay as YAML, without kustomize: -- staging | kubectl apply -f -"""
+    env(session)
+    hand_over(session, "-m", "kustomization", *session.posargs)
+
+
+@nox.session
 def deploy_hub(session: nox.Session) -> None:
     """Deploy the Hub: -- --network staging …; a dry run unless --send; see -- --help."""
     env(session)
@@ -209,12 +217,20 @@ def lock(session: nox.Session) -> None:
     extras = {"libs/service_common": "[db,jobs,log,storage,web]"}
     own = TOP / "requirements/.own.in"
     own.write_text("".join(f"-e ./{package}{extras.get(package, '')}\n" for package in PACKAGES))
+    image = TOP / "requirements/.image.in"
     try:
         names = [f"service-{name}" for name in ("common", "api", "indexer", "reviewer", "delivery", "cli")]
         hidden = [word for name in names for word in ("--no-emit-package", name)]
         session.run(*compile_, *hidden, "requirements/.own.in", "requirements/dev.in", "-o", LOCK)
+        pinned = ["-c", LOCK, "--no-emit-package", "service-common"]
+        for service in IMAGES:
+            image.write_text(f"-e ./libs/service_common\n-e ./services/{service}\n")
+            wanted = [*pinned, "--no-emit-package", f"service-{service}", "requirements/.image.in"]
+            session.run(*compile_, *wanted, "-o", f"requirements/images/{service}.txt")
+        session.run(*compile_, "-c", LOCK, "requirements/build.in", "-o", "requirements/images/build.txt")
     finally:
         own.unlink()
+        image.unlink(missing_ok=True)
 
 
 def part(session: nox.Session, name: str, *options: str) -> None:

@@ -75,9 +75,12 @@ class Running:
 class Launcher:
     """Knows every value of the configuration and hands each process its part."""
 
-    def __init__(self, runtime: Runtime, timeout: float, extra: Mapping[str, str]) -> None:
-        """``extra`` reaches every process, over what the stack itself says."""
-        self.runtime, self.timeout, self._extra = runtime, timeout, dict(extra)
+    def __init__(
+        self, runtime: Runtime, timeout: float, extra: Mapping[str, str], programs: Mapping[str, Path] | None = None
+    ) -> None:
+        """``extra`` reaches every process, over what the stack itself says; ``programs`` are folders of entry points
+        other than this environment's own, by the entry point's name."""
+        self.runtime, self.timeout, self._extra, self._programs = runtime, timeout, dict(extra), dict(programs or {})
         self.variables: dict[str, str] = {}
         self.secrets: dict[str, str] = {}
         self.databases: dict[str, str] = {}
@@ -119,7 +122,7 @@ class Launcher:
 
     def spawn(self, process: ServiceProcess, environment: Mapping[str, str]) -> Child:
         """Start a process through its console entry point."""
-        program = Path(sys.executable).parent / process.command[0]
+        program = self._programs.get(process.command[0], Path(sys.executable).parent) / process.command[0]
         return self.runtime.family.spawn(
             process.name,
             [program, *process.command[1:]],

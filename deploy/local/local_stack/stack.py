@@ -43,6 +43,8 @@ class StackSettings:
     """Further SERVICE_ variables for every process of the service, over the stack's own."""
     services: tuple[ServiceProcess, ...] = SERVICES
     """Which processes of the service to start; none at all leaves the database empty too."""
+    programs: Mapping[str, Path] = field(default_factory=dict)
+    """Where entry points lie that are not this environment's own, by their name."""
     artifacts: Path = ARTIFACTS
     ready_seconds: float = 120.0
 
@@ -148,7 +150,7 @@ def _bring_up(
 
     # 2. The database's roles, and its schema by the migrator while the contracts are deployed.
     say("migrating the database; deploying the Hub and the test token")
-    launcher = Launcher(runtime, settings.ready_seconds, settings.variables)
+    launcher = Launcher(runtime, settings.ready_seconds, settings.variables, settings.programs)
     passwords = {role: database.create_role(role) for role in (MIGRATOR, *ROLES)}
     database.create_database(DATABASE, owner=MIGRATOR)
     for role, password in passwords.items():

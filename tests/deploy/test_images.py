@@ -1,0 +1,159 @@
+"""What the images hold, tried without building one: the same script makes the same environment in a folder."""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from local_stack.stack import StackSettings, running_stack
+
+from .conftest import REPOSITORY
+
+SERVICES = ("api", "indexer", "reviewer", "delivery")
+OWN = {f"service-{name}" for name in ("common", "cli", *SERVICES)}
+NOT_IN_ANY = {"pip", "setuptools", "nox", "uv", "pytest", "hypothesis", "mypy", "ruff", "hatchling", "pyrage"}
+ONLY_IN = {
+    "google-cloud-storage": {"api"},
+    "graphql-core": {"api"},
+    "openai": {"reviewer"},
+    "eth-account": {"indexer"},
+}
+LISTING = """
+import importlib.metadata, json
+print(json.dumps([distribution.metadata["Name"].lower() for distribution in importlib.metadata.distributions()]))
+"""
+
+
+@pytest.fixture(scope="session")
+def images() -> dict[str, Path]:
+    """The environment of each service, made as its Dockerfile makes it; kept until what it is made of changes."""
+    path = f"{REPOSITORY / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    assert shutil.which("uv", path=path), "uv comes with noxw"
+    made = {service: REPOSITORY / ".local/images" / service for service in SERVICES}
+    made["api"].parent.mkdir(parents=True, exist_ok=True)
+    with (made["api"].parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for service, prefix in made.items():
+            stamp, wanted = prefix / "made-for", digest(service)
+            if stamp.exists() and stamp.read_text() == wanted:
+                continue
+            shutil.rmtree(prefix, ignore_errors=True)
+            command = [str(REPOSITORY / "deploy/images/install.sh"), service, str(prefix)]
+            environment = {**os.environ, "PATH": path, "PYTHON": sys.executable}
+            subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, capture_output=True, timeout=300)
+            stamp.write_text(wanted)
+    return made
+
+
+def digest(service: str) -> str:
+    """Of everything an image is made of."""
+    found = hashlib.sha256(str(REPOSITORY).encode() + sys.version.encode())
+    for name in ("deploy/images", "requirements/images", "libs/service_common", f"services/{service}"):
+        for file in sorted((REPOSITORY / name).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                found.update(str(file.relative_to(REPOSITORY)).encode() + file.read_bytes())
+    return found.hexdigest()
+
+
+def installed(prefix: Path) -> set[str]:
+    done = subprocess.run([prefix / "bin/python", "-I", "-c", LISTING], check=True, capture_output=True, text=True)
+    return {re.sub(r"[-_.]+", "-", name) for name in json.loads(done.stdout)}
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[str, Path], service: str) -> None:
+    found = installed(images[service])
+    assert found & OWN == {"service-common", f"service-{service}"}
+    assert found & NOT_IN_ANY == set()
+    assert {name for name, where in ONLY_IN.items() if name in found and service not in where} == set()
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_image__started_without_configuration__says_what_is_missing(images: dict[str, Path], service: str) -> None:
+    program = images[service] / "bin" / f"service-{service}"
+    done = subprocess.run([program, "worker"], env={}, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert "SERVICE_DATABASE_URL is not set" in done.stderr
+
+
+def test_stack__of_what_the_images_hold__is_ready(images: dict[str, Path]) -> None:
+    programs = {f"service-{service}": prefix / "bin" for service, prefix in images.items()}
+    with running_stack(StackSettings(programs=programs)) as stack:
+        for name, running in stack.services.items():
+            assert running.is_ready(), name
+            used = Path(f"/proc/{running.child.pid}/cmdline").read_bytes().split(b"\0") if running.child else []
+            assert any(
+                str(images[running.process.command[0].removeprefix("service-")]).encode() in each for each in used
+            )
+
+
+# ---------------------------------------------------------------- the Dockerfiles and the pins
+
+
+def steps(service: str) -> list[tuple[str, str]]:
+    """The instructions of a Dockerfile, in order."""
+    text = (REPOSITORY / f"services/{service}/Dockerfile").read_text(encoding="utf-8")
+    lines = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
+    return [(word, rest) for line in lines if line for word, _, rest in (line.partition(" "),)]
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_dockerfile__of_a_service__runs_the_tried_script_and_nobody_as_root(service: str) -> None:
+    found = steps(service)
+    stages = [place for place, (word, _) in enumerate(found) if word == "FROM"]
+    assert [rest.split()[0] for word, rest in found if word == "FROM"] == ["${PYTHON_IMAGE}"] * 2
+    build, last = found[stages[0] : stages[1]], found[stages[1] :]
+    assert ("RUN", f"deploy/images/install.sh {service} /opt/service") in build
+    assert ("USER", "10001:10001") in last
+    assert last.index(("USER", "10001:10001")) > max(i for i, (word, _) in enumerate(last) if word == "RUN")
+    assert not any("apt" in rest for _, rest in last)
+    entry = tomllib.loads((REPOSITORY / f"services/{service}/pyproject.toml").read_text())["project"]["scripts"]
+    assert ("ENTRYPOINT", json.dumps(list(entry))) in last
+    labels = next(rest for word, rest in last if word == "LABEL")
+    for label in ("title", "licenses", "version", "revision"):
+        assert f"org.opencontainers.image.{label}=" in labels
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_dockerfile__of_a_service__copies_only_what_the_ignore_file_lets_in(service: str) -> None:
+    allowed = re.findall(r"^!(\S+)$", (REPOSITORY / ".dockerignore").read_text(), flags=re.MULTILINE)
+    copied = [rest.split()[0] for word, rest in steps(service) if word == "COPY" and "--from" not in rest]
+    assert copied
+    for source in copied:
+        assert any(source == each or source.startswith(f"{each}/") for each in allowed), source
+        assert (REPOSITORY / source).exists()
+
+
+def pins(file: Path) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^\s;]+)", file.read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", [*SERVICES, "build"])
+def test_pins__of_an_image__are_the_tested_ones_with_hashes(name: str) -> None:
+    file = REPOSITORY / f"requirements/images/{name}.txt"
+    tested, wanted = pins(REPOSITORY / "requirements/constraints.txt"), pins(file)
+    assert wanted
+    assert {package: version for package, version in wanted.items() if tested.get(package) != version} == {}
+    text = file.read_text(encoding="utf-8")
+    assert "://" not in text
+    assert text.count("==") <= text.count("--hash=sha256:")
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_pins__of_an_image__cover_what_its_packages_declare(service: str) -> None:
+    common = tomllib.loads((REPOSITORY / "libs/service_common/pyproject.toml").read_text())["project"]
+    own = tomllib.loads((REPOSITORY / f"services/{service}/pyproject.toml").read_text())["project"]["dependencies"]
+    shared = next(each for each in own if each.startswith("service-common"))
+    extras = re.search(r"\[(.*)\]", shared)
+    declared = [*own, *common["dependencies"]]
+    for extra in extras[1].split(",") if extras else []:
+        declared += common["optional-dependencies"][extra]
+    names = {re.match(r"[A-Za-z0-9._-]+", each)[0].lower() for each in declared} - OWN  # type: ignore[index]
+    assert names - set(pins(REPOSITORY / f"requirements/images/{service}.txt")) == set()
