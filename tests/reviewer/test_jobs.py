@@ -9,7 +9,7 @@ from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 from service_common.db.review import reviews
 from service_common.domain.commitments import spec_commitment
-from service_common.domain.reviews import pack_page, review_id
+from service_common.domain.reviews import Ending, pack_page, review_id
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.rubric import current_rubric
 from service_common.types import Address
@@ -42,13 +42,13 @@ def rows(database: Database) -> list[tuple[str, list[object]]]:
 
 
 def test_review__of_a_page__is_one_row_and_is_not_repeated(configured: Database) -> None:
-    assert review(job()) == "done"
-    assert review(job()) == "done"
+    assert review(job()) == Ending().to_json()
+    assert review(job()) == Ending().to_json()
     assert rows(configured) == [("ready", [])]
 
 
 def test_review__of_an_unready_page__keeps_its_issues(configured: Database) -> None:
-    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest"))) == "done"
+    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest"))) == Ending().to_json()
     ((result, issues),) = rows(configured)
     assert result == "not_ready"
     assert [issue["path"] for issue in issues] == ["title"]  # type: ignore[index]
@@ -57,10 +57,10 @@ def test_review__of_an_unready_page__keeps_its_issues(configured: Database) -> N
 def test_review__without_a_judgement__is_its_code_and_no_row(
     configured: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert review(job(b"no page at all")) == "invalid_orchestrator_output"
-    assert review(job(review_id="0x" + "11" * 32)) == "orchestrator_provider_error"
+    assert review(job(b"no page at all"))["code"] == "invalid_orchestrator_output"
+    assert review(job(review_id="0x" + "11" * 32))["code"] == "orchestrator_provider_error"
     monkeypatch.delitem(os.environ, "SERVICE_REVIEW_PROVIDER")
-    assert review(job()) == "orchestrator_unconfigured"
+    assert review(job())["code"] == "orchestrator_unconfigured"
     assert rows(configured) == []
 
 

@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service_common.config import ConfigurationError
 
@@ -17,10 +17,14 @@ Environment = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One subcommand. ``run`` reads its configuration from the environment and returns when the process ends."""
+    """One subcommand. ``run`` reads its configuration from the environment and returns when the process ends.
+
+    ``arguments`` are names (``id``, ``--page``) with their help; ``run`` gets each by its name, as text or None.
+    """
 
     help: str
-    run: Callable[[Environment], None]
+    run: Callable[..., None]
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_entry_point(
@@ -30,10 +34,12 @@ def run_entry_point(
     parser = argparse.ArgumentParser(prog=program, description=description)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, process in processes.items():
-        commands.add_parser(name, help=process.help, description=process.help)
-    chosen = parser.parse_args(arguments).command
+        command = commands.add_parser(name, help=process.help, description=process.help)
+        for argument, words in process.arguments.items():
+            command.add_argument(argument, help=words)
+    given = vars(parser.parse_args(arguments))
     try:
-        processes[chosen].run(os.environ)
+        processes[given.pop("command")].run(os.environ, **given)
     except ConfigurationError as error:
         print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # a person reads this before any log exists
         return 2

@@ -1,7 +1,7 @@
 """The jobs of queue ``reviews``.
 
 Promises: idempotent: a review whose record exists is not repeated; a review that comes to a judgement is a row before
-the job ends, so losing Redis loses nothing; any other ending is the job's return value, an error code, and no row.
+the job ends, so losing Redis loses nothing; any other ending is the job's return value, and no row.
 """
 
 import os
@@ -9,84 +9,77 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from service_common.db.engine import engine_of_job, reading, writing
-from service_common.db.review import reviews
+from service_common.clock import SystemClock
+from service_common.db.engine import engine_of_job
 from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import keccak256, spec_commitment
-from service_common.domain.reviews import ReviewResult, review_id, unpack_page
+from service_common.domain.commitments import spec_commitment
+from service_common.domain.reviews import Circumstances, Ending, review_id, unpack_page
 from service_common.errors import ServiceError
 from service_common.jobs.queues import check_message
 from service_common.log import get_logger
 from service_common.rubric import current_rubric
-from service_common.types import Address, Bytes32, UnixSeconds, bytes32, parse_address
-from sqlalchemy import Engine, select
-from sqlalchemy.dialects.postgresql import insert
+from service_common.types import Bytes32, UnixSeconds, parse_address
+from sqlalchemy import Engine
 
-from service_reviewer.config import read_config
-from service_reviewer.providers.port import Material, Provider, ProviderError
+from service_reviewer.budget import DailyCap
+from service_reviewer.config import ReviewerConfig, read_config
+from service_reviewer.providers.port import Judgement, Material, Provider, ProviderError
 from service_reviewer.providers.rules.provider import RulesProvider
-
-DONE = "done"
+from service_reviewer.providers.staged import StagedProvider
+from service_reviewer.record import Asked, is_recorded, keep_record
 
 log = get_logger(__name__)
 
 
-def review(received: Mapping[str, object]) -> str:
-    """Judge one page; ``done`` or the code of what went wrong."""
+def review(received: Mapping[str, object]) -> dict[str, str | int | None]:
+    """Judge one page; how that ended, as ``Ending``."""
     check_message(received)
     config = read_config(os.environ)
-    poster, page = parse_address(str(received["poster"])), unpack_page(str(received["page"]))
-    rubric = current_rubric()
-    identifier = review_id(poster, spec_commitment(page), rubric.hash)
-    if identifier != received["review_id"]:
-        log.error("a review of another rubric than this worker's", review_id=str(received["review_id"]))
-        return "orchestrator_provider_error"
+    asked, rubric = _asked(received), current_rubric()
+    if asked.review_id != review_id(asked.poster, spec_commitment(asked.page), rubric.hash):
+        log.error("a review of another rubric than this worker's", review_id=asked.review_id)
+        return Ending("orchestrator_provider_error").to_json()
     with engine_of_job(config.database_url, application="reviewer") as engine:
-        if _exists(engine, identifier):
-            return DONE
+        if is_recorded(engine, asked.review_id):
+            return Ending().to_json()
         try:
-            return _judge(engine, make_provider(config.provider), identifier, poster, page)
+            started = time.monotonic()
+            judgement = judge(make_provider(config, engine, asked.review_id), asked.page, asked.circumstances)
+            keep_record(engine, asked, rubric, judgement, int((time.monotonic() - started) * 1000))
         except ProviderError as error:
-            log.warning("review without judgement", code=error.code, review_id=identifier)
-            return error.code
+            log.warning("review without judgement", code=error.ending.code, review_id=asked.review_id)
+            return error.ending.to_json()
+    return Ending().to_json()
 
 
-def make_provider(name: str | None) -> Provider:
-    """The configured provider."""
-    if name is None:
+def make_provider(config: ReviewerConfig, engine: Engine, identifier: Bytes32) -> Provider:
+    """The configured provider; one that is paid comes after the rules and out of the deployment's budget."""
+    if config.provider is None:
         raise ProviderError("orchestrator_unconfigured")
-    return RulesProvider()
+    if config.model is None:
+        return RulesProvider()
+    from service_reviewer.providers.model.provider import ModelProvider  # the SDK takes a second to load
+
+    paid = ModelProvider(config.model, current_rubric(), SystemClock())
+    return StagedProvider(RulesProvider(), paid, DailyCap(engine, config.daily_cap, identifier))
 
 
-def _judge(engine: Engine, provider: Provider, identifier: Bytes32, poster: Address, page: bytes) -> str:
-    started = time.monotonic()
+def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judgement:
+    """One judgement of these bytes."""
     try:
         challenge = parse_challenge(page)
     except ServiceError as error:
         raise ProviderError("invalid_orchestrator_output") from error
-    judgement = provider.judge(Material(challenge, page, UnixSeconds(int(datetime.now(UTC).timestamp()))))
-    rubric = current_rubric()
-    row = {
-        "review_id": identifier,
-        "poster": poster,
-        "spec_commitment": spec_commitment(page),
-        "rubric_version": rubric.version,
-        "rubric_hash": rubric.hash,
-        "provider": provider.name,
-        "model": judgement.model,
-        "input_hash": bytes32(keccak256(page)),
-        "prompt_hash": bytes32(keccak256(judgement.prompt)),
-        "output_hash": bytes32(keccak256(judgement.output)),
-        "result": (ReviewResult.NOT_READY if judgement.issues else ReviewResult.READY).value,
-        "issues": [{"path": issue.path, "message": issue.message} for issue in judgement.issues],
-        "duration_ms": int((time.monotonic() - started) * 1000),
-    }
-    with writing(engine) as connection:
-        connection.execute(insert(reviews).values(row).on_conflict_do_nothing())
-    return DONE
+    return provider.judge(Material(challenge, page, **circumstances.to_fields()))  # type: ignore[arg-type]
 
 
-def _exists(engine: Engine, identifier: Bytes32) -> bool:
-    with reading(engine) as connection:
-        found = connection.execute(select(reviews.c.review_id).where(reviews.c.review_id == identifier)).first()
-    return found is not None
+def _asked(received: Mapping[str, object]) -> Asked:
+    circumstances = Circumstances.from_fields(received)
+    if circumstances is None:  # enqueued by an earlier release
+        circumstances = Circumstances(UnixSeconds(int(datetime.now(UTC).timestamp())), 0, "USDC", 6)
+    return Asked(
+        Bytes32(str(received["review_id"])),
+        parse_address(str(received["poster"])),
+        unpack_page(str(received["page"])),
+        circumstances,
+    )

@@ -35,6 +35,7 @@ review_charges = Table(
     Column("review_id", Text, primary_key=True),
     Column("poster", Text, nullable=False),
     _created_at("charged_at"),
+    Column("attempt", Text, nullable=False, server_default=""),
     Index("review_charges_poster", "poster", "charged_at"),
 )
 submission_envelopes = Table(

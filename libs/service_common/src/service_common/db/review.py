@@ -1,10 +1,11 @@
 """Schema ``review``: readiness reviews. Sole writer: the reviewer; the api reads it to join a review.
 
 A review is identified by what it judges (``review_id`` = Poster, page and rubric hashed), so the same work is never
-done twice and a lost queue loses nothing.
+done twice and a lost queue loses nothing. ``page`` and ``circumstances`` are what repeating it needs; ``page`` is null
+where the bytes hold what looks like a secret.
 """
 
-from sqlalchemy import Column, DateTime, Integer, MetaData, Table, Text, func
+from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, func
 from sqlalchemy.dialects.postgresql import JSONB
 
 SCHEMA = "review"
@@ -27,4 +28,14 @@ reviews = Table(
     Column("issues", JSONB, nullable=False),
     Column("duration_ms", Integer, nullable=False),
     Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("page", LargeBinary),
+    Column("circumstances", JSONB),
+)
+paid_calls = Table(
+    "paid_calls",
+    metadata,
+    Column("call_id", Text, primary_key=True),
+    Column("review_id", Text, nullable=False),
+    Column("called_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Index("paid_calls_called_at", "called_at"),
 )

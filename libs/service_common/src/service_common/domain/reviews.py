@@ -1,13 +1,19 @@
-"""What identifies a readiness review, and how its result is named.
+"""What a readiness review is asked and how it ends, between the api, the queue and the reviewer.
 
-Promises: the same Poster, page and rubric are the same review everywhere; a page travels in a job message as base64.
+Promises: the same Poster, page and rubric are the same review everywhere; a page travels in a job message as base64; a
+job's return value says how the review ended, and a value this release does not know is a provider's failure.
 """
 
 import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from service_common.domain.commitments import keccak256
-from service_common.types import Address, Bytes32, bytes32, to_bytes
+from service_common.types import Address, Bytes32, UnixSeconds, bytes32, to_bytes
+
+DONE: Final = "done"
 
 
 class ReviewResult(StrEnum):
@@ -15,6 +21,61 @@ class ReviewResult(StrEnum):
 
     READY = "ready"
     NOT_READY = "not_ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a page is judged against beside the rubric: the chain's time, the Hub's reveal delay, its escrow token."""
+
+    now: UnixSeconds
+    reveal_delay: int
+    token_symbol: str
+    token_decimals: int
+
+    def to_fields(self) -> dict[str, str | int]:
+        """As fields of a job message or of a review record."""
+        return {
+            "now": self.now,
+            "reveal_delay": self.reveal_delay,
+            "token_symbol": self.token_symbol,
+            "token_decimals": self.token_decimals,
+        }
+
+    @staticmethod
+    def from_fields(fields: Mapping[str, object]) -> "Circumstances | None":
+        """Read ``to_fields``; None where an earlier release wrote none."""
+        now, delay, decimals = fields.get("now"), fields.get("reveal_delay"), fields.get("token_decimals")
+        if not (isinstance(now, int) and isinstance(delay, int) and isinstance(decimals, int)):
+            return None
+        return Circumstances(UnixSeconds(now), delay, str(fields.get("token_symbol")), decimals)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a review's job ended: ``done``, or the error code of what kept it from a judgement.
+
+    ``retry_after`` is in seconds; ``retry_at`` is when a limit permits another attempt.
+    """
+
+    code: str = DONE
+    retry_after: int | None = None
+    retry_at: UnixSeconds | None = None
+
+    def to_json(self) -> dict[str, str | int | None]:
+        """The job's return value."""
+        return {"code": self.code, "retry_after": self.retry_after, "retry_at": self.retry_at}
+
+    @staticmethod
+    def from_json(value: object) -> "Ending":
+        """Read ``to_json``; anything else means that the provider failed."""
+        if not isinstance(value, Mapping) or not isinstance(value.get("code"), str):
+            return Ending("orchestrator_provider_error")
+        after, at = value.get("retry_after"), value.get("retry_at")
+        return Ending(
+            str(value["code"]),
+            after if isinstance(after, int) else None,
+            UnixSeconds(at) if isinstance(at, int) else None,
+        )
 
 
 def review_id(poster: Address, spec_commitment: Bytes32, rubric_hash: Bytes32) -> Bytes32:

@@ -18,6 +18,7 @@ from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.money import fee_amount
+from service_common.domain.reviews import Circumstances
 from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.errors import Issue, ServiceError
@@ -25,7 +26,7 @@ from service_common.types import Address, Bytes32, UnixSeconds, bytes32
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
-from service_api.usecases.reviews import FinishedReview, review
+from service_api.usecases.reviews import FinishedReview, ReviewRequest, review
 
 AUTHORIZATION_LIFETIME_SECONDS = 3_600
 
@@ -47,7 +48,9 @@ def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Addr
     offer = _offer(deps)
     _check_terms(challenge, deps.hub, offer.now)
     commitment = spec_commitment(page)
-    finished = review(deps, poster, commitment, page)
+    token = deps.hub.token
+    circumstances = Circumstances(offer.now, deps.hub.reveal_delay, token.symbol, token.decimals)
+    finished = review(deps, ReviewRequest(poster, commitment, page, circumstances))
     _store(deps, commitment, page)
     terms = _terms(challenge, commitment, offer)
     return _prepared(deps, poster, terms, offer, finished) | {"byte_length": len(page)}

@@ -1,8 +1,7 @@
 """The readiness review as the api sees it: join or start, wait with a bound, map every outcome to its code.
 
-Promises: a review is identified by Poster, page and rubric, so the same work is joined and charged once; quota
-charges are rows, exact under concurrency (the Poster's charges are counted under a lock); a review that did not end
-in a judgement is not charged. Losing Redis loses the waiting, not the result.
+Promises: a review is identified by Poster, page and rubric, so the same work is joined and charged once; a review that
+does not end in a judgement is not charged, whoever was waiting for it. Losing Redis loses the waiting, not the result.
 """
 
 import time
@@ -11,24 +10,25 @@ from datetime import UTC, datetime, timedelta
 
 from redis.exceptions import RedisError
 from rq.exceptions import DuplicateJobError
-from rq.job import Job
-from service_common.clock import iso_utc
-from service_common.db import app as t
-from service_common.db.engine import reading, writing
+from rq.job import Job, JobStatus
+from service_common.db.engine import reading
 from service_common.db.review import reviews
-from service_common.domain.reviews import ReviewResult, pack_page, review_id
+from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, pack_page, review_id
 from service_common.errors import Issue, ServiceError
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.log import get_logger
 from service_common.rubric import current_rubric
 from service_common.types import Address, Bytes32
-from sqlalchemy import delete, func, insert, select, text
+from sqlalchemy import select
 
 from service_api.dependencies import Dependencies
+from service_api.usecases.review_charges import charge, confirm, limit_reached, refund
 
-QUOTA_WINDOW_SECONDS = 24 * 3600
 JOB_SECONDS = 120
+LOST_AFTER = timedelta(seconds=30)
+"""A running job gives a sign of life every five seconds; after this long without one its worker is gone."""
 _STEP_SECONDS = 2.0
+_MAX_WAIT_SECONDS = 3_600
 
 log = get_logger(__name__)
 
@@ -42,27 +42,51 @@ class FinishedReview:
     rubric_hash: Bytes32
 
 
-def review(deps: Dependencies, poster: Address, commitment: Bytes32, page: bytes) -> FinishedReview:
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What is asked of the reviewer."""
+
+    poster: Address
+    commitment: Bytes32
+    page: bytes
+    circumstances: Circumstances
+
+
+def review(deps: Dependencies, asked: ReviewRequest) -> FinishedReview:
     """Return when the page is ready; otherwise raise what the interface says for the outcome."""
     rubric = current_rubric()
-    identifier = review_id(poster, commitment, rubric.hash)
+    identifier = review_id(asked.poster, asked.commitment, rubric.hash)
     finished = FinishedReview(identifier, rubric.version, rubric.hash)
     if (known := _result(deps, identifier)) is not None:
         return _conclude(known, finished)
     if not deps.review_places.acquire(blocking=False):
         raise ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
     try:
-        _charge(deps, identifier, poster)
-        job = _enqueue(deps, identifier, poster, commitment, page)
-        return _conclude(_wait(deps, identifier, job), finished)
+        attempt = charge(deps, identifier, asked.poster)
+        return _conclude(_review_now(deps, identifier, asked, attempt), finished)
+    finally:
+        deps.review_places.release()
+
+
+def _review_now(
+    deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, attempt: str | None
+) -> tuple[ReviewResult, list[Issue]]:
+    """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
+    try:
+        job = _enqueue(deps, identifier, asked)
     except RedisError as error:
         log.warning("review queue unavailable", exc_info=error)
-        _refund(deps, identifier)
+        refund(deps, attempt)
         raise ServiceError(
             "orchestrator_provider_error", "The review could not be queued at the moment.", retry_after=5
         ) from error
-    finally:
-        deps.review_places.release()
+    known = _wait(deps, identifier, job)
+    if isinstance(known, Ending):
+        refund(deps, attempt)
+        raise _failure(known)
+    if attempt is None:
+        confirm(deps, identifier, asked.poster)
+    return known
 
 
 def _result(deps: Dependencies, identifier: str) -> tuple[ReviewResult, list[Issue]] | None:
@@ -84,78 +108,65 @@ def _conclude(known: tuple[ReviewResult, list[Issue]], finished: FinishedReview)
     )
 
 
-def _charge(deps: Dependencies, identifier: str, poster: Address) -> None:
-    """Charge this review once, or raise 429 with the time when a charge runs out of the window."""
-    c = t.review_charges.c
-    with writing(deps.engine) as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:poster, 7))"), {"poster": poster})
-        if connection.execute(select(c.review_id).where(c.review_id == identifier)).first() is not None:
-            return
-        since = func.now() - timedelta(seconds=QUOTA_WINDOW_SECONDS)
-        charges = connection.execute(
-            select(c.charged_at).where(c.poster == poster, c.charged_at > since).order_by(c.charged_at)
-        ).scalars()
-        times = list(charges)
-        if len(times) >= deps.config.review_quota:
-            frees_at = times[len(times) - deps.config.review_quota] + timedelta(seconds=QUOTA_WINDOW_SECONDS)
-            raise _quota_reached(frees_at)
-        connection.execute(insert(t.review_charges).values(review_id=identifier, poster=poster))
-
-
-def _refund(deps: Dependencies, identifier: str) -> None:
-    """Take back the charge of a review that ended without a judgement."""
-    with writing(deps.engine) as connection:
-        connection.execute(delete(t.review_charges).where(t.review_charges.c.review_id == identifier))
-
-
-def _enqueue(deps: Dependencies, identifier: str, poster: Address, commitment: Bytes32, page: bytes) -> Job:
+def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest) -> Job:
     queue = open_queue(QueueName.REVIEWS, deps.redis)
-    try:
-        return queue.enqueue(
-            "service_reviewer.jobs.review",
-            message(review_id=identifier, poster=poster, spec_commitment=commitment, page=pack_page(page)),
-            job_id=f"review-{identifier[2:]}",
-            unique=True,
-            job_timeout=JOB_SECONDS,
-            result_ttl=300,
-            failure_ttl=300,
-        )
-    except DuplicateJobError:
-        job = queue.fetch_job(f"review-{identifier[2:]}")
-        if job is not None and not (job.is_failed or job.is_finished):
-            return job
-        if job is not None:
-            job.delete()
-        return _enqueue(deps, identifier, poster, commitment, page)
+    job_id = f"review-{identifier[2:]}"
+    fields = {"review_id": identifier, "poster": asked.poster, "spec_commitment": asked.commitment}
+    while True:
+        try:
+            return queue.enqueue(
+                "service_reviewer.jobs.review",
+                message(**fields, page=pack_page(asked.page), **asked.circumstances.to_fields()),
+                job_id=job_id,
+                unique=True,
+                job_timeout=JOB_SECONDS,
+                result_ttl=300,
+                failure_ttl=300,
+            )
+        except DuplicateJobError:
+            job = queue.fetch_job(job_id)
+            if job is not None and _is_alive(job):
+                return job
+            if job is not None:
+                job.delete()
 
 
-def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]]:
-    """The result, within the bound; it is read from PostgreSQL, Redis only says when to look."""
+def _is_alive(job: Job) -> bool:
+    """Whether a job is still going to end: not one that ended, nor one whose worker was killed with it."""
+    status = job.get_status(refresh=True)
+    if status is not JobStatus.STARTED:
+        return status not in {JobStatus.FINISHED, JobStatus.FAILED, JobStatus.STOPPED, JobStatus.CANCELED}
+    seen = job.last_heartbeat or job.started_at
+    if seen is None:
+        return True
+    return datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC)) < LOST_AFTER
+
+
+def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | Ending:
+    """The result within the bound, read from PostgreSQL: Redis only says when to look, and may be gone meanwhile."""
     ends = time.monotonic() + deps.config.review_wait_seconds
     while (left := ends - time.monotonic()) > 0:
-        ended = job.latest_result(timeout=int(max(1, min(_STEP_SECONDS, left))))
+        try:
+            ended = job.latest_result(timeout=int(max(1, min(_STEP_SECONDS, left))))
+        except RedisError as error:
+            log.warning("review queue unavailable", exc_info=error)
+            ended = None
+            time.sleep(min(_STEP_SECONDS, left))
         if (known := _result(deps, identifier)) is not None:
             return known
         if ended is not None:
-            _refund(deps, identifier)
-            raise _failure(ended.return_value if isinstance(ended.return_value, str) else "")
+            return Ending.from_json(ended.return_value)
     raise ServiceError("orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5)
 
 
-def _failure(code: str) -> ServiceError:
+def _failure(ending: Ending) -> ServiceError:
     """What a review that ended without a judgement is to the Poster."""
+    code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
+    if code == "publication_review_limit_reached" and ending.retry_at is not None:
+        return limit_reached("The service's reviews for the last 24 hours are used up.", ending.retry_at)
     if code == "orchestrator_unconfigured":
         return ServiceError(code, "No review provider is configured.", retry_after=600)
     if code == "invalid_orchestrator_output":
         return ServiceError(code, "The review's result could not be validated.")
-    return ServiceError("orchestrator_provider_error", "The review provider failed.", retry_after=10)
-
-
-def _quota_reached(frees_at: datetime) -> ServiceError:
-    wait = max(1, int((frees_at - datetime.now(UTC)).total_seconds()) + 1)
-    return ServiceError(
-        "publication_review_limit_reached",
-        "The review quota of this Poster for the last 24 hours is used up.",
-        retry_after=wait,
-        retry_not_before=iso_utc(int(frees_at.timestamp()) + 1),
-    )
+    wait = max(1, min(_MAX_WAIT_SECONDS, ending.retry_after or 10))
+    return ServiceError("orchestrator_provider_error", "The review provider failed.", retry_after=wait)

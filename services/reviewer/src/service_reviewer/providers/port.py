@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from service_common.domain.challenge import ChallengePage
+from service_common.domain.reviews import Ending
 from service_common.errors import Issue
 from service_common.types import UnixSeconds
 
@@ -20,32 +21,48 @@ class Material:
     content: bytes
     now: UnixSeconds
     reveal_delay: int | None = None
-    token_symbol: str = "USDC"  # noqa: S105 (the token is money here)
+    token_symbol: str = "USDC"  # noqa: S105  # money, not a password
     token_decimals: int = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a provider found. No issue means ready. ``prompt`` and ``output`` are kept as hashes for repetition."""
+    """What a provider found. No issue means ready. ``prompt`` and ``output`` are kept as hashes for repetition.
+
+    ``withhold`` says that the page must not be kept: it holds what looks like a secret.
+    """
 
     issues: Sequence[Issue]
+    provider: str
     model: str
     prompt: bytes
     output: bytes
+    withhold: bool = False
 
 
 class ProviderError(Exception):
-    """The provider gave no judgement; ``code`` is what the Poster is told."""
+    """The provider gave no judgement; ``ending`` is what the Poster is told, ``spent`` whether it may cost money."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(
+        self, code: str, *, retry_after: int | None = None, retry_at: UnixSeconds | None = None, spent: bool = False
+    ) -> None:
         super().__init__(code)
-        self.code = code
+        self.ending = Ending(code, retry_after, retry_at)
+        self.spent = spent
 
 
 class Provider(Protocol):
     """Judges one page against the rubric."""
 
-    name: str
+    def judge(self, material: Material) -> Judgement:
+        """The judgement, or ``ProviderError``."""
+
+
+class PaidProvider(Protocol):
+    """A provider whose judgements cost money."""
 
     def judge(self, material: Material) -> Judgement:
         """The judgement, or ``ProviderError``."""
+
+    def objection(self, material: Material) -> Judgement | None:
+        """What can be said without paying: a page that it cannot take."""

@@ -36,23 +36,20 @@ _CHECKS: Final[tuple[Callable[[Reading], Iterable[Issue]], ...]] = (
     find_leftovers,
     find_dangling,
     find_steering,
-    find_credentials,
 )
 
 
 class RulesProvider:
     """Applies the rubric's checkable points."""
 
-    name = "rules"
-    model = MODEL
-
     def judge(self, material: Material) -> Judgement:
         """All issues at once, at most ``MAX_ISSUES``."""
         reading = Reading.of(material)
-        issues: dict[Issue, None] = {}
+        secrets = list(find_credentials(reading))
+        issues = dict.fromkeys(secrets[:MAX_ISSUES])
         for issue in chain.from_iterable(check(reading) for check in _CHECKS):
-            issues[issue] = None
             if len(issues) == MAX_ISSUES:
                 break
+            issues[issue] = None
         output = json.dumps([[issue.path, issue.message] for issue in issues]).encode()
-        return Judgement(list(issues), model=MODEL, prompt=current_rubric().text.encode(), output=output)
+        return Judgement(list(issues), "rules", MODEL, current_rubric().text.encode(), output, withhold=bool(secrets))

@@ -1,0 +1,77 @@
+"""The quota of readiness reviews: rows, counted for one Poster under a lock, over a rolling 24 hours.
+
+Promises: never more than the quota, however many requests come at once. A charge counts while its review may still run
+and once it came to a judgement; one whose review came to nothing stops counting, also when nobody was left waiting to
+take it back. Only the request that made a charge takes it back, so that no later attempt loses its own.
+"""
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from service_common.clock import iso_utc
+from service_common.db import app as t
+from service_common.db.engine import writing
+from service_common.db.review import reviews
+from service_common.errors import ServiceError
+from service_common.types import Address, Bytes32, UnixSeconds
+from sqlalchemy import delete, func, or_, select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.dependencies import Dependencies
+
+QUOTA_WINDOW: Final = timedelta(hours=24)
+PENDING: Final = timedelta(minutes=10)
+"""How long a review may take, with its time in the queue, before its charge stops counting without a result."""
+
+
+def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> str | None:
+    """Charge this review once: the attempt that was charged, or None where a running one is joined.
+
+    Raises 429 with the moment when a charge runs out of the window.
+    """
+    c = t.review_charges.c
+    attempt = secrets.token_hex(16)
+    with writing(deps.engine) as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:poster, 7))"), {"poster": poster})
+        pending = c.charged_at > func.now() - PENDING
+        if connection.execute(select(c.review_id).where(c.review_id == identifier, pending)).first() is not None:
+            return None
+        counted = (
+            select(c.charged_at)
+            .outerjoin(reviews, reviews.c.review_id == c.review_id)
+            .where(c.poster == poster, c.charged_at > func.now() - QUOTA_WINDOW, c.review_id != identifier)
+            .where(or_(reviews.c.review_id.is_not(None), pending))
+            .order_by(c.charged_at)
+        )
+        times = list(connection.execute(counted).scalars())
+        if len(times) >= deps.config.review_quota:
+            frees_at = times[len(times) - deps.config.review_quota] + QUOTA_WINDOW
+            words = "The review quota of this Poster for the last 24 hours is used up."
+            raise limit_reached(words, UnixSeconds(int(frees_at.timestamp()) + 1))
+        made = insert(t.review_charges).values(review_id=identifier, poster=poster, attempt=attempt)
+        renewed = {"charged_at": func.now(), "attempt": attempt}
+        connection.execute(made.on_conflict_do_update(index_elements=["review_id"], set_=renewed))
+    return attempt
+
+
+def refund(deps: Dependencies, attempt: str | None) -> None:
+    """Take back the charge of an attempt that ended without a judgement, unless another one got there meanwhile."""
+    if attempt is not None:
+        c = t.review_charges.c
+        judged = select(reviews.c.review_id).where(reviews.c.review_id == c.review_id).exists()
+        with writing(deps.engine) as connection:
+            connection.execute(delete(t.review_charges).where(c.attempt == attempt, ~judged))
+
+
+def confirm(deps: Dependencies, identifier: Bytes32, poster: Address) -> None:
+    """A joined review came to a judgement: it is charged, also if who started it took the charge back meanwhile."""
+    made = insert(t.review_charges).values(review_id=identifier, poster=poster)
+    with writing(deps.engine) as connection:
+        connection.execute(made.on_conflict_do_nothing())
+
+
+def limit_reached(words: str, frees_at: UnixSeconds) -> ServiceError:
+    """429, with when another attempt is permitted, as a moment and as a wait."""
+    wait = max(1, frees_at - int(datetime.now(UTC).timestamp()))
+    return ServiceError("publication_review_limit_reached", words, retry_after=wait, retry_not_before=iso_utc(frees_at))

@@ -1,0 +1,48 @@
+"""The deployment's cap on paid reviews: rows, counted under a lock, over a rolling 24 hours.
+
+Promises: never more than the cap, however many workers there are; who is refused is told when the oldest row leaves the
+window.
+"""
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from service_common.db.engine import writing
+from service_common.db.review import paid_calls
+from service_common.types import Bytes32, UnixSeconds
+from sqlalchemy import Engine, delete, func, insert, select, text
+
+from service_reviewer.providers.port import ProviderError
+
+WINDOW: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class DailyCap:
+    """What one review takes its paid call from."""
+
+    engine: Engine
+    cap: int
+    review_id: Bytes32
+
+    def take(self) -> str:
+        """Take one call; ``publication_review_limit_reached`` when none is left."""
+        call_id, called_at = secrets.token_hex(16), paid_calls.c.called_at
+        with writing(self.engine) as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended('review.paid_calls', 7))"))
+            recent = select(called_at).where(called_at > func.now() - WINDOW).order_by(called_at.desc())
+            kept = connection.execute(recent.limit(self.cap)).scalars().all()
+            if len(kept) >= self.cap:
+                frees_at = kept[-1] + WINDOW if kept else connection.execute(select(func.now() + WINDOW)).scalar_one()
+                raise ProviderError(
+                    "publication_review_limit_reached", retry_at=UnixSeconds(int(frees_at.timestamp()) + 1)
+                )
+            connection.execute(insert(paid_calls).values(call_id=call_id, review_id=self.review_id))
+        return call_id
+
+    def give_back(self, taken: str) -> None:
+        """The call was not used."""
+        with writing(self.engine) as connection:
+            connection.execute(delete(paid_calls).where(paid_calls.c.call_id == taken))

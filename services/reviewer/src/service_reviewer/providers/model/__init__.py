@@ -1,0 +1,1 @@
+"""A reviewer that reads: any endpoint that speaks OpenAI's chat completions."""

@@ -1,0 +1,143 @@
+"""The reviewer that asks a model.
+
+Promises: at most two requests for one review, the second only to repair an answer that cannot be used; one time limit
+over both, to the last byte; answers are bounded in size; redirects are not followed, nothing is retried by itself, and
+no text of the endpoint or its library reaches a message or a log.
+
+Endings: an answer that stays unusable is ``invalid_orchestrator_output``; an endpoint that refuses the key or does not
+know the model is ``orchestrator_unconfigured``; everything else that keeps it from answering is
+``orchestrator_provider_error``, with the wait it asks for.
+"""
+
+from typing import Final
+
+import httpx2
+import openai
+from service_common.clock import Clock
+from service_common.errors import Issue
+from service_common.log import get_logger
+from service_common.rubric import Rubric
+
+from service_reviewer.config import ModelSettings
+from service_reviewer.providers.model.answer import Completion, UnusableAnswer, read_completion, read_review
+from service_reviewer.providers.model.prompt import SCHEMA, Messages, messages, prompt_bytes, repair
+from service_reviewer.providers.port import Judgement, Material, ProviderError
+
+MAX_ANSWER_BYTES: Final = 1024 * 1024
+_WAIT_SECONDS: Final = 10
+_BUSY_SECONDS: Final = 30
+_MAX_WAIT_SECONDS: Final = 3_600
+
+log = get_logger(__name__)
+
+
+class ModelProvider:
+    """Asks one model at one endpoint."""
+
+    def __init__(self, settings: ModelSettings, rubric: Rubric, clock: Clock) -> None:
+        self._settings = settings
+        self._rubric = rubric
+        self._clock = clock
+
+    def objection(self, material: Material) -> Judgement | None:
+        """A page longer than the model is given."""
+        most, length = self._settings.max_page_bytes, len(material.content)
+        if length <= most:
+            return None
+        issue = Issue("document", f"Has {length} bytes; the reviewer reads pages of at most {most}. Shorten the page.")
+        return Judgement([issue], "openai", "", b"", b"")
+
+    def judge(self, material: Material) -> Judgement:
+        """One request, and one more where its answer cannot be used."""
+        first = messages(material, self._rubric)
+        ends = self._clock.monotonic() + self._settings.timeout_seconds
+        with self._client() as client:
+            completion = self._ask(client, first, ends)
+            try:
+                text, issues = read_review(completion)
+            except UnusableAnswer as unusable:
+                log.warning("the model's answer cannot be used", problem=unusable.problem)
+                completion = self._ask(client, repair(first, unusable.answer, unusable.problem), ends, spent=True)
+                text, issues = _last(completion)
+        model = "".join(c for c in completion.model[:200] if c.isprintable()) or self._settings.model
+        return Judgement(issues, "openai", model, prompt_bytes(first, self._settings.model), text.encode())
+
+    def _client(self) -> openai.OpenAI:
+        settings = self._settings
+        return openai.OpenAI(
+            api_key=settings.api_key,
+            base_url=settings.base_url,
+            max_retries=0,
+            # A kept connection may be closed by the time the second request goes out.
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False, limits=httpx2.Limits(max_keepalive_connections=0)
+            ),
+        )
+
+    def _ask(self, client: openai.OpenAI, asked: Messages, ends: float, *, spent: bool = False) -> Completion:
+        """One request, read to its end within the time that is left."""
+        try:
+            body = self._send(client, asked, ends)
+        except openai.RateLimitError as error:
+            wait = _asked_wait(error, _BUSY_SECONDS)
+            raise _failed("the model's endpoint is too busy", wait, spent=spent) from None
+        except (openai.AuthenticationError, openai.PermissionDeniedError, openai.NotFoundError) as error:
+            log.error("the model's endpoint refuses the key or the model", status=error.status_code)  # noqa: TRY400
+            raise ProviderError("orchestrator_unconfigured", spent=spent) from None
+        except openai.APIStatusError as error:
+            log.warning("the model's endpoint failed", status=error.status_code)
+            wait = _asked_wait(error, _WAIT_SECONDS)
+            raise _failed("the model's endpoint failed", wait, spent=spent) from None
+        except (openai.APITimeoutError, httpx2.TimeoutException, TimeoutError):
+            raise _failed("the model did not answer in time", _WAIT_SECONDS, spent=True) from None
+        except (openai.OpenAIError, httpx2.HTTPError):
+            raise _failed("the model's endpoint cannot be reached", _WAIT_SECONDS, spent=spent) from None
+        completion = read_completion(body)
+        if completion is None:
+            log.warning("the model's endpoint did not send a completion")
+            raise ProviderError("invalid_orchestrator_output", spent=True)
+        return completion
+
+    def _send(self, client: openai.OpenAI, asked: Messages, ends: float) -> bytes:
+        left = ends - self._clock.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        # The SDK wants one of its typed dictionaries for each role.
+        request = client.chat.completions.with_streaming_response.create(  # type: ignore[call-overload]
+            model=self._settings.model,
+            messages=asked,
+            max_completion_tokens=self._settings.max_output_tokens,
+            response_format={
+                "type": "json_schema",
+                "json_schema": {"name": "readiness_review", "strict": True, "schema": SCHEMA},
+            },
+            timeout=left,
+        )
+        received = bytearray()
+        with request as response:
+            for chunk in response.iter_bytes():
+                received += chunk
+                if self._clock.monotonic() > ends:
+                    raise TimeoutError
+                if len(received) > MAX_ANSWER_BYTES:
+                    raise ProviderError("invalid_orchestrator_output", spent=True)
+        return bytes(received)
+
+
+def _last(completion: Completion) -> tuple[str, list[Issue]]:
+    try:
+        return read_review(completion)
+    except UnusableAnswer as unusable:
+        log.warning("the model's repaired answer cannot be used", problem=unusable.problem)
+        raise ProviderError("invalid_orchestrator_output", spent=True) from None
+
+
+def _failed(words: str, wait: int, *, spent: bool) -> ProviderError:
+    log.warning(words, retry_after=wait)
+    return ProviderError("orchestrator_provider_error", retry_after=wait, spent=spent)
+
+
+def _asked_wait(error: openai.APIStatusError, default: int) -> int:
+    """Seconds of the endpoint's Retry-After, within bounds; a date there is not read."""
+    text = error.response.headers.get("retry-after", "")
+    return max(1, min(_MAX_WAIT_SECONDS, int(text))) if text.isdigit() and len(text) <= 9 else default

@@ -1,0 +1,139 @@
+"""The rules before the paid reviewer, and the deployment's cap on paid reviews."""
+
+import os
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from service_common.config import ConfigurationError
+from service_common.db.review import paid_calls
+from service_common.types import Bytes32
+from service_reviewer.budget import DailyCap
+from service_reviewer.config import read_config
+from service_reviewer.jobs import review
+from service_reviewer.providers.port import ProviderError
+from sqlalchemy import Engine, func, insert, select
+
+from tests.fakes.model import KEY, ModelTwin, Reply, not_ready, says
+from tests.reviewer.test_jobs import PAGE, job, rows
+from tests.servers import Database
+
+REVIEW = Bytes32("0x" + "5e" * 32)
+
+
+@pytest.fixture
+def twin(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelTwin]:
+    twin = ModelTwin()
+    variables = {
+        "SERVICE_DATABASE_URL": database.url("service_reviewer"),
+        "SERVICE_REDIS_URL": "redis://unused",
+        "SERVICE_REVIEW_DAILY_CAP": "2",
+        **twin.variables(),
+    }
+    for name, value in variables.items():
+        monkeypatch.setitem(os.environ, name, value)
+    yield twin
+    twin.close()
+
+
+def calls(database: Database) -> int:
+    with database.engine("service_reviewer").connect() as connection:
+        return int(connection.execute(select(func.count()).select_from(paid_calls)).scalar_one())
+
+
+def test_paid_review__of_a_page_the_rules_pass__asks_the_model_and_is_recorded(
+    database: Database, twin: ModelTwin
+) -> None:
+    twin.script = [says(not_ready("summary", "Say for whom."))]
+    assert review(job())["code"] == "done"
+    assert rows(database) == [("not_ready", [{"path": "summary", "message": "Say for whom."}])]
+    assert (calls(database), len(twin.requests)) == (1, 1)
+
+
+def test_paid_review__of_a_page_the_rules_refuse__costs_nothing(database: Database, twin: ModelTwin) -> None:
+    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest")))["code"] == "done"
+    assert rows(database)[0][0] == "not_ready"
+    assert (calls(database), twin.requests) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "spent"),
+    [
+        ([Reply(503)], "orchestrator_provider_error", 0),
+        ([Reply(429)], "orchestrator_provider_error", 0),
+        ([Reply(401)], "orchestrator_unconfigured", 0),
+        ([says("no"), says("no")], "invalid_orchestrator_output", 1),
+    ],
+)
+def test_paid_review__that_comes_to_nothing__counts_only_where_it_may_have_cost(
+    database: Database, twin: ModelTwin, script: list[Reply], code: str, spent: int
+) -> None:
+    twin.script = script
+    assert review(job())["code"] == code
+    assert (rows(database), calls(database)) == ([], spent)
+
+
+def test_cap__used_up__ends_the_review_with_the_moment_it_is_free_again(database: Database, twin: ModelTwin) -> None:
+    with database.engine("service_reviewer").begin() as connection:
+        now = connection.execute(select(func.now())).scalar_one()
+        for number, hours in enumerate((30, 20, 10)):
+            called = now - timedelta(hours=hours)
+            connection.execute(insert(paid_calls).values(call_id=str(number), review_id=REVIEW, called_at=called))
+    ending = review(job())
+    assert ending["code"] == "publication_review_limit_reached"
+    assert ending["retry_at"] == int((now + timedelta(hours=4)).timestamp()) + 1
+    assert twin.requests == []
+    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest")))["code"] == "done"
+
+
+def test_cap__taken_by_many_at_once__is_exact(database: Database) -> None:
+    engine, outcomes = database.engine("service_reviewer"), list[str]()
+    threads = [threading.Thread(target=_take, args=(engine, outcomes)) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["publication_review_limit_reached"] * 7 + ["taken"] * 5
+    assert calls(database) == 5
+
+
+def _take(engine: Engine, outcomes: list[str]) -> None:
+    try:
+        DailyCap(engine, 5, REVIEW).take()
+        outcomes.append("taken")
+    except ProviderError as error:
+        outcomes.append(error.ending.code)
+
+
+def test_cap__given_back__can_be_taken_again(database: Database) -> None:
+    cap = DailyCap(database.engine("service_reviewer"), 1, REVIEW)
+    cap.give_back(cap.take())
+    assert cap.take()
+    with pytest.raises(ProviderError):
+        cap.take()
+
+
+def test_configuration__of_the_paid_provider__names_everything_that_is_missing_or_wrong() -> None:
+    environment = {
+        "SERVICE_DATABASE_URL": "postgresql://x",
+        "SERVICE_REDIS_URL": "redis://x",
+        "SERVICE_REVIEW_PROVIDER": "openai",
+        "SERVICE_OPENAI_BASE_URL": "model.example",
+        "SERVICE_OPENAI_TIMEOUT_SECONDS": "600",
+    }
+    with pytest.raises(ConfigurationError) as caught:
+        read_config(environment)
+    words = str(caught.value)
+    for name in ("BASE_URL", "API_KEY", "MODEL", "TIMEOUT_SECONDS"):
+        assert f"SERVICE_OPENAI_{name}" in words
+    whole = {**environment, **ModelTwinVariables, "SERVICE_OPENAI_TIMEOUT_SECONDS": "60"}
+    assert KEY not in repr(read_config(whole))
+    assert read_config({**whole, "SERVICE_REVIEW_PROVIDER": "rules"}).model is None
+
+
+ModelTwinVariables = {
+    "SERVICE_OPENAI_BASE_URL": "https://model.example/v1/",
+    "SERVICE_OPENAI_API_KEY": KEY,
+    "SERVICE_OPENAI_MODEL": "m",
+}
