@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from redis.exceptions import RedisError
 from rq.exceptions import DuplicateJobError
 from rq.job import Job, JobStatus
+from rq.results import Result
 from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, pack_page, review_id
@@ -129,6 +130,7 @@ def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest) -> J
                 return job
             if job is not None:
                 job.delete()
+                Result.delete_all(job)  # else whoever waits next would be told how the last attempt ended
 
 
 def _is_alive(job: Job) -> bool:

@@ -1,0 +1,310 @@
+"""Publishing while the reviewer is slow, wrong, dead or overrun: each outcome has its code and costs what it should."""
+
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from local_stack import valkey
+from local_stack.process import Child, minimal_environment
+from service_api.app import make_app
+from service_api.config import read_config
+from service_api.dependencies import make_dependencies
+from service_api.usecases import reviews as waiting
+from service_common.clock import iso_utc
+from service_common.db import app as t
+from service_common.db.review import paid_calls
+from sqlalchemy import func, insert, select, text
+from werkzeug.test import TestResponse
+
+from tests.api.conftest import Service, checked_client, error_of
+from tests.api.pages import page_for
+from tests.common.auth.signing import Key
+from tests.fakes.model import ModelTwin, Reply, not_ready, says
+from tests.world import ChainClock
+
+CAP = 40
+PATH = "/api/bounty-challenge-specs/prepare-publication"
+
+
+@dataclass
+class Reviewing:
+    """An api whose reviewer asks the twin, over a Redis of its own."""
+
+    service: Service
+    twin: ModelTwin
+    redis: valkey.ValkeyServer
+    worker: Child
+
+    def start_worker(self) -> None:
+        """The reviewer's worker as the images run it."""
+        runtime = self.service.runtime
+        self.worker = runtime.family.spawn(
+            f"reviewer-{secrets.token_hex(4)}",
+            [Path(sys.executable).parent / "service-reviewer", "worker"],
+            environment=minimal_environment(runtime.logs)
+            | self.twin.variables(SERVICE_REVIEW_DAILY_CAP=str(CAP), SERVICE_OPENAI_TIMEOUT_SECONDS="30")
+            | {
+                "SERVICE_DATABASE_URL": self.service.world.database.url("service_reviewer"),
+                "SERVICE_REDIS_URL": self.redis.url(),
+                "SERVICE_INTERNAL_PORT": str(runtime.port()),
+            },
+            cwd=runtime.logs,
+        )
+
+    def wait(self, seconds: int) -> None:
+        """How long the api waits for a review."""
+        config = self.service.dependencies.config
+        self.service.dependencies.config = replace(config, review_wait_seconds=seconds)
+
+    def kill_worker(self) -> None:
+        self.service.runtime.family.end([self.worker], kill=True)
+
+    def page(self, title: str = "Reviewed") -> bytes:
+        return page_for(self.service.world, title=f"{title} {secrets.token_hex(4)}")
+
+    def publish(self, page: bytes, poster: Key) -> TestResponse:
+        """One request, signed over a block that no earlier request used."""
+        self.service.world.node.mine(1)
+        return self.send(page, poster, self.sign(page, poster))
+
+    def sign(self, page: bytes, poster: Key) -> str:
+        query = f"poster_address={poster.address}"
+        return self.service.authorization(poster.secret.hex(), "POST", PATH, query=query, body=page)
+
+    def send(self, page: bytes, poster: Key, authorization: str) -> TestResponse:
+        headers = {"Authorization": authorization, "Content-Type": "text/markdown"}
+        client = self.service.client.application.test_client()
+        return client.post(f"{PATH}?poster_address={poster.address}", data=page, headers=headers)
+
+    def charges(self, poster: Key) -> int:
+        c = t.review_charges.c
+        with self.service.dependencies.engine.connect() as connection:
+            wanted = select(func.count()).select_from(t.review_charges).where(c.poster == poster.address)
+            return int(connection.execute(wanted).scalar_one())
+
+
+@pytest.fixture(scope="module")
+def started(service: Service) -> Iterator[Reviewing]:
+    with valkey.start(service.runtime, name="valkey-reviews") as redis:
+        variables = {**service.variables, "SERVICE_REDIS_URL": redis.url(), "SERVICE_REVIEW_WAIT_SECONDS": "20"}
+        dependencies = make_dependencies(read_config(variables))
+        dependencies.clock = ChainClock(service.world.rpc)
+        own = replace(service, client=checked_client(make_app(dependencies)), dependencies=dependencies)
+        twin = ModelTwin()
+        reviewing = Reviewing(
+            own, twin, redis, service.runtime.family.spawn("none", ["true"], environment={}, cwd=service.runtime.logs)
+        )
+        reviewing.start_worker()
+        yield reviewing
+        reviewing.kill_worker()
+        twin.close()
+        dependencies.engine.dispose()
+        dependencies.redis.close()
+        dependencies.http.clear()
+
+
+@pytest.fixture
+def reviewing(started: Reviewing) -> Reviewing:
+    started.twin.script = []
+    started.twin.requests.clear()
+    started.twin.released.set()
+    started.wait(20)
+    return started
+
+
+@pytest.fixture
+def poster() -> Key:
+    return Key(secrets.token_bytes(32))
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "code", "wait"),
+    [
+        ([Reply(503, b"", {"Retry-After": "7"})], 502, "orchestrator_provider_error", "7"),
+        ([Reply(429, b"", {"Retry-After": "42"})], 502, "orchestrator_provider_error", "42"),
+        ([Reply(cut=True)], 502, "orchestrator_provider_error", "10"),
+        ([says("fine!"), says('{"ready": true')], 500, "invalid_orchestrator_output", None),
+        ([Reply(body=b"<html>")], 500, "invalid_orchestrator_output", None),
+        ([Reply(401)], 503, "orchestrator_unconfigured", "600"),
+    ],
+)
+def test_publication__whose_review_comes_to_nothing__has_its_code_and_is_not_charged(
+    reviewing: Reviewing, poster: Key, script: list[Reply], status: int, code: str, wait: str | None
+) -> None:
+    page = reviewing.page()
+    reviewing.twin.script = script
+    response = reviewing.publish(page, poster)
+    assert (response.status_code, error_of(response)["code"]) == (status, code)
+    assert response.headers.get("Retry-After") == wait
+    assert reviewing.charges(poster) == 0
+    assert reviewing.publish(page, poster).status_code == 200
+    assert reviewing.charges(poster) == 1
+
+
+def test_publication__that_the_model_refuses__lists_its_issues_and_is_charged(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    reviewing.twin.script = [says(not_ready("summary", "Say for whom."))]
+    response = reviewing.publish(reviewing.page(), poster)
+    assert (response.status_code, error_of(response)["code"]) == (400, "bounty_challenge_not_ready")
+    assert error_of(response)["issues"] == [{"path": "summary", "message": "Say for whom."}]
+    assert reviewing.charges(poster) == 1
+
+
+def test_review__that_outlasts_the_request__is_502_and_joined_without_another_charge(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    page = reviewing.page()
+    reviewing.wait(1)
+    reviewing.twin.released.clear()
+    response = reviewing.publish(page, poster)
+    assert (response.status_code, error_of(response)["code"]) == (502, "orchestrator_provider_error")
+    assert int(response.headers["Retry-After"]) >= 1
+    joined = reviewing.publish(page, poster)
+    assert (joined.status_code, reviewing.charges(poster)) == (502, 1)
+    reviewing.wait(20)
+    reviewing.twin.released.set()
+    assert reviewing.publish(page, poster).status_code == 200
+    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
+
+
+def test_same_page__by_two_posters__is_two_reviews_and_two_charges(reviewing: Reviewing, poster: Key) -> None:
+    page, other = reviewing.page(), Key(secrets.token_bytes(32))
+    first, second = reviewing.publish(page, poster).json, reviewing.publish(page, other).json
+    assert first is not None
+    assert second is not None
+    assert first["spec_commitment"] == second["spec_commitment"]
+    assert first["review"]["review_id"] != second["review"]["review_id"]
+    assert (reviewing.charges(poster), reviewing.charges(other)) == (1, 1)
+
+
+def test_identical_request__after_redis_lost_everything__is_still_409(reviewing: Reviewing, poster: Key) -> None:
+    page = reviewing.page()
+    reviewing.service.world.node.mine(1)
+    authorization = reviewing.sign(page, poster)
+    assert reviewing.send(page, poster, authorization).status_code == 200
+    reviewing.redis.kill()
+    reviewing.redis.restart(empty=True)
+    again = reviewing.send(page, poster, authorization)
+    assert (again.status_code, error_of(again)["code"]) == (409, "publication_review_unavailable")
+    assert reviewing.publish(page, poster).status_code == 200
+    assert len(reviewing.twin.requests) == 1
+
+
+def test_redis__that_dies_empty_in_the_middle_of_a_review__loses_neither_result_nor_request(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    page = reviewing.page()
+    reviewing.twin.released.clear()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(reviewing.publish, page, poster)
+        wait_until(lambda: len(reviewing.twin.requests) == 1)
+        reviewing.redis.kill()
+        reviewing.redis.restart(empty=True)
+        reviewing.twin.released.set()
+        response = answer.result()
+    assert response.status_code == 200
+    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
+
+
+def test_worker__killed_in_the_middle_of_a_review__is_replaced_and_the_review_done_anew(
+    reviewing: Reviewing, poster: Key, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = reviewing.page()
+    reviewing.wait(2)
+    reviewing.twin.released.clear()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(reviewing.publish, page, poster)
+        wait_until(lambda: len(reviewing.twin.requests) == 1)
+        reviewing.kill_worker()
+        response = answer.result()
+    assert (response.status_code, error_of(response)["code"]) == (502, "orchestrator_provider_error")
+    reviewing.wait(20)
+    reviewing.twin.released.set()
+    reviewing.start_worker()
+    monkeypatch.setattr(waiting, "LOST_AFTER", waiting.LOST_AFTER * 0)
+    assert reviewing.publish(page, poster).status_code == 200
+    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (2, 1)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < ends, "it did not come to pass"
+        threading.Event().wait(0.02)
+
+
+def test_charge__of_a_review_that_came_to_nothing_while_nobody_waited__stops_counting(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    quota = reviewing.service.dependencies.config.review_quota
+    with reviewing.service.dependencies.engine.begin() as connection:
+        for number in range(quota):
+            row = {"review_id": f"{poster.address}-{number}", "poster": poster.address}
+            connection.execute(insert(t.review_charges).values(**row))
+    refused = reviewing.publish(reviewing.page(), poster)
+    assert (refused.status_code, error_of(refused)["code"]) == (429, "publication_review_limit_reached")
+    with reviewing.service.dependencies.engine.begin() as connection:
+        connection.execute(
+            text(
+                "UPDATE app.review_charges SET charged_at = charged_at - interval '11 minutes' WHERE poster = :poster"
+            ),
+            {"poster": poster.address},
+        )
+    assert reviewing.publish(reviewing.page(), poster).status_code == 200
+
+
+def test_paid_reviews__of_the_day_used_up__are_429_with_the_moment_and_not_charged(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    engine = reviewing.service.world.engine("service_reviewer")
+    with engine.begin() as connection:
+        now = connection.execute(select(func.now())).scalar_one()
+        for _ in range(CAP):
+            connection.execute(insert(paid_calls).values(call_id=secrets.token_hex(8), review_id="x", called_at=now))
+    response = reviewing.publish(reviewing.page(), poster)
+    error = error_of(response)
+    assert (response.status_code, error["code"]) == (429, "publication_review_limit_reached")
+    free_at = int(now.timestamp()) + 24 * 3600 + 1
+    assert error["retry_not_before"] == iso_utc(free_at)
+    assert 24 * 3600 - 60 < int(response.headers["Retry-After"]) <= 24 * 3600 + 1
+    assert reviewing.charges(poster) == 0
+    assert reviewing.twin.requests == []
+    with engine.begin() as connection:
+        connection.execute(paid_calls.delete().where(paid_calls.c.review_id == "x"))
+
+
+def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the_rest(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    page = reviewing.page()
+    reviewing.service.world.node.mine(1)
+    authorization = reviewing.sign(page, poster)
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda _: reviewing.send(page, poster, authorization), range(60)))
+    statuses = [answer.status_code for answer in answers]
+    assert (statuses.count(200), statuses.count(409)) == (1, 59)
+    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
+
+
+def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permits(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    quota = reviewing.service.dependencies.config.review_quota
+    pages = [reviewing.page(f"Page {number}") for number in range(30)]
+    reviewing.service.world.node.mine(1)
+    authorizations = [reviewing.sign(page, poster) for page in pages]
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(
+            pool.map(lambda pair: reviewing.send(pair[0], poster, pair[1]), zip(pages, authorizations, strict=True))
+        )
+    statuses = [answer.status_code for answer in answers]
+    assert statuses.count(429) == 30 - quota
+    assert statuses.count(200) == quota
+    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (quota, quota)
