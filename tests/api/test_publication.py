@@ -68,6 +68,9 @@ def test_publication__with_terms_the_hub_would_refuse__names_them_all(service: S
     assert error["code"] == "invalid_bounty_challenge"
     paths = {issue["path"] for issue in error["issues"]}  # type: ignore[attr-defined]
     assert paths == {"submission_deadline", "escrow_amount", "judging_window_seconds"}
+    messages = {issue["path"]: issue["message"] for issue in error["issues"]}  # type: ignore[attr-defined]
+    assert "base units (1 " in messages["escrow_amount"]
+    assert re.search(r"\(20\d\d-\d\d-\d\dT[\d:]+Z\)", messages["submission_deadline"])
 
 
 def test_publication__by_another_wallet_than_declared__is_forbidden(service: Service) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from service_common.clock import iso_utc
 from service_common.domain.canonical_json import canonical_bytes
+from service_common.domain.money import whole_tokens
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH
 from service_common.rubric import Rubric
 
@@ -59,7 +60,7 @@ def messages(material: Material, rubric: Rubric) -> Messages:
         "page": material.content.decode("utf-8"),
         "now": iso_utc(material.now),
         "submission_deadline": _moment(material.page.submission_deadline),
-        "escrow_amount_in_whole_tokens": _whole(material.page.escrow_amount, material.token_decimals),
+        "escrow_amount_in_whole_tokens": whole_tokens(material.page.escrow_amount, material.token_decimals),
         "escrow_token": material.token_symbol,
         "reveal_delay_seconds": material.reveal_delay,
     }
@@ -85,8 +86,3 @@ def _moment(at: int) -> str:
         return iso_utc(at)
     except (ValueError, OverflowError, OSError):
         return f"{at} seconds after 1970"
-
-
-def _whole(amount: int, decimals: int) -> str:
-    digits = str(amount).rjust(decimals + 1, "0")
-    return f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".") if decimals else digits
