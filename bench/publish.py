@@ -1,0 +1,153 @@
+"""What publishing a challenge costs: the rules, the api beside the review, and everyone else while reviews wait."""
+
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import urllib3
+from local_stack import valkey
+from service_common.domain.challenge import parse_challenge
+from service_reviewer.providers.port import Material
+from service_reviewer.providers.rules.provider import RulesProvider
+
+from bench.figures import Figure, Report, median
+from bench.web.load import load
+from tests.api.conftest import Service, running_service
+from tests.api.pages import page_for
+from tests.api.running import RunningApi, start_api
+from tests.common.auth.signing import Key
+from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT, score
+
+ROUNDS: Final = 7
+PUBLICATIONS: Final = 40
+WAITING: Final = 100
+PATH: Final = "/api/bounty-challenge-specs/prepare-publication"
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    _rules(report)
+    with running_service() as service:
+        _overhead(service, report)
+        _others(service, report)
+
+
+def _rules(report: Report) -> None:
+    material = _long_page(20 * 1024)
+    judge = RulesProvider().judge
+    judge(material)
+    value = median([_timed(lambda: judge(material)) for _ in range(5 * ROUNDS)]) * 1000
+    report(Figure("publish.rules_review", value, "ms", "<= 20", value <= 20))
+    found = score(lambda page: judge(page).issues)
+    for name, share in (("precision", found.precision), ("recall", found.recall)):
+        report(Figure(f"publish.rules_{name}", share, f"of {found.pages} pages", ">= 0.9", share >= 0.9))
+
+
+def _long_page(length: int) -> Material:
+    """A ready page, made long with the prose of the others."""
+    pages = [path.read_text(encoding="utf-8") for path in sorted((CORPUS / "ready").glob("*.md"))]
+    prose = "".join(page.split("---\n", 2)[2] for page in pages)
+    content = (pages[0] + prose).encode()[:length].decode(errors="ignore").encode()
+    return Material(parse_challenge(content), content, WRITTEN_AT, REVEAL_DELAY)
+
+
+def _timed(call: object) -> float:
+    began = time.perf_counter()
+    call()  # type: ignore[operator]
+    return time.perf_counter() - began
+
+
+def _overhead(service: Service, report: Report) -> None:
+    """Publications whose review is there already: everything but the review."""
+    api = start_api(service.runtime, service.variables)
+    poster = Key(secrets.token_bytes(32))
+    page = page_for(service.world, title="Published often")
+    seconds = []
+    for number in range(PUBLICATIONS + 1):
+        service.world.node.mine(1)
+        headers = _headers(service, poster, page)
+        time.sleep(0.3)  # the api looks for new blocks at most every quarter of a second
+        began = time.perf_counter()
+        status = urllib3.request("POST", _url(api, poster), body=page, headers=headers).status
+        assert status == 200, status
+        if number:
+            seconds.append(time.perf_counter() - began)
+    value = median(seconds) * 1000
+    report(Figure("publish.overhead", value, "ms", "<= 30", value <= 30))
+
+
+def _others(service: Service, report: Report) -> None:
+    """Public details while a hundred publications wait for a reviewer that does not come, and while none does."""
+    with valkey.start(service.runtime, name="valkey-without-worker") as redis:
+        variables = {
+            **service.variables,
+            "SERVICE_REDIS_URL": redis.url(),
+            "SERVICE_REVIEW_WAIT_SECONDS": "300",
+        }
+        api = start_api(service.runtime, variables)
+        bounty = service.world.create()
+        service.world.finalize()
+        head = f"GET /api/bounties/{bounty} HTTP/1.1\r\nHost: a\r\n"
+        requests = [f"{head}X-Correlation-Id: {secrets.token_hex(8)}\r\n\r\n".encode() for _ in range(8)]
+        load(api.port, requests, seconds=1.0)
+        alone = [_rate(api, requests) for _ in range(ROUNDS)]
+        with _waiting(service, api):
+            beside = [_rate(api, requests) for _ in range(ROUNDS)]
+    value, reference = median(beside), median(alone)
+    goal = "ratio >= 0.8"
+    name = "with none waiting"
+    report(Figure("publish.others", value, "requests/s", goal, value / reference >= 0.8, name, reference))
+
+
+@contextmanager
+def _waiting(service: Service, api: RunningApi) -> Iterator[None]:
+    """A hundred publications, each of another Poster, none of which is answered meanwhile."""
+    answered: list[int] = []
+    page = page_for(service.world, title="Waits")
+
+    def publish(poster: Key) -> None:
+        headers = _headers(service, poster, page)
+        try:
+            answered.append(
+                urllib3.request(
+                    "POST", _url(api, poster), body=page, headers=headers, timeout=600, retries=False
+                ).status
+            )
+        except urllib3.exceptions.HTTPError:
+            return  # the api ended with the benchmark
+
+    for _ in range(WAITING):
+        threading.Thread(target=publish, args=(Key(secrets.token_bytes(32)),), daemon=True).start()
+    while _in_flight(service) < WAITING:
+        time.sleep(0.1)
+    yield
+    assert answered == [], answered
+
+
+def _in_flight(service: Service) -> int:
+    from service_common.db import app as t
+    from sqlalchemy import func, select
+
+    with service.dependencies.engine.connect() as connection:
+        pending = select(func.count()).select_from(t.review_charges).where(t.review_charges.c.poster != "")
+        reviewed = 1  # the publication of the overhead
+        return int(connection.execute(pending).scalar_one()) - reviewed
+
+
+def _rate(api: RunningApi, requests: list[bytes]) -> float:
+    seen = load(api.port, requests, seconds=2.0)
+    assert set(seen.statuses) == {200}, seen.statuses
+    return seen.rate
+
+
+def _url(api: RunningApi, poster: Key) -> str:
+    return f"http://127.0.0.1:{api.port}{PATH}?poster_address={poster.address}"
+
+
+def _headers(service: Service, poster: Key, page: bytes) -> dict[str, str]:
+    query = f"poster_address={poster.address}"
+    signed = service.authorization(poster.secret.hex(), "POST", PATH, query=query, body=page)
+    return {"Authorization": signed, "Content-Type": "text/markdown"}
