@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import pytest
 from service_api.usecases.show_bounty import show_bounty
+from service_cli.audit.evidence import ServiceEvidence
+from service_cli.audit.report import Report
+from service_cli.audit.run import check
+from service_cli.audit.story import Story
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
 from service_common.db import app as tables
 from service_common.db.hub_facts import FactSource
 from service_common.domain.commitments import spec_commitment
-from service_common.types import Address, BlockNumber, BountyId, ChainId
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import only_writer
@@ -26,6 +31,7 @@ from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, RpcProxy
+from tests.cli.terminal import Ran, events_of
 from tests.servers import Database
 from tests.world import ChainClock
 
@@ -129,3 +135,30 @@ def _details(ledger: Ledger, database: Database, pages: list[bytes], ids: list[s
         connection.execute(insert(tables.challenge_pages), rows)
     reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, ChainClock(rpc))))
     return {bounty: json.dumps(show_bounty(reading, BountyId(int(bounty)))).encode() for bounty in ids}
+
+
+def results(ran: Ran, result: str) -> set[str]:
+    """The checks that ended this way."""
+    return {str(event["check"]) for event in ran.events if event.get("result") == result}
+
+
+def evidence(audited: Audited, bounty: str, detail: object) -> ServiceEvidence:
+    """What the service says, the detail as given."""
+    story_active = tuple(
+        member["last_active_at"] or 0 for member in json.loads(audited.details[bounty])["guardian_roster"]["members"]
+    )
+    return ServiceEvidence(
+        detail=json.dumps(detail).encode(),
+        active_until=story_active,
+        verdicts={Bytes32(name): content for name, content in audited.verdicts.items()},
+        envelopes={Bytes32(name): content for name, content in audited.envelopes.items()},
+    )
+
+
+def differences(story: Story, service: ServiceEvidence, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    """Every path at which an audit finds a difference."""
+    capsys.readouterr()
+    check(story, service, Report())
+    found = events_of(capsys.readouterr().out)
+    rows = [row for event in found for row in event["differences"]]  # type: ignore[attr-defined]
+    return {str(row["path"]) for row in rows}

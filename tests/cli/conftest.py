@@ -16,6 +16,8 @@ from tests.cli.terminal import Terminal
 from tests.servers import DatabaseServer, database_server
 
 if TYPE_CHECKING:
+    from service_cli.audit.story import Story
+
     from tests.cli.audited import Audited
     from tests.cli.submitted import Submitted
 
@@ -118,3 +120,21 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
     ledger.award(int(found.bounty), found.solver, found.commitment)
     ledger.node.mine(3)
     return found
+
+
+@pytest.fixture(scope="session")
+def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
+    """Each bounty as collected from the chain."""
+    from service_cli.audit.collect import collect_chain
+    from service_cli.audit.story import tell
+    from service_cli.client.chain import ChainClient
+    from service_cli.settings import Environment, Settings
+    from service_common.chain.deployment import LOCAL_CHAIN_ID
+    from service_common.types import BlockNumber, BountyId
+
+    settings = Settings(
+        Environment({**ledger.variables(), "SERVICE_API_BASE_URL": "x"}, {}), LOCAL_CHAIN_ID, None, None
+    )
+    chain = ChainClient(settings)
+    ids = (audited.awarded, audited.refunded, audited.silent)
+    return {each: tell(collect_chain(chain, BountyId(int(each)), BlockNumber(0), beacon=True)) for each in ids}

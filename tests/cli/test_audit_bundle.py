@@ -12,11 +12,10 @@ import pytest
 from service_cli.audit import bundle as bundles
 
 from tests.cli.api_twin import ApiTwin
-from tests.cli.audited import Audited
+from tests.cli.audited import Audited, results
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
-from tests.cli.test_audit import results
 
 Entries = dict[str, bytes]
 

@@ -157,7 +157,7 @@ def audit_with_bundle(cast: Cast, bounty: Funded) -> None:
 
 
 def assert_secrets_stayed(cast: Cast, bounty: Funded, work: Submitted) -> None:
-    """Neither the delivery key nor the delivered content key is anywhere but in the delivery service."""
+    """Neither the delivery key nor the delivered content key was ever in the api's memory, or in any log."""
     canaries = {
         f"{name} as {form}": secret
         for name, key in (("delivery key", delivery_key(cast)), ("content key", content_key(cast, bounty, work)))
@@ -165,10 +165,7 @@ def assert_secrets_stayed(cast: Cast, bounty: Funded, work: Submitted) -> None:
     }
     assert held(os.getpid(), canaries), "the search finds what is there: this very process has them"
     for name, service in cast.stack.services.items():
-        if name.startswith("delivery"):
-            continue
-        assert service.child is not None
-        for pid in family(service.child.pid):
+        for pid in family(service.child.pid) if service.child and name.startswith("api") else ():
             assert held(pid, canaries) == set(), name
     written = logs_of(cast, *cast.stack.services)
     assert b'"answered"' in written

@@ -9,21 +9,23 @@ from typing import Final
 
 from service_common.chain.abi import hub_abi
 from service_common.chain.blocks import header_at, parse_header
-from service_common.chain.events import Log, RosterPublished, SubmissionRecorded, decode_log, parse_log
+from service_common.chain.events import Log, SubmissionRecorded, decode_log, parse_log
 from service_common.chain.events import bounty_of as bounty_of_event
 from service_common.chain.hub import BountyView
 from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
 from service_common.crypto.beacon_info import BeaconInfo
 from service_common.errors import ServiceError
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.audit.evidence import ChainEvidence, FinalizedBlock, Read
 from service_cli.client.beacon import beacon_of
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import LOG_RANGE, bounty_topic
 from service_cli.outcome import Refused
+from service_cli.output import say
 
 _BATCH: Final = 100
+_MANY: Final = 20
 
 
 def collect_chain(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, *, beacon: bool) -> ChainEvidence:
@@ -34,7 +36,7 @@ def collect_chain(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, *
     if view is None or not view.outcome:
         raise _not_final(chain.bounty(bounty_id), bounty_id)
     with chain_errors():
-        logs = _logs(chain, bounty_id, view, start, block.number)
+        logs = _logs(chain, bounty_id, start, block.number)
         roster = chain.hub.roster(view.roster_version, block.number)
         solvers = {event.solver for event in map(decode_log, logs) if isinstance(event, SubmissionRecorded)}
         return ChainEvidence(
@@ -57,31 +59,30 @@ def _not_final(latest: BountyView, bounty_id: BountyId) -> Refused:
     return Refused("bounty_open", message, next_action="Run it again once the bounty is final.")
 
 
-def _logs(chain: ChainClient, bounty_id: BountyId, view: BountyView, start: BlockNumber, end: BlockNumber) -> list[Log]:
-    """The bounty's logs and the one that published its roster, in the order of the chain."""
-    roster_topic = bytes32(view.roster_version.to_bytes(32, "big"))
+def _logs(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, end: BlockNumber) -> list[Log]:
+    """The bounty's logs in the order of the chain."""
+    if (ranges := (end - start) // LOG_RANGE) > _MANY:
+        say(f"reading the Hub's log of {end - start} blocks in {ranges} steps")
     found: list[Log] = []
     for first in range(start, end + 1, LOG_RANGE):
         wanted = {
             "address": chain.hub.address,
             "fromBlock": hex(first),
             "toBlock": hex(min(end, first + LOG_RANGE - 1)),
-            "topics": [None, sorted({bounty_topic(bounty_id), roster_topic})],
+            "topics": [None, bounty_topic(bounty_id)],
         }
         answer = chain.rpc.call("eth_getLogs", wanted)
         if not isinstance(answer, list):
             raise ChainUnavailable("an RPC endpoint answered no list of logs")
-        found += [log for log in map(parse_log, answer) if _belongs(log, chain.hub.address, bounty_id, view)]
+        found += [log for log in map(parse_log, answer) if _belongs(log, chain.hub.address, bounty_id)]
     return sorted(found, key=lambda log: (log.block_number, log.log_index))
 
 
-def _belongs(log: Log, hub: Address, bounty_id: BountyId, view: BountyView) -> bool:
-    """Other events' first topic may be the same number: a roster's version, a bounty's id."""
+def _belongs(log: Log, hub: Address, bounty_id: BountyId) -> bool:
+    """Another event's first topic may be the same number: a roster's version."""
     if log.address != hub:
         raise ChainUnavailable("an RPC endpoint answered a log of another contract")
-    event = decode_log(log)
-    published = isinstance(event, RosterPublished) and event.version == view.roster_version
-    return published or bounty_of_event(event) == bounty_id
+    return bounty_of_event(decode_log(log)) == bounty_id
 
 
 def _times(chain: ChainClient, logs: Sequence[Log]) -> dict[Bytes32, UnixSeconds]:

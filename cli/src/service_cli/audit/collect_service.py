@@ -22,6 +22,7 @@ from service_cli.output import say
 RECORD_SECONDS: Final = 30.0
 """How long a record that only waits for the index is waited for."""
 MOST_ENVELOPES: Final = 200
+MOST_VERDICTS: Final = 200
 _POLL_SECONDS: Final = 1.0
 _PASSING: Final = {"not_finalized", "index_behind"}
 
@@ -47,8 +48,7 @@ def collect_service(api: ApiClient, story: Story, signer: LocalSigner | None) ->
         return None
 
     evidence.detail = fetch("detail", lambda: _detail(api, story))
-    for verdict in story.verdicts:
-        commitment = verdict.event.report_commitment
+    for commitment in wanted_verdicts(story):
         if (found := fetch(commitment, partial(_verdict, api, commitment))) is not None:
             evidence.verdicts[commitment] = found
     for commitment in wanted_envelopes(story):
@@ -57,6 +57,13 @@ def collect_service(api: ApiClient, story: Story, signer: LocalSigner | None) ->
         elif (found := fetch(commitment, partial(_envelope, api, story, signer, commitment))) is not None:
             evidence.envelopes[commitment] = found
     return evidence
+
+
+def wanted_verdicts(story: Story) -> list[Bytes32]:
+    """The Verdicts that counted, then the newest of those replaced, as many as are looked at."""
+    counted = [each.event.report_commitment for each in story.latest_verdicts().values()]
+    replaced = [each.event.report_commitment for each in reversed(story.verdicts)]
+    return list(dict.fromkeys([*counted, *replaced]))[:MOST_VERDICTS]
 
 
 def wanted_envelopes(story: Story) -> list[Bytes32]:

@@ -12,9 +12,9 @@ from service_common.domain.commitments import spec_commitment
 from service_common.errors import ServiceError
 
 from service_cli.audit.evidence import ChainEvidence, ServiceEvidence
+from service_cli.audit.reads import answer_of
 from service_cli.audit.report import ABSENT, Difference, Report, differing, shown, tree_differences
 from service_cli.audit.story import Story
-from service_cli.audit.views import answer_of
 
 MAX_LISTED: int = 1_000
 RECORD = "verification_record"

@@ -33,8 +33,8 @@ class FinalizedBlock:
 class ChainEvidence:
     """One bounty as the chain tells it.
 
-    ``logs`` are the Hub's about this bounty and the one that published its roster, in the order of the chain;
-    ``times`` are those of their blocks. ``beacon`` is None where nobody could be asked.
+    ``logs`` are the Hub's about this bounty in the order of the chain, ``times`` those of their blocks; ``beacon`` is
+    None where nobody could be asked.
     """
 
     chain_id: ChainId

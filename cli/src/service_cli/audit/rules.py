@@ -5,7 +5,7 @@ and compared with what the Hub announced. Nothing here trusts ``BountyFinalized`
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from service_common.chain.events import (
     AwardClaimed,
@@ -83,21 +83,28 @@ def _submissions(story: Story) -> Iterator[Difference]:
 
 
 def _verdicts(story: Story) -> Iterator[Difference]:
-    created = story.created.event
-    for each in story.verdicts:
-        verdict, name = each.event, f"verdict {each.event.report_commitment}"
-        if not (created.reveal_at <= each.time < created.judging_deadline and _between(story, each)):
-            yield differing(name, f"recorded at {each.time}", f"from {created.reveal_at} to {created.judging_deadline}")
-        if verdict.guardian not in story.roster.accounts:
-            yield differing(name, f"by {verdict.guardian}", "a Guardian of the pinned roster")
-        active = {one.event.solver: one.event.submission_commitment for one in story.submissions if before(one, each)}
-        named = (verdict.solver, verdict.submission_commitment)
-        if verdict.kind == VerdictKind.AWARDED.number and active.get(named[0]) != named[1]:
-            yield differing(name, f"names {named[1]} of {named[0]}", "that Solver's active Submission")
-        if verdict.kind == VerdictKind.NO_VALID_SUBMISSION.number and named != (ZERO_ADDRESS, ZERO_BYTES32):
-            yield differing(name, f"names {named[1]} of {named[0]}", "nobody")
-        if not active or verdict.report_commitment == ZERO_BYTES32:
-            yield differing(name, "no Submission, or no report", "both")
+    active: dict[Address, Bytes32] = {}
+    for each in story.events:
+        if isinstance(each.event, SubmissionRecorded):
+            active[each.event.solver] = each.event.submission_commitment
+        elif isinstance(each.event, VerdictRecorded):
+            yield from _verdict(story, Placed(each.event, each.log, each.time), active)
+
+
+def _verdict(story: Story, each: Placed[VerdictRecorded], active: Mapping[Address, Bytes32]) -> Iterator[Difference]:
+    """One Verdict among the Submissions that were active when it was recorded."""
+    created, verdict = story.created.event, each.event
+    name, named = f"verdict {verdict.report_commitment}", (verdict.solver, verdict.submission_commitment)
+    if not (created.reveal_at <= each.time < created.judging_deadline and _between(story, each)):
+        yield differing(name, f"recorded at {each.time}", f"from {created.reveal_at} to {created.judging_deadline}")
+    if verdict.guardian not in story.roster.accounts:
+        yield differing(name, f"by {verdict.guardian}", "a Guardian of the pinned roster")
+    if verdict.kind == VerdictKind.AWARDED.number and active.get(named[0]) != named[1]:
+        yield differing(name, f"names {named[1]} of {named[0]}", "that Solver's active Submission")
+    if verdict.kind == VerdictKind.NO_VALID_SUBMISSION.number and named != (ZERO_ADDRESS, ZERO_BYTES32):
+        yield differing(name, f"names {named[1]} of {named[0]}", "nobody")
+    if not active or verdict.report_commitment == ZERO_BYTES32:
+        yield differing(name, "no Submission, or no report", "both")
 
 
 def _outcome(story: Story) -> Iterator[Difference]:

@@ -21,14 +21,14 @@ from service_cli.audit.documents import check_documents
 from service_cli.audit.evidence import ChainEvidence, ServiceEvidence
 from service_cli.audit.report import Report, Result, differing
 from service_cli.audit.rules import check_rules
+from service_cli.audit.starts import first_blocks
 from service_cli.audit.story import Story, tell
 from service_cli.audit.views import check_views
-from service_cli.client.already import first_block
 from service_cli.client.api import ApiClient
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.outcome import Refused
-from service_cli.output import event, say
+from service_cli.output import event, say, warn
 from service_cli.settings import Environment, Settings, load_settings
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
@@ -74,11 +74,12 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
     chain = ChainClient(settings)
     chain.check_deployment()
     signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
-    start = _start(settings, chain, request.from_block)
-    story = tell(collect_chain(chain, bounty_id, start, beacon=signer is not None))
+    api = ApiClient(settings.api_base_url(), chain)
+    starts = first_blocks(settings, chain, api, bounty_id, request.from_block)
+    story = _told(chain, bounty_id, starts, beacon=signer is not None)
     if signer is not None:
         _require_reader(story, signer)
-    service = collect_service(ApiClient(settings.api_base_url(), chain), story, signer)
+    service = collect_service(api, story, signer)
     with chain_errors():
         service.active_until = tuple(chain.hub.roster(story.roster.version).last_active_at)
     if request.bundle is not None:
@@ -128,15 +129,16 @@ def _with_pinned_beacon(settings: Settings | None, chain: ChainEvidence) -> Chai
     return chain if same else replace(chain, beacon=None)
 
 
-def _start(settings: Settings, chain: ChainClient, from_block: int | None) -> BlockNumber:
-    if from_block is not None:
-        return BlockNumber(from_block)
-    start = first_block(settings, chain)
-    if start is None:
-        message = "This release does not know the block from which the Hub's log begins."
-        next_action = "Name a block at or before the Hub's deployment: --from-block N."
-        raise Refused("configuration_incomplete", message, next_action=next_action)
-    return start
+def _told(chain: ChainClient, bounty_id: BountyId, starts: list[BlockNumber], *, beacon: bool) -> Story:
+    """The story from the first of these blocks that lies before the bounty's creation."""
+    for start in starts[:-1]:
+        try:
+            return tell(collect_chain(chain, bounty_id, start, beacon=beacon))
+        except Refused as refused:
+            if refused.code != "log_incomplete":
+                raise
+            warn("the API named a block after the bounty's creation; reading the whole log instead")
+    return tell(collect_chain(chain, bounty_id, starts[-1], beacon=beacon))
 
 
 def _require_reader(story: Story, signer: LocalSigner) -> None:

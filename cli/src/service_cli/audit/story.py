@@ -1,6 +1,6 @@
 """The bounty's life told from the Hub's own log, as typed events in their order.
 
-Promises: a story has one creation, one finalization and the roster that the creation names; what follows from it is
+Promises: a story has one creation, one finalization and the roster that the creation pins; what follows from it is
 computed here and not taken from anybody. Refuses a log that tells no such life (``log_incomplete``). Whether the rules
 were kept is asked by ``rules``.
 """
@@ -18,12 +18,12 @@ from service_common.chain.events import (
     Log,
     ProtocolFeeClaimed,
     RefundClaimed,
-    RosterPublished,
     SubmissionRecorded,
     VerdictRecorded,
     bounty_of,
     decode_log,
 )
+from service_common.chain.hub import RosterView
 from service_common.domain.commitments import log_digest
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.record import (
@@ -38,6 +38,7 @@ from service_common.domain.roster import Roster, RosterMember
 from service_common.types import Address, Bytes32, UnixSeconds, to_bytes
 
 from service_cli.audit.evidence import ChainEvidence
+from service_cli.audit.reads import answer_of
 from service_cli.outcome import Refused
 
 E_co = TypeVar("E_co", covariant=True)
@@ -132,7 +133,7 @@ def tell(chain: ChainEvidence) -> Story:
     placed.sort(key=place)
     own = tuple(each for each in placed if bounty_of(each.event) == chain.bounty_id)
     created, finalized = _only(own, BountyCreated), _only(own, BountyFinalized)
-    story = Story(chain, own, created, finalized, _roster(placed, created.event))
+    story = Story(chain, own, created, finalized, _roster(chain, created.event))
     try:
         story.final_bounty()
         for verdict in story.verdicts:
@@ -147,16 +148,20 @@ def place(placed: Placed[object]) -> tuple[int, int]:
     return placed.log.block_number, placed.log.log_index
 
 
-def _roster(placed: list[Placed[HubEvent]], created: BountyCreated) -> Roster:
-    published = [each.event for each in placed if isinstance(each.event, RosterPublished)]
-    found = [each for each in published if each.version == created.roster_version]
-    if len(found) != 1:
-        _incomplete(f"{len(found)} logs publish roster {created.roster_version}, which the bounty pinned")
-    members = zip(found[0].accounts, found[0].encryption_keys, strict=False)
+def _roster(chain: ChainEvidence, created: BountyCreated) -> Roster:
+    """The pinned roster as the Hub shows it; ``rules`` holds its members against the hash that the bounty pinned."""
+    read = next((read for read in chain.reads if read.function == "getRoster"), None)
+    fields = None if read is None else answer_of(read)
+    if fields is None:
+        _incomplete("the roster that the bounty pinned is not shown")
+    view = RosterView(**fields)  # type: ignore[arg-type]  # the ABI fixes names and types, answer_of checked them
+    if not len(view.accounts) == len(view.encryption_keys) == len(view.last_active_at):
+        _incomplete("the roster that the bounty pinned is not shown whole")
+    members = zip(view.accounts, view.encryption_keys, strict=True)
     return Roster(
-        version=found[0].version,
-        guardian_roster_hash=found[0].guardian_roster_hash,
-        quorum=found[0].quorum,
+        version=created.roster_version,
+        guardian_roster_hash=view.guardian_roster_hash,
+        quorum=view.quorum,
         members=tuple(RosterMember(account, key, None) for account, key in members),
     )
 

@@ -1,12 +1,12 @@
 """The Hub's own views at the finalized block, held against what its log tells.
 
 Promises: an endpoint that hides or invents a log must lie in these answers, too. Every field of ``getBounty`` is
-compared, each Guardian's Verdict, each Solver's Submission, and the roster.
+compared, each Guardian's Verdict and each Solver's Submission. The roster comes from a view and is held by ``rules``
+against the hash that the log pins.
 """
 
 from collections.abc import Iterator, Mapping
 
-from service_common.chain.abi import hub_abi, snake_case
 from service_common.chain.events import (
     AwardClaimed,
     GuardianFeeClaimed,
@@ -16,6 +16,7 @@ from service_common.chain.events import (
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32
 
 from service_cli.audit.evidence import Read
+from service_cli.audit.reads import answer_of
 from service_cli.audit.report import Difference, Report, differing
 from service_cli.audit.rules import claimable, claimant
 from service_cli.audit.story import Story
@@ -41,12 +42,6 @@ def _expected(story: Story) -> dict[Name, Mapping[str, object]]:
     latest = story.latest_verdicts()
     expected: dict[Name, Mapping[str, object]] = {
         ("getBounty", (bounty_id,)): _bounty(story),
-        ("getRoster", (str(story.roster.version),)): {
-            "guardian_roster_hash": story.roster.guardian_roster_hash,
-            "quorum": story.roster.quorum,
-            "accounts": story.roster.accounts,
-            "encryption_keys": story.roster.encryption_public_keys,
-        },
     }
     for each in story.active_submissions():
         name: Name = ("getSubmission", (bounty_id, each.event.solver))
@@ -99,17 +94,3 @@ def _differences(reads: Mapping[Name, Read], name: Name, expected: Mapping[str, 
     for field, ours in expected.items():
         if fields.get(field) != ours:
             yield differing(f"{path}.{field}" if field else path, fields.get(field), ours)
-
-
-def answer_of(read: Read) -> dict[str, object] | None:
-    """A view's answer by field; a struct's fields by their own names. None where it is not of the ABI's shape."""
-    codec = hub_abi().functions[read.function]
-    try:
-        values = codec.decode(read.answer)
-    except ValueError:
-        return None
-    outputs = codec.outputs
-    if len(outputs) == 1 and outputs[0].fields:
-        outputs, inner = outputs[0].fields, values[0]
-        values = inner if isinstance(inner, tuple) else ()
-    return {snake_case(output.name): value for output, value in zip(outputs, values, strict=True)}

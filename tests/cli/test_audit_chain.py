@@ -1,0 +1,139 @@
+"""``service-audit`` against an endpoint that hides or alters what the chain says, and of what is not final."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from service_cli.audit import starts
+from service_cli.audit.story import Story, tell
+from service_cli.outcome import Refused
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.audited import Audited, differences, evidence, results
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Params, RpcProxy, as_json
+from tests.cli.terminal import Terminal
+
+
+def drop(event: str) -> Callable[[str, Params, object], object]:
+    """An endpoint that hides one event's newest log."""
+    from service_common.chain.abi import hub_abi
+
+    topic = next(topic for topic, found in hub_abi().events.items() if found.name == event)
+
+    def alter(method: str, _: Params, result: object) -> object:
+        if method != "eth_getLogs" or not isinstance(result, list):
+            return result
+        found = [log for log in result if log["topics"][0] == topic]
+        return [log for log in result if log not in found[-1:]]
+
+    return alter
+
+
+@pytest.mark.parametrize(
+    ("event", "check"),
+    [
+        ("SubmissionRecorded", "bounty.active_submissions"),
+        ("VerdictRecorded", "chain.views"),
+        ("AwardClaimed", "chain.views"),
+    ],
+)
+def test_audit__an_endpoint_that_hides_a_log__is_contradicted_by_the_hub_s_views_or_the_service(
+    auditor: Terminal, rpc: RpcProxy, audited: Audited, event: str, check: str
+) -> None:
+    rpc.after = drop(event)
+    assert check in results(auditor.audit(audited.awarded, code=1), "differs")
+
+
+@pytest.mark.parametrize("event", ["BountyCreated", "BountyFinalized"])
+def test_audit__without_beginning_or_end__is_refused(
+    auditor: Terminal, rpc: RpcProxy, audited: Audited, event: str
+) -> None:
+    rpc.after = drop(event)
+    assert auditor.audit(audited.awarded, code=1).last["code"] == "log_incomplete"
+
+
+@pytest.mark.parametrize("event", ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "BountyFinalized"])
+def test_audit__a_log_altered_in_any_word__is_never_found_to_hold(
+    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str], event: str
+) -> None:
+    from service_common.chain.abi import hub_abi
+
+    story = stories[audited.awarded]
+    topic = next(topic for topic, found in hub_abi().events.items() if found.name == event)
+    index = next(i for i, log in enumerate(story.chain.logs) if log.topics[0] == topic)
+    log = story.chain.logs[index]
+    service = evidence(audited, audited.awarded, json.loads(audited.details[audited.awarded]))
+    for word in range(len(log.data) // 32):
+        data = bytearray(log.data)
+        data[word * 32 + 31] ^= 1
+        logs = list(story.chain.logs)
+        logs[index] = replace(log, data=bytes(data))
+        try:
+            assert differences(tell(replace(story.chain, logs=tuple(logs))), service, capsys), word
+        except Refused as refused:
+            assert refused.code == "log_incomplete"
+
+
+def test_audit__a_roster_that_is_not_the_pinned_one__differs(
+    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story = stories[audited.awarded]
+    service = evidence(audited, audited.awarded, json.loads(audited.details[audited.awarded]))
+    index = next(i for i, read in enumerate(story.chain.reads) if read.function == "getRoster")
+    answer = story.chain.reads[index].answer
+    for word in range(len(answer) // 32 - 3):  # the last three words are signs of life, which move
+        altered = bytearray(answer)
+        altered[word * 32 + 31] ^= 1
+        reads = list(story.chain.reads)
+        reads[index] = replace(reads[index], answer=bytes(altered))
+        try:
+            assert differences(tell(replace(story.chain, reads=tuple(reads))), service, capsys), word
+        except Refused as refused:
+            assert refused.code == "log_incomplete"
+
+
+@pytest.mark.parametrize(
+    ("answer", "steps"),
+    [
+        (lambda created: {"data": {"bounties": [{"block_number": created}]}}, 1),
+        (lambda created: {"data": {"bounties": [{"block_number": created + 1}]}}, 2),
+        (lambda _: {"data": {"bounties": []}}, 1),
+        (lambda _: {"data": None, "errors": []}, 1),
+        (lambda _: {"data": {"bounties": [{"block_number": "7"}]}}, 1),
+        (lambda _: {"data": {"bounties": [{"block_number": -1}]}}, 1),
+    ],
+)
+def test_audit__of_a_long_log__begins_where_the_index_says_and_trusts_nothing_of_it(
+    auditor: Terminal,
+    api: ApiTwin,
+    rpc: RpcProxy,
+    audited: Audited,
+    stories: dict[str, Story],
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[int], object],
+    steps: int,
+) -> None:
+    monkeypatch.setattr(starts, "LONG_LOG", 0)
+    created = stories[audited.awarded].created.log.block_number
+    api.scripts["subgraph"] = lambda _: as_json(answer(created))
+    ran = auditor.audit(audited.awarded)
+    assert ran.last["differs"] == 0
+    assert rpc.calls.count("eth_getLogs") == steps
+    assert ("reading the whole log instead" in ran.words) == (steps == 2)
+
+
+def test_audit__of_what_is_not_final__is_refused(
+    ledger: Ledger, auditor: Terminal, rpc: RpcProxy, audited: Audited
+) -> None:
+    bounty, _ = ledger.fund()
+    ledger.node.mine(3)
+    assert auditor.audit(str(bounty), code=1).last["code"] == "bounty_open"
+    assert auditor.audit("987654", code=1).last["code"] == "bounty_not_found"
+    before = json.loads(audited.details[audited.awarded])["block"]["number"] - 1
+    early = ledger.node.rpc.call("eth_getBlockByNumber", hex(before), False)
+    rpc.after = lambda method, params, result: (
+        early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
+    )
+    assert auditor.audit(audited.awarded, code=1).last["code"] == "not_finalized"
