@@ -80,6 +80,21 @@ def test_networked_command__that_signs_nothing__imports_no_server_and_no_signing
     assert (code, modules & (NEVER | {"eth_account"})) == (1, set())
 
 
+KEYED = {
+    "poster:open-winning-submission": ("SERVICE_POSTER_PRIVATE_KEY", ["1"]),
+    "solver:submit": ("SERVICE_SOLVER_PRIVATE_KEY", ["1", "."]),
+    "claim": ("SERVICE_CLAIMANT_PRIVATE_KEY", ["1"]),
+    "guardian:heartbeat": ("SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY", []),
+}
+
+
+@pytest.mark.parametrize("name", KEYED)
+def test_signing_command__with_nothing_to_sign_yet__imports_no_signing(shell: Terminal, name: str) -> None:
+    variable, arguments = KEYED[name]
+    code, modules = imported(shell, name, *arguments, **NOWHERE, **{variable: KEY})
+    assert (code, modules & (NEVER | {"eth_account"})) == (1, set())
+
+
 READERS = {
     "verification-record": ["1"],
     "bounty:show": ["1"],

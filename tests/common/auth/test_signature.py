@@ -2,7 +2,10 @@
 
 import coincurve
 import pytest
-from service_common.auth.signature import recover
+from eth_account import Account
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from service_common.auth.signature import account_of_key, recover
 from service_common.domain.commitments import keccak256
 from service_common.types import Address, address_of
 
@@ -34,3 +37,16 @@ def test_s__up_to_half_the_order__counts_and_above_not(recovery: int) -> None:
 def test_v__of_29_or_30__does_not_count_although_it_recovers_somebody(recovery: int) -> None:
     body, _ = made_up(HALF_ORDER, recovery)
     assert recover(DIGEST, body + bytes([27 + recovery])) is None
+
+
+@settings(max_examples=50)
+@given(st.integers(1, HALF_ORDER * 2))
+def test_account__of_a_private_key__is_the_one_that_signs_with_it(number: int) -> None:
+    key = number.to_bytes(32, "big")
+    assert account_of_key(key) == Account.from_key(key).address.lower()
+
+
+@pytest.mark.parametrize("number", [0, HALF_ORDER * 2 + 1, 2**256 - 1])
+def test_account__of_a_number_that_is_no_key__is_refused(number: int) -> None:
+    with pytest.raises(ValueError):
+        account_of_key(number.to_bytes(32, "big"))

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from service_common.types import Address, parse_address
+from service_common.auth.signature import account_of_key
+from service_common.types import Address
 
 from service_cli.outcome import Refused
 from service_cli.output import event, say
@@ -68,8 +69,6 @@ class ExternalSigner:
 
 def local_signer(environment: Environment, variable: str) -> LocalSigner:
     """The signer behind a key variable, or a refusal that names it."""
-    from service_cli.client.wallet_library import Account
-
     text = environment.secret(variable)
     if text is None:
         problem = f"{variable} is not set."
@@ -83,7 +82,7 @@ def local_signer(environment: Environment, variable: str) -> LocalSigner:
         raise _malformed(variable)
     key = bytes.fromhex(digits)
     try:
-        return LocalSigner(parse_address(Account.from_key(key).address), key)
+        return LocalSigner(account_of_key(key), key)
     except ValueError:
         raise _malformed(variable) from None
 

@@ -24,4 +24,13 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
         )
     except Exception:  # noqa: BLE001  # coincurve raises bare Exception for r or s out of range or no such point
         return None
+    return _account(key)
+
+
+def account_of_key(private_key: bytes) -> Address:
+    """The account of a private key of 32 bytes; ``ValueError`` for a number that is none."""
+    return _account(coincurve.PrivateKey(private_key).public_key)
+
+
+def _account(key: coincurve.PublicKey) -> Address:
     return address_of(sha3.keccak_256(key.format(compressed=False)[1:]).digest()[12:])

@@ -1,0 +1,144 @@
+"""The client's figures: whole processes of ``service-cli`` as a person starts them, and the most memory they take.
+
+Starting is measured against ``python -c pass`` of the same interpreter, in turn. A networked command's own overhead is
+the time from starting the process to its first connection, at a server that answers nothing useful; the memory is that
+of commands that sign, against a real node.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Final
+
+from demo.examples import EXAMPLES
+from local_stack import anvil
+
+from bench.figures import Figure, Report, median
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.ledger import LONG_AGO, make_ledger
+from tests.cli.servers import RpcProxy
+
+CLIENT: Final = str(Path(sys.executable).parent / "service-cli")
+ROUNDS: Final = 25
+ACCOUNT: Final = "0x" + "11" * 20
+NETWORKED: Final = (
+    ("verification-record", "1"),
+    ("bounty:show", "1"),
+    ("claim", "1", "--claimant-address", ACCOUNT),
+    ("guardian:judgeable", "--guardian-address", ACCOUNT),
+    ("poster:open-winning-submission", "1"),
+    ("solver:submit", "1", "work"),
+)
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        page = home / "page.md"
+        page.write_bytes((EXAMPLES / "bounty_challenge.md").read_bytes())
+        _starts(report, home, "client.help", ["--help"])
+        _starts(report, home, "client.spec_commitment", ["spec-commitment", str(page)])
+        _networked(report, home)
+        _memory(report, home)
+
+
+def _starts(report: Report, home: Path, figure: str, arguments: Sequence[str]) -> None:
+    ours, floor = [], []
+    for _ in range(ROUNDS):
+        ours.append(_run([CLIENT, *arguments], home, {})[0])
+        floor.append(_run([sys.executable, "-c", "pass"], home, {})[0])
+    value, reference = median(ours) * 1000, median(floor) * 1000
+    ok = value <= 60 and value / reference <= 6
+    report(Figure(figure, value, "ms", "<= 60 and ratio <= 6", ok, "python -c pass", reference))
+
+
+def _networked(report: Report, home: Path) -> None:
+    """The slowest command counts."""
+    (home / "work").mkdir()
+    (home / "work" / "main.py").write_text("print(1)\n")
+    slowest = max(median([_first_connection(home, words) for _ in range(7)]) for words in NETWORKED) * 1000
+    report(Figure("client.networked", slowest, "ms", "<= 250", slowest <= 250))
+
+
+def _first_connection(home: Path, words: Sequence[str]) -> float:
+    """Seconds from starting a command to its first connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        seen: list[float] = []
+        waiting = Thread(target=_accept, args=(server, seen))
+        waiting.start()
+        began = time.perf_counter()
+        _run([CLIENT, *words], home, _variables(server.getsockname()[1]))
+        waiting.join(timeout=10)
+    if not seen:
+        raise RuntimeError(f"{words[0]} never connected")
+    return seen[0] - began
+
+
+def _accept(server: socket.socket, seen: list[float]) -> None:
+    server.settimeout(10)
+    connection, _ = server.accept()
+    seen.append(time.perf_counter())
+    server.close()  # whatever else the command asks for is refused at once
+    connection.close()
+
+
+def _variables(port: int) -> dict[str, str]:
+    url, key = f"http://127.0.0.1:{port}", "0x" + "11" * 32
+    return {
+        "SERVICE_CHAIN_ID": "31337",
+        "SERVICE_HUB_ADDRESS": ACCOUNT,
+        "SERVICE_ESCROW_TOKEN_ADDRESS": "0x" + "22" * 20,
+        "SERVICE_RPC_URL": url,
+        "SERVICE_API_BASE_URL": url,
+        "SERVICE_SUBGRAPH_ENDPOINT": f"{url}/subgraph",
+        "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "5",
+        "SERVICE_BEACON_URLS": url,
+        "SERVICE_BEACON_CHAIN_HASH": "0x" + "33" * 32,
+        "SERVICE_BEACON_PUBLIC_KEY": "83cf0f2896adee7eb8b5f01fcad3912212c437e0073e911fb90022d3e760183c"
+        "8c4b450b6a0a6c3ac6a5776a2d1064510d1fec758c921cc22b0e17e63aaf4bcb5ed66304de9cf809bd274ca73bab4af5"
+        "a6e9c76a4bc09e76eae8991ef5ece45a",
+        "SERVICE_POSTER_PRIVATE_KEY": key,
+        "SERVICE_SOLVER_PRIVATE_KEY": key,
+    }
+
+
+def _memory(report: Report, home: Path) -> None:
+    """The largest resident set of commands that read, sign and send."""
+    with anvil.start(mining="automine", genesis_time=int(time.time()) - LONG_AGO) as node, make_ledger(node) as ledger:
+        api, rpc = ApiTwin(ledger), RpcProxy(node.url)
+        bounty, _ = ledger.fund(seconds=100)
+        solver = ledger.people.solvers[0].wallet
+        commitment = ledger.submit(bounty, solver)
+        ledger.reveal(bounty)
+        ledger.award(bounty, solver.address, commitment)
+        roles = {role: person(ledger, api, rpc, home / role, role) for role in ("guardian-1", "solver-1")}
+        runs = [
+            ("guardian-1", ["guardian:heartbeat"]),
+            ("guardian-1", ["guardian:judgeable", "--guardian-address", ledger.people.guardians[0].address]),
+            ("solver-1", ["claim", str(bounty)]),
+            ("solver-1", ["bounty:show", str(bounty)]),
+        ]
+        peak = max(_run([CLIENT, *words], roles[role].home, roles[role].variables())[1] for role, words in runs)
+        api.close()
+        rpc.close()
+    report(Figure("client.rss", peak, "MB", "<= 120", peak <= 120))
+
+
+def _run(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> tuple[float, float]:
+    """One process to its end: seconds, and its largest resident set in MB."""
+    variables = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), **environment}
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=home, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return time.perf_counter() - began, usage.ru_maxrss / 1024
