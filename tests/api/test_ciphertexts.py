@@ -163,3 +163,31 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert deps.store.stat(unknown) is not None
     assert delete_orphans(deps) == 0
     assert recorded.content(world.guardian(1).private_key).status_code == 200
+
+
+def test_recorded_ciphertext__lost_after_the_deadline__is_uploaded_again_by_its_solver_alone(
+    service: Service, tmp_path: Path
+) -> None:
+    world, folders = service.world, [tmp_path / name for name in ("recorded", "other", "unrecorded")]
+    for folder in folders:
+        folder.mkdir()
+    bounty = open_bounty(service)
+    sealed = seal(service, folders[0], bounty, world.solver(1))
+    record(sealed)
+    other = seal(service, folders[1], bounty, world.solver(1))
+    other.upload()
+    other.prepare()
+    unrecorded = seal(service, folders[2], bounty, world.solver(2))
+    unrecorded.upload()
+    unrecorded.prepare()
+    world.advance_to(int(world.contract.call("getBounty", bounty)[3]) + 10)
+    world.finalize()
+    info = stored(sealed)
+    assert info is not None
+    service.dependencies.store.delete(info.locator, generation=info.generation)
+    assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "storage_unavailable"
+    for refused in (other.upload_url(), unrecorded.upload_url(), sealed.upload_url(ciphertext_byte_length=5)):
+        assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_solver_submission")
+    assert error_of(sealed.prepare())["code"] == "invalid_solver_submission"
+    assert sealed.upload() == 200
+    assert sealed.content(world.guardian(1).private_key).status_code == 200

@@ -1,13 +1,57 @@
-"""Whether a bounty takes Submissions at this moment of the index."""
+"""Whether a bounty takes Submissions, or their bytes, at this moment of the index."""
 
+from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import IndexedBounty
-from service_common.errors import state_refusal
+from service_common.domain.envelope import parse_envelope
+from service_common.errors import ServiceError, state_refusal
+from service_common.types import Address
+from sqlalchemy import select
 
 from service_api.usecases.rendering import schedule_of, status_of
 
 
 def require_accepting(facts: HubFacts, bounty: IndexedBounty) -> None:
     """Open and before the submission deadline; else a final refusal."""
-    if not schedule_of(bounty).accepting(status_of(bounty), facts.head.block_time):
-        raise state_refusal("invalid_solver_submission", "The bounty does not accept Submissions any more.")
+    if not _accepting(facts, bounty):
+        raise _closed()
+
+
+def require_uploadable(facts: HubFacts, bounty: IndexedBounty, solver: Address, locator: str, byte_length: int) -> None:
+    """As long as the bounty accepts Submissions; after that, only the bytes of the Solver's recorded one.
+
+    The storage may have lost them, and whoever is to judge or to open the work must not be locked out by that.
+    """
+    if not (_accepting(facts, bounty) or _is_recorded(facts, bounty, solver, locator, byte_length)):
+        raise _closed()
+
+
+def _accepting(facts: HubFacts, bounty: IndexedBounty) -> bool:
+    return schedule_of(bounty).accepting(status_of(bounty), facts.head.block_time)
+
+
+def _is_recorded(facts: HubFacts, bounty: IndexedBounty, solver: Address, locator: str, byte_length: int) -> bool:
+    """Whether the Solver's final, active Submission refers to exactly these bytes."""
+    submission = facts.active_submission(bounty.bounty_id, solver)
+    if submission is None:
+        return False
+    e = t.submission_envelopes.c
+    stored = facts.connection.execute(
+        select(e.content).where(
+            e.bounty_id == bounty.bounty_id,
+            e.solver == solver,
+            e.submission_commitment == submission.submission_commitment,
+        )
+    ).scalar()
+    if stored is None:
+        return False
+    try:
+        envelope = parse_envelope(bytes(stored))
+    except ServiceError:
+        return False
+    same = (envelope.ciphertext.storage_locator, envelope.ciphertext.byte_length) == (locator, byte_length)
+    return same and envelope.commitment() == submission.submission_commitment
+
+
+def _closed() -> ServiceError:
+    return state_refusal("invalid_solver_submission", "The bounty does not accept Submissions any more.")

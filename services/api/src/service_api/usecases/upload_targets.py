@@ -13,7 +13,7 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import Address, BountyId, Bytes32
 
 from service_api.dependencies import Dependencies
-from service_api.usecases.accepting import require_accepting
+from service_api.usecases.accepting import require_uploadable
 from service_api.usecases.ciphertexts import known_good
 
 UPLOAD_LIFETIME_SECONDS = 15 * 60
@@ -35,10 +35,10 @@ def make_upload_target(
     if wanted.ciphertext_byte_length > MAX_CIPHERTEXT_BYTES:
         issue = Issue("ciphertext_byte_length", f"must be at most {MAX_CIPHERTEXT_BYTES}")
         raise ServiceError("invalid_solver_submission", "The ciphertext is too large.", issues=[issue])
-    with deps.facts.open() as facts:
-        require_accepting(facts, facts.bounty(bounty_id))
     chain = deps.config.chain
     locator = storage_locator(chain.chain_id, chain.hub_address, bounty_id, solver, wanted.ciphertext_sha256)
+    with deps.facts.open() as facts:
+        require_uploadable(facts, facts.bounty(bounty_id), solver, locator, wanted.ciphertext_byte_length)
     _clear_impostor(deps, locator, wanted.ciphertext_byte_length)
     target = deps.store.sign_upload(
         locator,
