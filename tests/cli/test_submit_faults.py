@@ -10,6 +10,7 @@ from service_cli.client.transfer import download
 from service_cli.outcome import Failed
 
 from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy, as_json
 from tests.cli.terminal import Ran, Terminal
@@ -213,3 +214,39 @@ def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin,
         download(f"{api.url}/objects/a", tmp_path / place, 1_000)
     assert failure.value.code == "download_not_written"
     assert "TMPDIR" in failure.value.next_action
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_uploads_what_was_lost(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, work: str, killed: bool
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    account = ledger.people.solvers[0].address
+    nonce = ledger.nonce(account)
+    if killed:
+        run_killed(solver, rpc, "solver:submit", str(bounty), work, method="eth_sendRawTransaction", forward=True)
+    else:
+        solver.run("solver:submit", str(bounty), work)
+    uploaded = dict(api.objects)
+    api.objects.clear()
+    ledger.advance_to(ledger.time() + 2_000)
+    ran = solver.run("solver:submit", str(bounty), work)
+    assert ran.names == ["submit.submission_recorded", "submit.ciphertext_uploaded"]
+    assert ran.events[0]["submission_commitment"] == on_chain(ledger, str(bounty))
+    assert (api.objects, ledger.nonce(account) - nonce) == (uploaded, 1)
+    wallet = submit_with_wallet(ledger, solver, str(bounty), work)
+    assert wallet.names == ["submit.approval_required", "submit.ciphertext_uploaded"]
+    alone = solver.run("solver:submit", "--without-api", str(bounty), work)
+    assert alone.names == ["submit.submission_recorded"]
+
+
+def test_submit__after_the_deadline_with_nothing_recorded__is_refused(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    api.scripts["prepare"] = away
+    solver.run("solver:submit", str(bounty), work, code=1)
+    ledger.advance_to(ledger.time() + 2_000)
+    assert solver.run("solver:submit", str(bounty), work, code=1).last["code"] == "bounty_not_accepting"

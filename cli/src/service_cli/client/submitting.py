@@ -11,14 +11,14 @@ from pathlib import Path
 
 from service_common.chain.events import SubmissionRecorded
 from service_common.chain.hub import BountyView
-from service_common.domain.envelope import Envelope
+from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.types import BlockNumber, BountyId, Bytes32, to_bytes
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, to_bytes
 
 from service_cli.client.agreement import check_detail, check_page, require_agreement
 from service_cli.client.api import ApiClient
 from service_cli.client.calls import HubCall, prepared_transaction, simulate
-from service_cli.client.chain import ChainClient
+from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import Journal, open_journal
 from service_cli.client.read_model import wait_finalized
@@ -46,14 +46,16 @@ def submit(
     chain = ChainClient(settings)
     chain.check_deployment()
     bounty = chain.bounty(bounty_id)
-    _require_accepting(chain, bounty)
     work = Work(settings, chain, signer, bounty_id, bounty, chain.pinned_roster(bounty))
-    _require_permitted(work)
     api = None if without_api else ApiClient(settings.api_base_url(), chain)
+    if not _accepting(chain, bounty):
+        _finish_late(work, api)
+        return
+    _require_permitted(work)
     if api is not None:
         with _way_out():
             _check_terms(work, api, accept_differences)
-    with open_journal(chain.chain_id, chain.hub.address, "submit", str(bounty_id), signer.address) as journal:
+    with open_journal(*_names(work)) as journal:
         envelope = seal(work, directory, journal)
         if api is not None:
             with _way_out():
@@ -75,12 +77,32 @@ def _way_out() -> Iterator[None]:
         raise Failed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
-def _require_accepting(chain: ChainClient, bounty: BountyView) -> None:
+def _accepting(chain: ChainClient, bounty: BountyView) -> bool:
     schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
     status = BountyStatus.OPEN if bounty.outcome == 0 else BountyStatus.FINAL
-    if not schedule.accepting(status, chain.latest().time):
-        message = "The bounty does not accept Submissions any more."
-        raise Refused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+    return schedule.accepting(status, chain.latest().time)
+
+
+def _finish_late(work: Work, api: ApiClient | None) -> None:
+    """After the deadline: what an earlier run recorded is told, and its bytes are uploaded where they are missing."""
+    with open_journal(*_names(work)) as journal:
+        kept = journal.text("envelope")
+        envelope = parse_envelope(kept.encode()) if kept is not None else None
+        with chain_errors():
+            recorded = work.chain.hub.submission(work.bounty_id, work.signer.address)
+        if envelope is None or envelope.commitment() != recorded:
+            message = "The bounty does not accept Submissions any more."
+            raise Refused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+        say("the bounty takes no more Submissions; this one is recorded")
+        if isinstance(work.signer, LocalSigner):
+            _record(work, envelope, journal)
+        if api is not None:
+            _upload(work, api, envelope, journal)
+
+
+def _names(work: Work) -> tuple[ChainId, Address, str, str, str]:
+    """What the journal is called."""
+    return work.chain.chain_id, work.chain.hub.address, "submit", str(work.bounty_id), work.signer.address
 
 
 def _require_permitted(work: Work) -> None:

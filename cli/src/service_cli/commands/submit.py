@@ -29,6 +29,7 @@ def run(
     Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
     interruption: it continues with the same sealed bytes. A changed directory makes a new Submission that replaces
     yours. While the API is down, --without-api records the same commitment; the page's terms are then not compared.
+    After the deadline it tells what is recorded, and uploads those bytes again if the storage lost them.
 
     \b
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
