@@ -3,7 +3,7 @@
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -39,8 +39,8 @@ def _rules(report: Report) -> None:
     material = _long_page(20 * 1024)
     judge = RulesProvider().judge
     judge(material)
-    value = median([_timed(lambda: judge(material)) for _ in range(5 * ROUNDS)]) * 1000
-    report(Figure("publish.rules_review", value, "ms", "<= 20", value <= 20))
+    value = median([_cpu_seconds(lambda: judge(material)) for _ in range(5 * ROUNDS)]) * 1000
+    report(Figure("publish.rules_review", value, "ms of one core", "<= 20", value <= 20))
     found = score(lambda page: judge(page).issues)
     for name, share in (("precision", found.precision), ("recall", found.recall)):
         report(Figure(f"publish.rules_{name}", share, f"of {found.pages} pages", ">= 0.9", share >= 0.9))
@@ -54,10 +54,11 @@ def _long_page(length: int) -> Material:
     return Material(parse_challenge(content), content, WRITTEN_AT, REVEAL_DELAY)
 
 
-def _timed(call: object) -> float:
-    began = time.perf_counter()
-    call()  # type: ignore[operator]
-    return time.perf_counter() - began
+def _cpu_seconds(call: Callable[[], object]) -> float:
+    """The time it takes on a core of its own: it does nothing but compute."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
 
 
 def _overhead(service: Service, report: Report) -> None:
@@ -80,7 +81,7 @@ def _overhead(service: Service, report: Report) -> None:
 
 
 def _others(service: Service, report: Report) -> None:
-    """Public details while a hundred publications wait for a reviewer that does not come, and while none does."""
+    """GraphQL reads, which keep nothing, while a hundred publications wait for a reviewer that does not come."""
     with valkey.start(service.runtime, name="valkey-without-worker") as redis:
         variables = {
             **service.variables,
@@ -88,10 +89,11 @@ def _others(service: Service, report: Report) -> None:
             "SERVICE_REVIEW_WAIT_SECONDS": "300",
         }
         api = start_api(service.runtime, variables)
-        bounty = service.world.create()
+        service.world.create()
         service.world.finalize()
-        head = f"GET /api/bounties/{bounty} HTTP/1.1\r\nHost: a\r\n"
-        requests = [f"{head}X-Correlation-Id: {secrets.token_hex(8)}\r\n\r\n".encode() for _ in range(8)]
+        query = b'{"query": "{ bounties(first: 5) { id } }"}'
+        head = f"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(query)}"
+        requests = [f"{head}\r\n\r\n".encode() + query]
         load(api.port, requests, seconds=1.0)
         alone = [_rate(api, requests) for _ in range(ROUNDS)]
         with _waiting(service, api):

@@ -27,7 +27,8 @@ from service_common.web.problems import envelope
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
 SECONDS: Final = Histogram("service_http_request_seconds", "Time to answer", ["route", "method"])
 SHED: Final = Counter("service_http_requests_shed_total", "Requests refused because too many were being answered")
-MAX_IN_FLIGHT: Final = 120
+MAX_IN_FLIGHT: Final = 240
+"""Well above the hundred publications that may wait for their review at a time."""
 KEPT_FOR_READS: Final = 20
 """Of these: a request with a body never takes them, so that bodies which do not end lock no reader out."""
 ROUTE: Final = "service.route"

@@ -15,8 +15,9 @@ from granian.constants import Interfaces
 
 from service_common.internal_port import Check, serve_internal_port
 
-BLOCKING_THREADS: Final = 128
-"""Enough that a hundred requests waiting on a review leave room for the others, and for refusing what is too much."""
+BLOCKING_THREADS: Final = 256
+"""Enough that a hundred requests waiting on a review leave room for the others, and for refusing what is too much: more
+than the edge lets in."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""

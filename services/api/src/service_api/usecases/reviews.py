@@ -28,7 +28,7 @@ from service_api.usecases.review_charges import charge, confirm, limit_reached, 
 JOB_SECONDS = 120
 LOST_AFTER = timedelta(seconds=30)
 """A running job gives a sign of life every five seconds; after this long without one its worker is gone."""
-_STEP_SECONDS = 2.0
+_STEP_SECONDS = 5.0
 _MAX_WAIT_SECONDS = 3_600
 
 log = get_logger(__name__)

@@ -24,7 +24,9 @@ _PLACEHOLDER: Final = Wording(
     r"|\b(is|are) (not yet|still not) (written|finished|final|decided|defined|agreed)\b|\bunder construction\b"
     r"|\b(remove|delete) this (paragraph|line|section)\b"
     r"|\bdo not publish( this)? yet\b|\bnot (yet )?ready to (be )?publish",
-    "tbd|tba|fixme|todo|xxx|???|____|lorem|to be |soon|follow|<|[|{{|wip|this |publish|still |not yet|under con",
+    "tbd|tba|fixme|todo|xxx|???|____|lorem|to be det|to be dec|to be ann|to be conf|coming soon|will follow|to follow"
+    "|<|[|{{|wip|this paragraph|this line|this section|publish yet|publish this|ready to|still writ|still be|still work"
+    "|still miss|still under|still to|still open|still unclear|still undecided|not yet|still not|under con",
 )
 _SHOUTED: Final = frozenset({"TBD", "TBA", "FIXME", "TODO", "XXX", "WIP"})
 """Words that are placeholders only in capitals."""

@@ -32,15 +32,17 @@ _OUTSIDE: Final = Wording(
     r"\b(requirements?|specifications?|specs?|criteria|details|instructions|brief|scope|task|description)\b[^.]{0,60}"
     r"\b(google docs?|google drive|notion|figma|dropbox|airtable|trello|jira|confluence|discord|telegram|slack|whatsapp"
     r"|wechat|dms?)\b"
-    r"|\b(join|ask (in|on)|come to|look (in|at)) (our|the|my) (\w+ )?(discord|slack|telegram|whatsapp|chat|channel)\b"
-    r"|\b(is|are|was|were)(n't| not) (included|shown|given|described|printed|listed|part of this page)\b[^.]{0,30}"
+    r"|\b(join|ask (in|on)|come to|look (in|at)) (our|the|my) (\w+ )?(discord|slack|telegram|whatsapp|chat|channel)\b",
+    "google|notion|figma|dropbox|airtable|trello|jira|confluence|discord|telegram|slack|whatsapp|wechat|dm|chat|channel",
+)
+_ON_REQUEST: Final = Wording(
+    r"\b(is|are|was|were)(n't| not) (included|shown|given|described|printed|listed|part of this page)\b[^.]{0,30}"
     r"\b(here|on this page|in this page|yet|but)\b"
     r"|\b(somebody|someone|we)( will|'ll| can) (send|give|mail|tell|show) (you|it|them)\b"
     r"|\b(dm|pm|message|e-?mail|mail|contact|write|ask|ping|text) (me|us)\b[^.]{0,40}\b(for|to get|to receive)"
     r" (the |an? |your |more )?(access|details|links?|files?|data|dataset|credentials|password|specs?"
     r"|specification|requirements|information|invite|instructions)\b",
-    "google|notion|figma|dropbox|airtable|trello|jira|confluence|discord|telegram|slack|whatsapp|wechat|dm| me| us|chat"
-    "|channel|n't| not |you|it|them",
+    "n't | not in| not sh| not gi| not de| not pr| not li| not part|send |give |mail |tell |show | me | us ",
 )
 _UNREACHABLE: Final = Wording(
     r"\b(https?|ftp|wss?)://(localhost|127\.\d|0\.0\.0\.0|10\.\d+\.\d|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[::1\]"
@@ -58,28 +60,30 @@ _BELOW: Final = Wording(
     r"|\b(below|following) (?P<other>table|image|screenshot|diagram|drawing|picture|sketch|mock-?up|wireframe)\b",
     "below|above|following",
 )
-_UNDEFINED_LINK: Final = re.compile(r"(?<![\w\]`])\[[^\[\]]{3,80}\]\[[^\[\]]{0,40}\]")
+_ELSEWHERE: Final = (
+    (_ATTACHED, "which a page cannot carry. Put the content on the page."),
+    (_PRIVATE, "which nobody else was part of. Write out what was agreed."),
+    (_OUTSIDE, "where it can change and not everyone can look. Put what is judged on the page."),
+    (_ON_REQUEST, "which a reader of the page does not have. Put what is judged on the page."),
+    (_UNREACHABLE, "which others cannot reach. Put the content on the page, or give a public address."),
+)
+_UNDEFINED_LINK: Final = Wording(r"(?<![\w\]`])\[[^\[\]]{3,80}\]\[[^\[\]]{0,40}\]", "][")
 _OUTER: Final = re.compile(r"^([a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
 
 
 def find_dangling(reading: Reading) -> Iterator[Issue]:
     """References to what a reader of the page alone cannot see."""
     known: dict[tuple[str, int], bool] = {}
+    appended = any("appendix" in heading.lower() or "annex" in heading.lower() for heading in reading.headings)
     for passage in reading.prose:
-        yield from _elsewhere(reading, passage)
-        yield from _numbers(reading, passage, known)
+        flat = passage.prose.replace("\n", " ")
+        yield from _elsewhere(passage, flat, appended=appended)
+        yield from _numbers(reading, passage, flat, known)
     yield from _links(reading)
 
 
-def _elsewhere(reading: Reading, passage: Passage) -> Iterator[Issue]:
-    appended = any("appendix" in heading.lower() or "annex" in heading.lower() for heading in reading.headings)
-    flat = passage.prose.replace("\n", " ")
-    for pattern, advice in (
-        (_ATTACHED, "which a page cannot carry. Put the content on the page."),
-        (_PRIVATE, "which nobody else was part of. Write out what was agreed."),
-        (_OUTSIDE, "where it can change and not everyone can look. Put what is judged on the page."),
-        (_UNREACHABLE, "which others cannot reach. Put the content on the page, or give a public address."),
-    ):
+def _elsewhere(passage: Passage, flat: str, *, appended: bool) -> Iterator[Issue]:
+    for pattern, advice in _ELSEWHERE:
         for found in pattern.finditer(flat):
             if not (appended and "appendix" in found.group().lower()):
                 yield passage.issue(f"Refers to {found.group()[:80]!r}, {advice}", found.start())
@@ -87,8 +91,7 @@ def _elsewhere(reading: Reading, passage: Passage) -> Iterator[Issue]:
         yield passage.issue(f"Holds the link {found.group()[:80]!r} without its address. Add it.", found.start())
 
 
-def _numbers(reading: Reading, passage: Passage, known: dict[tuple[str, int], bool]) -> Iterator[Issue]:
-    flat = passage.prose.replace("\n", " ")
+def _numbers(reading: Reading, passage: Passage, flat: str, known: dict[tuple[str, int], bool]) -> Iterator[Issue]:
     for found in _NUMBERED.finditer(flat):
         wanted = (found["kind"].lower(), int(found["number"]))
         if not known.setdefault(wanted, wanted in known or _is_there(reading, *wanted)):

@@ -36,24 +36,29 @@ _QUOTABLE: Final = Wording(
     "ignor|disregard|forget|override|bypass|you are|im_|inst]|sys>|system|assistant|hidden",
     re.DOTALL | re.MULTILINE,
 )
-_ADDRESSED: Final = Wording(
+_TO_A_MODEL: Final = Wording(
     r"\b(notes?|messages?|hints?|instructions?|attention|info(rmation)?) (to|for) (the |any |all |an? )?"
     r"(ai|llms?|language models?|automated|models?|bots?)( based)?( reviewers?| judges?| graders?)?\b\s*[:,.]"
     r"|\bfor the automated (check|review|reviewer|judge|evaluation)\b\s*[:,]"
-    r"|\b(return|output|give) an? empty (list|array) of (issues|problems)\b|\bset ready to true\b"
     r"|\bif you are (an? )?(ai|llm|language model|automated|reviewing (this )?(as|with))\b"
     r"|\b(ai|llm|automated|model|language model)[- ](reviewers?|judges?|graders?|evaluators?)\b.{0,60}"
-    r"\b(vote for|approve this|approve the page|mark this|award|not report|report no|always)\b"
-    r"|\b(mark|treat|consider|rate|classify|declare|regard) (this|the) (page|challenge|bounty|document)\b.{0,30}"
+    r"\b(vote for|approve this|approve the page|mark this|award|not report|report no|always)\b",
+    "for the auto|if you are|reviewer|judge|grader|evaluator| ai:| ai,| ai.| llm|model:|model,|model.|models:|models,"
+    "|bot",
+    re.DOTALL | re.MULTILINE,
+)
+_TO_THIS_REVIEW: Final = Wording(
+    r"\b(mark|treat|consider|rate|classify|declare|regard) (this|the) (page|challenge|bounty|document)\b.{0,30}"
     r"\b(ready|compliant|approved|passed|flawless|valid)\b"
     r"|\b(output|answer|respond|reply|return|say|print|conclude)\b.{0,60}\b(page|challenge|bounty|verdict|review)\b"
     r".{0,30}\b(ready|approved|compliant)\b"
+    r"|\b(return|output|give) an? empty (list|array) of (issues|problems)\b|\bset ready to true\b"
     r"|\bbewerte(n sie)? diese (seite|aufgabe)\b|\bdiese seite (ist|gilt als) bereit\b"
     r"|(^|[.,:;!]\s*|\bplease )do not (report|raise|list|mention) any (issues?|problems?|concerns?|findings?)\b"
     r"|\b(this|the) (page|challenge|bounty)\b.{0,30}\b(was|is|has( been)?) already( been)? "
     r"(approved|accepted|reviewed)\b"
     r"|\b(the )?review(er)? (is|has been) (complete|over|finished)\b.{0,40}\b(answer|output|ready)\b",
-    "seite| ai| llm|model|automated|bot|page|challenge|bounty|document|verdict|review|do not ",
+    "ready|compliant|approved|passed|flawless|valid|empty|diese |do not ",
     re.DOTALL | re.MULTILINE,
 )
 _REWARDED: Final = Wording(
@@ -82,7 +87,7 @@ def find_steering(reading: Reading) -> Iterator[Issue]:
             )
         words = _plain(passage)
         found = None if about_it else _QUOTABLE.search(words)
-        if found := found or _ADDRESSED.search(words) or _REWARDED.search(words):
+        if found := found or _TO_A_MODEL.search(words) or _TO_THIS_REVIEW.search(words) or _REWARDED.search(words):
             yield passage.issue(
                 f"Instructs a judge or a model how to decide ({found.group().strip()[:80]!r}). Leave the judging to "
                 "the acceptance criteria."
