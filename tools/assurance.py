@@ -58,6 +58,11 @@ def steps() -> list[Step]:
     return [
         _tests("reorg-storm", "10,000 reorgs, the copy equal to the chain after them", "tests/indexer/test_storm.py"),
         _tests("kills", "50 times kill -9 of a process, a database or the node", "tests/indexer/test_kills.py"),
+        _tests(
+            "client-kills",
+            "kill -9 at every request of every command, then the command again",
+            "tests/cli/test_kill_campaign.py",
+        ),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
         Step(
             "auth-mutants",

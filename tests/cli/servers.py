@@ -35,10 +35,14 @@ class Request:
 
 
 class Server:
-    """Answers each request with what ``answer`` returns; ``Lost`` drops the connection."""
+    """Answers each request with what ``answer`` returns; ``Lost`` drops the connection.
+
+    ``watch`` hears of each request before and after it was carried out, and may raise ``Lost``, too.
+    """
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self.requests: list[Request] = []
+        self.watch: Callable[[str], None] = lambda _moment: None
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -53,7 +57,9 @@ class Server:
                 request = Request(self.command, path, query, headers, self.rfile.read(length))
                 outer.requests.append(request)
                 try:
+                    outer.watch("before")
                     status, body, more = answer(request)
+                    outer.watch("after")
                 except Lost:
                     self.close_connection = True
                     return

@@ -107,6 +107,7 @@ def indexer() -> Iterator[Indexer]:
         node = stack.enter_context(
             anvil.start(runtime, mining="interval", block_time=1, slots_in_an_epoch=8, durable=True)
         )
+        node.mine()  # the copy starts above genesis, which anvil makes anew, with another hash, each time it starts
         passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
         server.create_database(TEMPLATE, owner=MIGRATOR)
         migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
