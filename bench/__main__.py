@@ -1,4 +1,7 @@
-"""``./noxw -s bench``: run every group of benchmarks, or ``-- --only GROUP``; ``--json FILE`` keeps the lines."""
+"""``./noxw -s bench``: run every group of benchmarks, or ``-- --only GROUP``; ``--json FILE`` keeps the lines.
+
+The figures of each group's last run stand in ``docs/benchmarks.md``, which this session writes.
+"""
 
 import argparse
 import sys
@@ -7,9 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from bench.figures import Figure
+from bench.page import keep, write_page
 
 HERE: Final = Path(__file__).parent
-GROUPS: Final = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures"})
+GROUPS: Final = sorted(
+    path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures", "page"}
+)
 """A group is a module here with ``run(report)``: the part of an id before its first dot."""
 
 
@@ -21,13 +27,18 @@ def main() -> int:
     options = parser.parse_args()
     lines: list[str] = []
 
-    def report(figure: Figure) -> None:
-        lines.append(figure.line())
-        print(figure.line(), flush=True)
-
     for name in options.only or GROUPS:
         print(f"bench: {name}", file=sys.stderr, flush=True)
+        figures: list[Figure] = []
+
+        def report(figure: Figure, figures: list[Figure] = figures) -> None:
+            figures.append(figure)
+            lines.append(figure.line())
+            print(figure.line(), flush=True)
+
         import_module(f"bench.{name}").run(report)
+        keep(name, figures)
+        write_page(GROUPS)
     if options.json is not None:
         options.json.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return 0
