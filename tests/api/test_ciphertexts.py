@@ -69,9 +69,13 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
     while (answer := sealed.prepare()).status_code == 503 and time.monotonic() < ends:
         time.sleep(0.1)
     assert answer.status_code == 201
+    redis, queue = service.dependencies.redis, open_queue(QueueName.ARTIFACTS, service.dependencies.redis)
+    assert redis.exists(f"lease:{PERIODIC[0].job_id}")  # the worker enqueues its own sweeps
+    while redis.exists(f"rq:job:{PERIODIC[0].job_id}") and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert (queue.job_ids, queue.failed_job_registry.get_job_ids()) == ([], [])
     service.runtime.family.end([worker])
     forget_jobs(service)
-    assert service.dependencies.redis.exists(f"lease:{PERIODIC[0].job_id}")  # the worker enqueues its own sweeps
 
 
 def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_queue(
