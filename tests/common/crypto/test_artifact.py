@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyrage
 import pytest
-from service_common.crypto import age, output
+from service_common.crypto import age
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
 from service_common.crypto.background import DEPTH, Background
@@ -323,16 +323,3 @@ def test_seal__same_randomness__same_file(tmp_path: Path) -> None:
     two = seal_directory(work, CONTENT.public_key, tmp_path / "2", randomness=seeded("r"))
     three = seal_directory(work, CONTENT.public_key, tmp_path / "3")
     assert one == two != three
-
-
-def test_output__target_appears_meanwhile__never_overwritten(tmp_path: Path) -> None:
-    def race() -> None:
-        with output.new_directory(tmp_path / "out") as directory:
-            make(directory, {"ours": b"x"})
-            make(tmp_path / "out", {"theirs": b"y"})
-
-    with pytest.raises(SealedDataError) as refusal:
-        race()
-    assert refusal.value.failure is Failure.OUTPUT_REFUSED
-    assert tree(tmp_path / "out") == {"theirs": b"y"}
-    assert list(tmp_path.iterdir()) == [tmp_path / "out"]

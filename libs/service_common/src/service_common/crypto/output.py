@@ -2,19 +2,24 @@
 
 Promises: work happens under a temporary name beside the target, private to its owner (0600, 0700), and one rename
 puts it in place; on any failure or interruption that Python sees, nothing of it remains, nor do parent directories
-made for it. Refuses (``output_refused``) targets that already hold something.
+made for it. What a killed process left is removed by the next one with the same target; what a living one works on is
+locked, and left alone. Refuses (``output_refused``) targets that already hold something.
 """
 
+import fcntl
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from service_common.crypto.archive_read import writing_failed
 from service_common.crypto.failures import Failure, SealedDataError
+
+_PARTIAL: Final = re.compile(r"[0-9a-f]{12}\.partial")
 
 
 @contextmanager
@@ -24,7 +29,9 @@ def new_directory(target: Path) -> Iterator[Path]:
         raise SealedDataError(Failure.OUTPUT_REFUSED, "the output directory already exists and is not empty")
     with _parents(target), _cleared(_beside(target)) as temporary:
         temporary.mkdir(mode=0o700)
-        yield temporary
+        with _open(temporary, os.O_DIRECTORY) as descriptor:
+            _lock(descriptor)
+            yield temporary
         temporary.replace(target)
 
 
@@ -36,12 +43,43 @@ def new_file(target: Path) -> Iterator[BinaryIO]:
     with _parents(target), _cleared(_beside(target)) as temporary:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb", buffering=0) as file:
+            _lock(descriptor)
             yield file
         temporary.replace(target)
 
 
 def _beside(target: Path) -> Path:
-    return target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.partial")
+    """A temporary name; what died under an earlier one is removed."""
+    stem = f".{target.name[:64]}."
+    with suppress(OSError):
+        for left in list(target.absolute().parent.iterdir()):
+            if left.name.startswith(stem) and _PARTIAL.fullmatch(left.name[len(stem) :]):
+                _remove_if_dead(left)
+    return target.with_name(f"{stem}{secrets.token_hex(6)}.partial")
+
+
+def _remove_if_dead(left: Path) -> None:
+    with suppress(OSError), _open(left, os.O_NOFOLLOW) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
+
+
+def _lock(descriptor: int) -> None:
+    """Say that somebody works on this; a file system without locks has nobody who would remove it either."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@contextmanager
+def _open(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY | flags)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

@@ -1,0 +1,70 @@
+"""Output appears whole or not at all, also where a process was killed or two have the same target."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from service_common.crypto import output
+from service_common.crypto.failures import Failure, SealedDataError
+
+from tests.common.crypto.trees import make, tree
+
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+from service_common.crypto.output import new_directory, new_file
+target = Path(sys.argv[1])
+if sys.argv[2] == "file":
+    with new_file(target) as file:
+        file.write(b"half")
+        os.kill(os.getpid(), signal.SIGKILL)
+with new_directory(target) as directory:
+    (directory / "plain").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("kind", ["file", "directory"])
+def test_output__a_process_killed_meanwhile__what_it_left_is_removed_by_the_next(kind: str, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "out"), kind], check=False)
+    (left,) = tmp_path.iterdir()
+    alike = tmp_path / ".out.0123456789ab.partial.mine"
+    alike.write_text("mine")
+    other = tmp_path / ".other.0123456789ab.partial"
+    other.write_text("mine")
+    if kind == "file":
+        with output.new_file(tmp_path / "out") as file:
+            file.write(b"whole")
+    else:
+        with output.new_directory(tmp_path / "out") as directory:
+            (directory / "plain").write_text("whole")
+    assert not left.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", alike.name, other.name])
+
+
+def test_output__two_at_once_for_one_target__leave_each_other_alone(tmp_path: Path) -> None:
+    def give_up() -> None:
+        with output.new_file(tmp_path / "out") as second:
+            second.write(b"2")
+            raise ZeroDivisionError
+
+    with output.new_file(tmp_path / "out") as first:
+        with pytest.raises(ZeroDivisionError):
+            give_up()
+        first.write(b"1")
+    assert (tmp_path / "out").read_bytes() == b"1"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_output__target_appears_meanwhile__never_overwritten(tmp_path: Path) -> None:
+    def race() -> None:
+        with output.new_directory(tmp_path / "out") as directory:
+            make(directory, {"ours": b"x"})
+            make(tmp_path / "out", {"theirs": b"y"})
+
+    with pytest.raises(SealedDataError) as refusal:
+        race()
+    assert refusal.value.failure is Failure.OUTPUT_REFUSED
+    assert tree(tmp_path / "out") == {"theirs": b"y"}
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
