@@ -1,5 +1,8 @@
 """``solver:submit`` when something beside it fails: the API away, a slow wallet, a read model behind the chain."""
 
+import os
+import signal
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +13,7 @@ from service_cli.client.transfer import download
 from service_cli.outcome import Failed
 
 from tests.cli.api_twin import ApiTwin, refusal
-from tests.cli.kill import run_killed
+from tests.cli.kill import CLIENT, run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy, as_json
 from tests.cli.terminal import Ran, Terminal
@@ -250,3 +253,30 @@ def test_submit__after_the_deadline_with_nothing_recorded__is_refused(
     solver.run("solver:submit", str(bounty), work, code=1)
     ledger.advance_to(ledger.time() + 2_000)
     assert solver.run("solver:submit", str(bounty), work, code=1).last["code"] == "bounty_not_accepting"
+
+
+@pytest.mark.parametrize("route", ["upload_url", "put", "prepare"])
+def test_submit__killed_at_a_request__continues_with_the_same_bytes_and_leaves_no_draft(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def strike(_: Request) -> Reply:
+        os.kill(started[0].pid, signal.SIGKILL)
+        raise Lost
+
+    api.scripts[route] = strike
+    command = [CLIENT, "solver:submit", bounty, work]
+    with subprocess.Popen(command, env=solver.variables(), cwd=solver.home, stderr=subprocess.DEVNULL) as process:
+        started.append(process)
+    assert process.returncode == -signal.SIGKILL
+    (sealed,) = solver.home.rglob("ciphertext.age")
+    before = sealed.read_bytes()
+    (sealed.parent / ".ciphertext.age.0123456789ab.partial").write_bytes(b"left by a process killed while it sealed")
+    del api.scripts[route]
+    ran = solver.run("solver:submit", bounty, work)
+    assert ran.last["submission_commitment"] == on_chain(ledger, bounty)
+    assert list(api.objects.values()) == [before]
+    (Path(work) / "main.py").write_text("print(2)\n")
+    solver.run("solver:submit", bounty, work)
+    assert not list(sealed.parent.glob(".*partial"))
