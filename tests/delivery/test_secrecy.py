@@ -1,11 +1,13 @@
 """Who may get what, and what nobody is told: replays, hostile keys, other people's bounties, the Guardian's name."""
 
 import json
+from unittest.mock import MagicMock
 
 import pytest
 from prometheus_client import generate_latest
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
+from service_common.web import edge, problems
 from sqlalchemy import text
 
 from tests.delivery.conftest import Delivery
@@ -116,8 +118,14 @@ def test_wrap__once_the_hub_changed_but_not_finally__waits(delivery: Delivery) -
 
 
 def test_guardian_who_delivered__in_status_answers_logs_metrics_and_rows__is_not_to_be_found(
-    delivery: Delivery, capfd: pytest.CaptureFixture[str]
+    delivery: Delivery, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    written: list[str] = []
+    for module in (edge, problems):  # what is logged at whatever level, however the process is configured
+        recorder = MagicMock()
+        for level in ("debug", "info", "warning", "error", "exception"):
+            getattr(recorder, level).side_effect = lambda *words, **fields: written.append(f"{words} {fields}")
+        monkeypatch.setattr(module, "log", recorder)
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     good = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
@@ -127,7 +135,7 @@ def test_guardian_who_delivered__in_status_answers_logs_metrics_and_rows__is_not
     path = f"/api/bounties/{bounty_id}/delivery/status?submission_commitment={envelope.commitment()}"
     said += delivery.client.get(path).data
     printed = capfd.readouterr()
-    lines = printed.out + printed.err
+    lines = "".join(written) + printed.out + printed.err
     assert "answered" in lines  # the log is really there to be searched
     with world.engine("service_delivery").connect() as connection:
         rows = connection.execute(text("SELECT * FROM delivery.wraps")).all()
