@@ -6,14 +6,14 @@ place only after the whole ciphertext matched the envelope's digest and every ch
 told as that (``ciphertext_mismatch``), so that a bad download is never taken for a bad Submission.
 """
 
+import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from service_common.crypto import age
-from service_common.crypto.age_header import Readable
 from service_common.crypto.age_stream import Block
 from service_common.crypto.archive import ArchiveLimits, Progress
 from service_common.crypto.archive_read import Unpacked, unpack
@@ -24,6 +24,9 @@ from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.output import new_directory, new_file
 from service_common.crypto.x25519 import Identity, Randomness
 from service_common.types import Bytes32
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 _READ: Final = 1024 * 1024
 _DEFAULT_LIMITS: Final = ArchiveLimits()
@@ -73,19 +76,19 @@ def open_artifact(
 ) -> Unpacked:
     """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700)."""
     with (
-        ciphertext.open("rb", buffering=_READ) as file,
+        ciphertext.open("rb", buffering=0) as raw,
         new_directory(output_dir) as directory,
         BackgroundSha256() as digest,
     ):
-        source = _DigestingSource(file, digest, byte_length, progress)
-        if os.fstat(file.fileno()).st_size != byte_length:
+        if os.fstat(raw.fileno()).st_size != byte_length:
             raise _mismatch()
+        source = io.BufferedReader(_DigestingFile(raw, digest, byte_length, progress), _READ)
         try:
             unpacked = unpack(age.decrypt(source, [identity], recipients=1), directory, limits)
         except SealedDataError:
-            source.check(sha256, byte_length)
+            _check(source, digest, (sha256, byte_length))
             raise
-        source.check(sha256, byte_length)
+        _check(source, digest, (sha256, byte_length))
     return unpacked
 
 
@@ -104,37 +107,38 @@ class _DigestingSink:
         self.byte_length += len(data)
 
 
-class _DigestingSource:
-    """Passes reads on, keeps their SHA-256 and length, and reports progress."""
+class _DigestingFile(io.RawIOBase):
+    """Passes reads on, keeps their SHA-256 and length, and reports progress; to be read through a large buffer."""
 
-    def __init__(self, source: Readable, digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
-        self._source = source
+    def __init__(self, file: io.FileIO, digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
+        self._file = file
         self._digest = digest
         self._total = total
         self._progress = progress
         self.byte_length = 0
 
-    def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes."""
-        return self._taken(self._source.read(size))
+    def readable(self) -> bool:
+        """It is."""
+        return True
 
-    def readline(self, size: int, /) -> bytes:
-        """The next line, at most ``size`` bytes."""
-        return self._taken(self._source.readline(size))
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        """Fill the buffer as far as the file goes."""
+        view = memoryview(buffer)
+        size = self._file.readinto(view) or 0
+        if size:
+            self._digest.update(bytes(view[:size]))
+            self.byte_length += size
+            if self._progress is not None:
+                self._progress(self.byte_length, self._total)
+        return size
 
-    def check(self, sha256: Bytes32, byte_length: int) -> None:
-        """Read to the end and raise ``ciphertext_mismatch`` unless this was the committed ciphertext."""
-        while self.read(_READ):
-            pass
-        if (self._digest.value(), self.byte_length) != (sha256, byte_length):
-            raise _mismatch()
 
-    def _taken(self, data: bytes) -> bytes:
-        self._digest.update(data)
-        self.byte_length += len(data)
-        if self._progress is not None and data:
-            self._progress(self.byte_length, self._total)
-        return data
+def _check(source: "io.BufferedReader[_DigestingFile]", digest: BackgroundSha256, wanted: tuple[str, int]) -> None:
+    """Read to the end and raise ``ciphertext_mismatch`` unless this was the committed ciphertext."""
+    while source.read(_READ):
+        pass
+    if (digest.value(), source.raw.byte_length) != wanted:
+        raise _mismatch()
 
 
 def _writing(file: BinaryIO) -> Callable[[Block], None]:
