@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from service_common.crypto import age
 from service_common.crypto.age_stream import Block
@@ -24,9 +24,6 @@ from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.output import new_directory, new_file
 from service_common.crypto.x25519 import Identity, Randomness
 from service_common.types import Bytes32
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 _READ: Final = 1024 * 1024
 _DEFAULT_LIMITS: Final = ArchiveLimits()
@@ -121,7 +118,7 @@ class _DigestingFile(io.RawIOBase):
         """It is."""
         return True
 
-    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # what BufferedReader gives it
         """Fill the buffer as far as the file goes."""
         view = memoryview(buffer)
         size = self._file.readinto(view) or 0
