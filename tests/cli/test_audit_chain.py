@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 from service_cli.audit import starts
+from service_cli.audit.report import Report
 from service_cli.audit.story import Story, tell
+from service_cli.audit.views import check_views
 from service_cli.outcome import Refused
+from service_common.chain.events import SubmissionRecorded
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, differences, evidence, results
@@ -137,3 +140,39 @@ def test_audit__of_what_is_not_final__is_refused(
         early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
     )
     assert auditor.audit(audited.awarded, code=1).last["code"] == "not_finalized"
+
+
+def test_audit__a_view_altered_in_any_word__is_contradicted_by_the_log(
+    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen = set()
+    for story in stories.values():
+        for index, read in enumerate(story.chain.reads):
+            for word in range(len(read.answer) // 32 if read.function != "getRoster" else 0):
+                altered = bytearray(read.answer)
+                altered[word * 32 + 31] ^= 1
+                reads = list(story.chain.reads)
+                reads[index] = replace(read, answer=bytes(altered))
+                capsys.readouterr()
+                report = Report()
+                check_views(replace(story, chain=replace(story.chain, reads=tuple(reads))), report)
+                assert report.differing == ["chain.views"], (read.function, word)
+                seen.add(read.function)
+    assert seen == {"getBounty", "getVerdict", "getSubmission"}
+
+
+def test_audit__a_winner_s_envelope_of_another_bounty__is_told_field_by_field(
+    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+) -> None:
+    story, other = stories[audited.awarded], stories[audited.refunded]
+    commitment = other.active_submissions()[0].event.submission_commitment
+    events = [
+        replace(each, event=replace(each.event, submission_commitment=commitment))
+        if isinstance(each.event, SubmissionRecorded) and each.event.solver == audited.solver
+        else each
+        for each in story.events
+    ]
+    end = replace(story.finalized, event=replace(story.finalized.event, submission_commitment=commitment))
+    altered = replace(story, events=tuple(events), finalized=end)
+    service = evidence(audited, audited.awarded, json.loads(audited.details[audited.awarded]))
+    assert {"bounty_id", "spec_commitment"} <= differences(altered, service, capsys)
