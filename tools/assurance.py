@@ -63,6 +63,7 @@ def steps() -> list[Step]:
             "kill -9 at every request of every command, then the command again",
             "tests/cli/test_kill_campaign.py",
         ),
+        _tests("audit-fuzz", "5,000 altered audit bundles, each told or refused", "tests/cli/test_audit_fuzz.py"),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
         Step(
             "auth-mutants",
