@@ -15,10 +15,12 @@ from local_stack.process import Child, minimal_environment
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
+from service_api.usecases import review_charges
 from service_api.usecases import reviews as waiting
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.review import paid_calls
+from service_common.types import Bytes32
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
 
@@ -308,3 +310,27 @@ def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permi
     assert statuses.count(429) == 30 - quota
     assert statuses.count(200) == quota
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (quota, quota)
+
+
+def test_charge__taken_back_by_who_started__is_made_again_for_who_joined_and_got_the_result(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    deps, identifier = reviewing.service.dependencies, Bytes32("0x" + secrets.token_hex(32))
+    started = review_charges.charge(deps, identifier, poster.address)
+    assert started is not None
+    assert review_charges.charge(deps, identifier, poster.address) is None
+    review_charges.refund(deps, started)
+    assert reviewing.charges(poster) == 0
+    review_charges.confirm(deps, identifier, poster.address)
+    review_charges.refund(deps, started)
+    assert reviewing.charges(poster) == 1
+
+
+def test_charge__of_a_review_with_a_record__is_not_taken_back(reviewing: Reviewing, poster: Key) -> None:
+    deps, page = reviewing.service.dependencies, reviewing.page()
+    assert reviewing.publish(page, poster).status_code == 200
+    with deps.engine.connect() as connection:
+        c = t.review_charges.c
+        attempt = connection.execute(select(c.attempt).where(c.poster == poster.address)).scalar_one()
+    review_charges.refund(deps, attempt)
+    assert reviewing.charges(poster) == 1

@@ -25,7 +25,14 @@ from service_cli.client.journal import Journal
 from service_cli.client.offer import Offer
 from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import LocalSigner
-from service_cli.client.token import AuthorizationState, allowance, authorization_state, takes_authorizations, token_of
+from service_cli.client.token import (
+    AuthorizationState,
+    allowance,
+    authorization_state,
+    in_words,
+    takes_authorizations,
+    token_of,
+)
 from service_cli.outcome import Refused
 from service_cli.output import event, say
 from service_cli.words import amount, duration, moment
@@ -68,7 +75,15 @@ class Funding:
             path = "authorization" if takes_authorizations(self.chain, self.signer.address) else "allowance"
             self.journal.note("path", path)
         call = self._authorized(offer) if path == "authorization" else self._allowed(offer)
-        return send(self.chain, self.signer, call, self.journal, CREATE, lambda _: self.created())
+        try:
+            return send(self.chain, self.signer, call, self.journal, CREATE, lambda _: self.created())
+        except Refused as error:
+            if error.code != "reverted":
+                raise
+            # Whatever the Hub refuses it names; what has no name comes from the token, the only other contract called.
+            message = f"The escrow token refuses to move {in_words(self.chain, self.page.escrow_amount)}."
+            next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
+            raise Refused("token_transfer_failed", message, next_action=next_action) from error
 
     def _authorized(self, offer: Offer) -> HubCall:
         terms = self._terms(offer)
