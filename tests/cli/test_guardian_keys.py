@@ -12,6 +12,7 @@ from service_cli.client import keyrings
 from service_cli.settings import Environment
 from service_common.crypto.x25519 import Identity, parse_keyring, recipient_text
 
+from tests.cli.ledger import Ledger
 from tests.cli.terminal import Ran, Terminal
 
 VARIABLE = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
@@ -124,3 +125,22 @@ def test_new_key__beyond_what_a_keyring_takes__is_refused(shell: Terminal) -> No
     (shell.home / "keys.json").write_text(json.dumps(texts))
     assert shell.run("guardian:new-key", "--rotate", "keys.json", code=1).last["code"] == "keyring_full"
     assert (shell.home / "keys.json").read_text() == json.dumps(texts)
+
+
+def test_keys__looked_for_in_the_roster__tell_which_one_new_bounties_are_sealed_to(
+    ledger: Ledger, guardian: Terminal
+) -> None:
+    mine = ledger.people.guardians[0].identity
+    assert mine is not None
+    (guardian.home / "keys.json").write_text(json.dumps([mine.to_text()]))
+    ran = guardian.run("guardian:keys", "--roster", "keys.json")
+    assert ([e["in_roster"] for e in ran.events], ran.words) == ([True], "")
+    guardian.run("guardian:new-key", "--rotate", "keys.json")
+    rotated = guardian.run("guardian:keys", "--roster", "keys.json")
+    assert [e["in_roster"] for e in rotated.events] == [False, True]
+    assert "an older key of this keyring is" in rotated.words
+    (guardian.home / "other.json").write_text(json.dumps([Identity.generate().to_text()]))
+    stranger = guardian.run("guardian:keys", "--roster", "other.json")
+    assert "no key of this keyring is" in stranger.words
+    assert [e["in_roster"] for e in guardian.run("guardian:keys", "keys.json").events] == [None, None]
+    assert says_no_secret(ran, rotated, stranger)

@@ -8,16 +8,17 @@ time waits. A key that is in the file stays in it: bounties pin the roster, and 
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from service_common.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, recipient_text
 from service_common.errors import ServiceError
+from service_common.types import Bytes32
 
 from service_cli.outcome import Failed, Refused
-from service_cli.output import event, say
+from service_cli.output import event, say, warn
 from service_cli.settings import Environment
 
 VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
@@ -40,18 +41,20 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
     say("the Hub's owner publishes a roster with the public key; bounties of before need the older keys: keep them")
 
 
-def show_keys(environment: Environment, path: Path | None) -> None:
-    """The command ``guardian:keys``: the public half of each key, newest first."""
+def show_keys(environment: Environment, path: Path | None, roster: Collection[Bytes32] | None) -> None:
+    """The command ``guardian:keys``: the public half of each key, newest first, and whether ``roster`` holds it."""
     text = environment.secret(VARIABLE) if path is None else _read(path)
     if text is None:
         next_action = f"Set {_FILE_VARIABLE}, name a file, or make one with guardian:new-key."
         raise Refused("key_missing", f"{VARIABLE} is not set.", next_action=next_action)
-    for position, identity in enumerate(_parsed(text, VARIABLE if path is None else str(path))):
-        public_key = identity.public_key
-        event(
-            "guardian_keys.key",
-            {"position": position, "public_key": public_key, "recipient": recipient_text(public_key)},
-        )
+    keys = [identity.public_key for identity in _parsed(text, VARIABLE if path is None else str(path))]
+    for position, key in enumerate(keys):
+        in_roster = None if roster is None else key in roster
+        fields = {"position": position, "public_key": key, "recipient": recipient_text(key), "in_roster": in_roster}
+        event("guardian_keys.key", fields)
+    if roster is not None and keys[0] not in roster:
+        other = "an older key of this keyring is" if set(keys) & set(roster) else "no key of this keyring is"
+        warn(f"the newest key is not in the current roster; {other}: ask the Hub's owner for a new version")
 
 
 def _target(environment: Environment, path: Path | None) -> Path:
