@@ -179,9 +179,8 @@ def kill_at(stage: Stage, case: Case, number: int, moment: str) -> bool:
 def play(stage: Stage, scene: Callable[[Stage], Case], number: int, moment: str) -> None:
     case = scene(stage)
     nonce, where = stage.ledger.nonce(case.account), f"{case.words[0]}, {moment} request {number}"
-    kill_at(stage, case, number, moment)
-    ran = case.home.run(*case.words)
-    assert ran.last["event"] == case.event, where
+    if kill_at(stage, case, number, moment):  # it may have ended with fewer requests than the first time
+        assert case.home.run(*case.words).last["event"] == case.event, where
     assert stage.ledger.nonce(case.account) - nonce == case.transactions, where
     assert case.check(), where
 

@@ -64,9 +64,13 @@ def _deadline(reading: Reading) -> Iterator[Issue]:
     elif deadline - material.now < least:
         yield Issue(
             "submission_deadline",
-            f"Leaves {(deadline - material.now) // 60} minutes to find the page, do the work and seal it. Leave at "
-            f"least {least // 60} minutes ({LEAST_REVEAL_DELAYS} times this deployment's reveal delay).",
+            f"Leaves {_in_words(deadline - material.now)} to find the page, do the work and seal it. Leave at "
+            f"least {_in_words(least)} ({LEAST_REVEAL_DELAYS} times this deployment's reveal delay).",
         )
+
+
+def _in_words(seconds: int) -> str:
+    return f"{seconds} seconds" if seconds < 120 else f"{seconds // 60} minutes"
 
 
 def _dates(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterator[Issue]:

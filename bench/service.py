@@ -1,0 +1,158 @@
+"""The whole service on one machine: a bounty's cost in CPU, and two minutes of mixed requests.
+
+Everything is local and shares the cores: all services as processes of their own, PostgreSQL, Valkey, the node, the
+object storage, and the client that makes the load. The mixture is what a deployment sees: mostly reads of bounties,
+signed reads of content, the list, the GraphQL endpoint, documents and delivery status.
+"""
+
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from demo.bounty import Cast, Funded, Submitted
+from eth_account import Account
+from local_stack.accounts import Person as Account_
+from local_stack.stack import Stack, running_stack
+from service_common.auth.sign import RequestToSign, approval_header
+from service_common.auth.typed_data import SigningDomain, typed_data
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import JsonRpc
+from service_common.types import Address, BlockNumber, ChainId
+
+from bench.figures import Figure, Report
+from bench.web.load import Load, load
+
+RATE: Final = 500
+SECONDS: Final = float(os.environ.get("SERVICE_BENCH_SECONDS", "120"))
+IDLE_SECONDS: Final = 10.0
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    with running_stack() as stack, tempfile.TemporaryDirectory() as folder:
+        cast = Cast(stack, Path(folder))
+        _warm_up(cast)
+        before = _cpu(stack)
+        time.sleep(IDLE_SECONDS)
+        idle = (_cpu(stack) - before) / IDLE_SECONDS
+        before, began = _cpu(stack), time.perf_counter()
+        bounty, submitted = _lifecycle(cast)
+        used = _cpu(stack) - before - idle * (time.perf_counter() - began)
+        report(Figure("service.lifecycle_cpu", used, "s", "<= 1.5", used <= 1.5))
+        requests = _mixture(stack, bounty, submitted)
+        load(_port(stack), requests, seconds=3.0)
+        resident = _resident(stack)
+        seen = load(_port(stack), requests, connections=64, seconds=SECONDS, rate=RATE)
+        _tell(report, seen, _resident(stack) / resident)
+
+
+def _tell(report: Report, seen: Load, growth: float) -> None:
+    p99, failed = seen.quantile(0.99) * 1000, sum(n for status, n in seen.statuses.items() if status >= 400)
+    ok = seen.rate >= RATE * 0.99 and p99 <= 250 and not failed
+    goal = f">= {RATE} for {SECONDS:.0f} s, p99 <= 250 ms, no error; here p99 {p99:.0f} ms, {failed} errors"
+    report(Figure("service.mixed", seen.rate, "requests/s", goal, ok))
+    report(Figure("service.mixed_p99", p99, "ms", "<= 250", p99 <= 250))
+    report(Figure("service.memory_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
+
+
+def _warm_up(cast: Cast) -> None:
+    """What a first bounty makes every process load counts for none after it."""
+    cast.fund(submission_seconds=30, judging_seconds=60)
+
+
+def _lifecycle(cast: Cast) -> tuple[Funded, Submitted]:
+    """One whole bounty: two Submissions, an award, its claim, and the delivery."""
+    bounty = cast.fund(submission_seconds=30, judging_seconds=60, title="Measured")
+    winner, _ = (cast.submit(bounty, solver, note=solver) for solver in ("solver-1", "solver-2"))
+    cast.wait_for(bounty.reveal_at)
+    pair = (bounty.bounty_id, winner.solver, winner.commitment)
+    for guardian in ("guardian-1", "guardian-2"):
+        cast.person(guardian).run("guardian:open", *pair, "opened")
+        cast.award(bounty, guardian, winner, "Every criterion holds.\n")
+    cast.person("solver-1").run("claim", bounty.bounty_id)
+    cast.person("guardian-1").run("guardian:deliver-key", *pair)
+    cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id, "winning-work")
+    return bounty, winner
+
+
+def _mixture(stack: Stack, bounty: Funded, submitted: Submitted) -> list[bytes]:
+    """Twenty requests in the shares of a deployment."""
+    detail, content = f"/api/bounties/{bounty.bounty_id}", _content(bounty, submitted)
+    query = json.dumps({"query": "{ bounties(first: 5) { bounty_id judging_deadline } _meta { block { number } } }"})
+    status = f"{detail}/delivery/status?submission_commitment={submitted.commitment}"
+    people = stack.people.by_name()
+    signed = [_signed(stack, people[name], content) for name in ("poster", "guardian-1", "guardian-2", "guardian-3")]
+    plain = [_get(path) for path in (detail, detail, "/api/bounties?limit=20", status, "/api/deployment")]
+    graphql = (
+        f"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(query)}\r\n\r\n"
+    )
+    return [*(plain * 2), *signed, *plain, (graphql + query).encode()]
+
+
+def _content(bounty: Funded, submitted: Submitted) -> str:
+    return f"/api/bounties/{bounty.bounty_id}/submissions/{submitted.commitment}/content"
+
+
+def _signed(stack: Stack, person: Account_, path: str) -> bytes:
+    """One approval serves for the two minutes: it names a block that stays in the window of five."""
+    rpc = JsonRpc([stack.anvil.url])
+    head = header_at(rpc, BlockNumber(header_at(rpc, "latest").number))
+    host = urlsplit(stack.common["SERVICE_API_BASE_URL"]).netloc
+    approval = RequestToSign("GET", path, "", b"", host).approval(head.number, head.hash)
+    domain = SigningDomain(ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address))
+    key = person.wallet.private_key
+    signature = bytes(Account.sign_typed_data(key, full_message=typed_data(domain, approval)).signature)
+    return _get(path, f"Authorization: {approval_header(Address(person.address), signature, approval)}")
+
+
+def _get(target: str, *lines: str) -> bytes:
+    return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
+
+
+def _port(stack: Stack) -> int:
+    port = stack.services["api"].port
+    if port is None:
+        raise RuntimeError("the api does not listen")
+    return port
+
+
+def _trees(stack: Stack) -> list[int]:
+    """The processes of every service, their workers included."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = [running.child.pid for running in stack.services.values() if running.child is not None]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found
+
+
+def _cpu(stack: Stack) -> float:
+    """Seconds of CPU that all services have used, ended children included."""
+    total = 0
+    for pid in _trees(stack):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        total += sum(map(int, fields[11:15]))
+    return total / TICKS
+
+
+def _resident(stack: Stack) -> float:
+    """Megabytes of all services together."""
+    pages = 0
+    for pid in _trees(stack):
+        try:
+            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        except OSError:
+            continue
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
