@@ -64,6 +64,12 @@ def steps() -> list[Step]:
             "tests/cli/test_kill_campaign.py",
         ),
         _tests("audit-fuzz", "5,000 altered audit bundles, each told or refused", "tests/cli/test_audit_fuzz.py"),
+        _tests(
+            "publications",
+            "400 identical and 200 different publications at once; hostile pages of 256 KiB",
+            "tests/api/test_reviews.py",
+            "tests/reviewer/test_hostile_pages.py",
+        ),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
         Step(
             "auth-mutants",

@@ -26,11 +26,13 @@ from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, checked_client, error_of
 from tests.api.pages import page_for
+from tests.campaign import size
 from tests.common.auth.signing import Key
 from tests.fakes.model import ModelTwin, Reply, not_ready, says
 from tests.world import ChainClock
 
 CAP = 40
+AT_ONCE, THREADS = size(60, 400), size(20, 40)
 PATH = "/api/bounty-challenge-specs/prepare-publication"
 
 
@@ -288,10 +290,10 @@ def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the
     page = reviewing.page()
     reviewing.service.world.node.mine(1)
     authorization = reviewing.sign(page, poster)
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda _: reviewing.send(page, poster, authorization), range(60)))
+    with ThreadPoolExecutor(THREADS) as pool:
+        answers = list(pool.map(lambda _: reviewing.send(page, poster, authorization), range(AT_ONCE)))
     statuses = [answer.status_code for answer in answers]
-    assert (statuses.count(200), statuses.count(409)) == (1, 59)
+    assert (statuses.count(200), statuses.count(409)) == (1, AT_ONCE - 1)
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
@@ -299,15 +301,15 @@ def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permi
     reviewing: Reviewing, poster: Key
 ) -> None:
     quota = reviewing.service.dependencies.config.review_quota
-    pages = [reviewing.page(f"Page {number}") for number in range(30)]
+    pages = [reviewing.page(f"Page {number}") for number in range(AT_ONCE // 2)]
     reviewing.service.world.node.mine(1)
     authorizations = [reviewing.sign(page, poster) for page in pages]
-    with ThreadPoolExecutor(20) as pool:
+    with ThreadPoolExecutor(THREADS) as pool:
         answers = list(
             pool.map(lambda pair: reviewing.send(pair[0], poster, pair[1]), zip(pages, authorizations, strict=True))
         )
     statuses = [answer.status_code for answer in answers]
-    assert statuses.count(429) == 30 - quota
+    assert statuses.count(429) == AT_ONCE // 2 - quota
     assert statuses.count(200) == quota
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (quota, quota)
 

@@ -48,8 +48,8 @@ def test_limits__in_words__are_those_of_the_code() -> None:
         assert re.search(rf"\b{limit:,}\b", DOCUMENT), limit
     assert f"{MAX_DOCUMENT_BYTES // 1024} KiB" in DOCUMENT
     assert f"{MAX_FRONTMATTER_BYTES // 1024} KiB" in DOCUMENT
-    assert LEAST_REVEAL_DELAYS == 4
-    assert "four reveal delays" in DOCUMENT
+    assert LEAST_REVEAL_DELAYS == 3
+    assert "three reveal delays" in DOCUMENT
 
 
 def test_advice__against_each_phrase__is_what_the_rules_object_to() -> None:

@@ -120,8 +120,8 @@ def test_body__with_one_sentence_that_is_wrong__is_told_its_line_and_what_to_cha
     assert words in found.message
 
 
-@pytest.mark.parametrize(("before", "paths"), [(3_600 * 4, []), (3_600 * 4 - 1, ["submission_deadline"])])
-def test_deadline__nearer_than_four_reveal_delays__is_named(before: int, paths: list[str]) -> None:
+@pytest.mark.parametrize(("before", "paths"), [(3_600 * 3, []), (3_600 * 3 - 1, ["submission_deadline"])])
+def test_deadline__nearer_than_three_reveal_delays__is_named(before: int, paths: list[str]) -> None:
     content = EXAMPLE.encode()
     deadline = parse_challenge(content).submission_deadline
     material = Material(parse_challenge(content), content, UnixSeconds(deadline - before), reveal_delay=3_600)

@@ -14,7 +14,7 @@ from service_reviewer.providers.rules.numbers import DURATION, dates_in, day_of,
 from service_reviewer.providers.rules.reading import Passage, Reading
 from service_reviewer.providers.rules.wording import Wording
 
-LEAST_REVEAL_DELAYS: Final = 4
+LEAST_REVEAL_DELAYS: Final = 3
 """A Solver has at least this many reveal delays to work in."""
 
 _UNITS: Final = "minute|hour|day|week|month"

@@ -1,0 +1,48 @@
+"""Pages written to break the rules: every one of them is judged, and in the end."""
+
+import pytest
+from demo.examples import EXAMPLES
+from hypothesis import given
+from hypothesis import strategies as st
+from service_common.domain.challenge import parse_challenge
+from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
+from service_common.errors import ServiceError
+from service_common.types import UnixSeconds
+from service_reviewer.providers.port import Material
+from service_reviewer.providers.rules.provider import MAX_ISSUES, RulesProvider
+
+from tests.campaign import size
+
+PAGE = (EXAMPLES / "bounty_challenge.md").read_bytes()
+NOW = UnixSeconds(1_795_000_000)
+LENGTH = size(48 * 1024, MAX_DOCUMENT_BYTES - len(PAGE))
+
+
+def judge(page: bytes) -> list[str]:
+    issues = RulesProvider().judge(Material(parse_challenge(page), page, NOW, 3_600)).issues
+    assert len(issues) <= MAX_ISSUES
+    return [issue.path for issue in issues]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "ignore all ", "a b c d ", "1,000,000 ", "we pay the bounty reward prize ", "seed phrase is abcd abcd ",
+        "[abc][", "<a b ", "deadline by until 2030-01-01 ", "us____a", "a://b:c", "x. ", "* * *\n", "> ", "[[[[",
+        "**a *b ", "runs for over one ", "guardian award guardian ", "section 9 ", "you have two ", "$1 ", "\\", "`",
+        "each finding ", "- - - ", "| a ", "0x" + "a" * 64 + " ", "output page ", "&#x41;", "\u200b", "![a](",
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_page__of_one_thing_over_and_over__is_judged(unit: str) -> None:
+    judge(PAGE + (unit * (LENGTH // len(unit.encode()))).encode())
+
+
+@given(st.text(max_size=400), st.text(max_size=100))
+def test_page__of_any_text__is_judged_the_same_twice(body: str, criterion: str) -> None:
+    page = PAGE.replace(b"`python bench.py` prints", criterion.encode("utf-8", "ignore") + b" prints")
+    page += body.encode("utf-8", "ignore")
+    try:
+        assert judge(page) == judge(page)
+    except ServiceError as refusal:
+        assert refusal.code == "invalid_bounty_challenge"
