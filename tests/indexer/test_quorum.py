@@ -202,6 +202,19 @@ def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(
     assert source.tip().latest == header_at(world.rpc, "latest")
 
 
+def test_finality__on_a_chain_without_the_tag__is_a_configured_depth(world: World, endpoints: list[Endpoint]) -> None:
+    history(world)
+    for each in endpoints:  # as a node answers a tag that it does not know
+        each.change = lambda _method, params, result: None if params[0] == "finalized" else result
+    latest = header_at(world.rpc, "latest").number
+    rpc = JsonRpc([each.url for each in endpoints])
+    for quorum in (1, 3):
+        tip = RpcSource(rpc, world.hub_address, quorum, finality_depth=5).tip()
+        assert tip.finalized == header_at(world.rpc, BlockNumber(latest - 5))
+    with pytest.raises(ChainUnavailable):
+        RpcSource(rpc, world.hub_address).tip()
+
+
 def test_quorum__above_the_number_of_endpoints__is_a_configuration_error() -> None:
     environment = {
         "SERVICE_CHAIN_ID": "31337",
@@ -212,6 +225,10 @@ def test_quorum__above_the_number_of_endpoints__is_a_configuration_error() -> No
         "SERVICE_REDIS_URL": "redis://nowhere",
     }
     assert read_config(environment | {"SERVICE_RPC_QUORUM": "2"}).rpc_quorum == 2
+    assert read_config(environment).chain.finality_depth is None
+    assert read_config(environment | {"SERVICE_FINALITY_DEPTH": "64"}).chain.finality_depth == 64
+    with pytest.raises(ConfigurationError, match="SERVICE_FINALITY_DEPTH is malformed"):
+        read_config(environment | {"SERVICE_FINALITY_DEPTH": "0"})
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM asks for more endpoints"):
         read_config(environment | {"SERVICE_RPC_QUORUM": "3"})
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM is malformed"):

@@ -62,7 +62,7 @@ def follow(received: Mapping[str, object]) -> str:
     try:
         start = header_at(rpc, BlockNumber(max(0, config.chain.deploy_block - 1)))
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
-            source = RpcSource(rpc, config.chain.hub_address, config.rpc_quorum)
+            source = _source(config, rpc)
             ahead = _Ahead(config, engine)
             return _follow(source, writer, ahead, draining, _pause_between_looks(config.chain.block_time_seconds))
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
@@ -87,7 +87,7 @@ def read_ahead(received: Mapping[str, object]) -> str:
         if head is None or head.block_number >= last:
             return "the copy is past it"
         rpc = config.chain.rpc()
-        source = RpcSource(rpc, config.chain.hub_address, config.rpc_quorum)
+        source = _source(config, rpc)
         final = source.tip().finalized
         if final is None or final.number < last:
             return "not final yet"
@@ -166,6 +166,10 @@ def _keep_lease(config: IndexerConfig, rpc: JsonRpc, ended: Event, draining: Eve
     with suppress(RedisError):
         redis.delete(lease_key(config))
     redis.close()
+
+
+def _source(config: IndexerConfig, rpc: JsonRpc) -> RpcSource:
+    return RpcSource(rpc, config.chain.hub_address, config.rpc_quorum, config.chain.finality_depth)
 
 
 @cache

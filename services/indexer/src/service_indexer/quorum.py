@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.blocks import Header, parse_header
+from service_common.chain.blocks import Header, header_at, parse_header
 from service_common.chain.endpoints import Endpoint
 from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
 from service_common.log import get_logger
@@ -30,44 +30,58 @@ class View:
 
     endpoint: Endpoint
     latest: Header
-    finalized: Header
+    finalized_number: BlockNumber
 
 
-def parse_tip(answers: list[object]) -> tuple[Header, Header]:
-    """The newest block and the newest finalized one, as answered to ``TIP_CALLS``."""
-    for answer in answers:
-        if isinstance(answer, RpcRefused):
-            raise ChainUnavailable("an RPC endpoint refused to show its tip") from answer
-    latest, finalized = map(parse_header, answers)
-    if finalized.number > latest.number:
-        raise ChainUnavailable("an RPC endpoint calls a block final that it has not produced yet")
-    return latest, finalized
+def first_tip(rpc: JsonRpc, depth: int | None) -> tuple[Header, Header]:
+    """The newest block and the newest final one, of the first endpoint that shows both.
 
-
-def first_tip(rpc: JsonRpc) -> tuple[Header, Header]:
-    """The tip of the first endpoint that shows one."""
+    ``depth`` is for a chain without a ``finalized`` tag: so many blocks behind the newest one is final.
+    """
     failure: ChainUnavailable | None = None
-    for endpoint, answers in rpc.answers(TIP_CALLS):
+    for endpoint, answers in rpc.answers(_calls(depth)):
         try:
-            return parse_tip(answers)
+            latest, finalized = _parsed(answers)
         except ChainUnavailable as error:
             failure = error
             rpc.endpoints.failed(endpoint)
+            continue
+        return latest, finalized or header_at(rpc, BlockNumber(max(0, latest.number - (depth or 0))))
     raise failure or ChainUnavailable("no RPC endpoint shows the chain's tip")
 
 
-def survey(rpc: JsonRpc) -> list[View]:
+def survey(rpc: JsonRpc, depth: int | None) -> list[View]:
     """Every endpoint's tip; how far each is behind the furthest is noted."""
     views = []
-    for endpoint, answers in rpc.answers_of_all(TIP_CALLS):
+    for endpoint, answers in rpc.answers_of_all(_calls(depth)):
         try:
-            views.append(View(endpoint, *parse_tip(answers)))
+            latest, finalized = _parsed(answers)
         except ChainUnavailable:
             rpc.endpoints.failed(endpoint)
+            continue
+        number = finalized.number if finalized else BlockNumber(max(0, latest.number - (depth or 0)))
+        views.append(View(endpoint, latest, number))
     newest = max((view.latest.number for view in views), default=BlockNumber(0))
     for view in views:
         view.endpoint.lag = newest - view.latest.number
     return views
+
+
+def _calls(depth: int | None) -> tuple[Call, ...]:
+    return TIP_CALLS if depth is None else TIP_CALLS[:1]
+
+
+def _parsed(answers: list[object]) -> tuple[Header, Header | None]:
+    """The newest block, and the newest final one where it was asked for."""
+    for answer in answers:
+        if isinstance(answer, RpcRefused):
+            raise ChainUnavailable("an RPC endpoint refused to show its tip") from answer
+    latest, *tagged = map(parse_header, answers)
+    if not tagged:
+        return latest, None
+    if tagged[0].number > latest.number:
+        raise ChainUnavailable("an RPC endpoint calls a block final that it has not produced yet")
+    return latest, tagged[0]
 
 
 def agree_on_finalized(rpc: JsonRpc, views: list[View], quorum: int) -> Header | None:
@@ -75,8 +89,8 @@ def agree_on_finalized(rpc: JsonRpc, views: list[View], quorum: int) -> Header |
     if len(views) < quorum:
         log.warning("too few RPC endpoints answer for a quorum", answering=len(views), quorum=quorum)
         return None
-    number = sorted((view.finalized.number for view in views), reverse=True)[quorum - 1]
-    entitled = {view.endpoint.place for view in views if view.finalized.number >= number}
+    number = sorted((view.finalized_number for view in views), reverse=True)[quorum - 1]
+    entitled = {view.endpoint.place for view in views if view.finalized_number >= number}
     shown = _headers_at(rpc, number, entitled)
     counted = Counter(header.hash for _, header in shown).most_common(1)
     if not counted or counted[0][1] < quorum:

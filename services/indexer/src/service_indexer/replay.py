@@ -83,7 +83,7 @@ def _replayed(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[E
 
 
 def _advance_to_tip(rpc: JsonRpc, chain: ChainSettings, writer: Writer, say: Progress) -> None:
-    source, told = RpcSource(rpc, chain.hub_address), time.monotonic()
+    source, told = RpcSource(rpc, chain.hub_address, finality_depth=chain.finality_depth), time.monotonic()
     while advance(source, writer):
         head = writer.head()
         if head is not None and time.monotonic() - told > 2:

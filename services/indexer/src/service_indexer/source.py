@@ -68,21 +68,21 @@ class Source(Protocol):
 
 
 class RpcSource:
-    """A Hub on a chain reached over JSON-RPC."""
+    """A Hub on a chain reached over JSON-RPC. ``finality_depth`` is for a chain without a ``finalized`` tag."""
 
-    def __init__(self, rpc: JsonRpc, hub: Address, quorum: int = 1) -> None:
-        self._rpc, self._hub, self._quorum = rpc, hub, quorum
+    def __init__(self, rpc: JsonRpc, hub: Address, quorum: int = 1, finality_depth: int | None = None) -> None:
+        self._rpc, self._hub, self._quorum, self._depth = rpc, hub, quorum, finality_depth
         self._span = FIRST_SPAN
         self._agreed: Header | None = None
         self._compared_at = float("-inf")
 
     def tip(self) -> Tip:
-        latest, finalized = first_tip(self._rpc)
+        latest, finalized = first_tip(self._rpc, self._depth)
         if self._quorum == 1:
             self._agreed = finalized
         if len(self._rpc.endpoints.all) > 1 and time.monotonic() - self._compared_at >= COMPARE_SECONDS:
             self._compared_at = time.monotonic()
-            views = survey(self._rpc)
+            views = survey(self._rpc, self._depth)
             if self._quorum > 1 and (self._agreed is None or finalized.number > self._agreed.number):
                 self._agreed = agree_on_finalized(self._rpc, views, self._quorum) or self._agreed
         return Tip(latest, self._agreed)

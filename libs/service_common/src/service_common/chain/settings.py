@@ -21,6 +21,8 @@ class ChainSettings:
     deploy_block: BlockNumber
     block_time_seconds: float
     rpc_urls: tuple[str, ...] = field(repr=False)
+    finality_depth: int | None = None
+    """Blocks behind the newest one that are final, on a chain without a ``finalized`` tag; None where there is one."""
 
     @property
     def freshness_window(self) -> int:
@@ -41,6 +43,9 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
         hub_address=_hub_address(reader, record),
         deploy_block=BlockNumber(reader.optional("SERVICE_DEPLOY_BLOCK", parse_decimal, _deploy_block(record))),
         block_time_seconds=_block_time(reader, record),
+        finality_depth=reader.optional(
+            "SERVICE_FINALITY_DEPTH", _parse_depth, record.finality_depth if record is not None else None
+        ),
         rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls),
     )
 
@@ -78,6 +83,12 @@ def _block_time(reader: EnvironmentReader, record: Deployment | None) -> float:
 
 def _deploy_block(record: Deployment | None) -> int:
     return (record.deploy_block or 0) if record is not None else 0
+
+
+def _parse_depth(text: str) -> int | None:
+    if (number := parse_decimal(text)) < 1:
+        raise ValueError("a whole number of blocks from 1")
+    return number
 
 
 def _parse_chain_id(text: str) -> ChainId:
