@@ -1,6 +1,6 @@
-"""kill -9 of the worker, the scheduler, PostgreSQL, Valkey and the node: nothing lost, nothing applied twice.
+"""kill -9 of the worker, the scheduler, PostgreSQL, Valkey and the node, and an emptied queue: nothing lost or doubled.
 
-Five rounds by default, 50 in a campaign; SERVICE_CAMPAIGN_SEED repeats one.
+Six rounds by default, 50 in a campaign; SERVICE_CAMPAIGN_SEED repeats one.
 """
 
 import random
@@ -24,6 +24,7 @@ from service_common.crypto.x25519 import Identity
 from service_common.db.engine import DatabaseUnavailable, make_engine
 from service_common.db.hub_reads import read_head
 from service_common.db.migrate import migrate
+from service_common.jobs.queues import connect
 from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
@@ -34,7 +35,7 @@ from tests.indexer.replay import contents
 from tests.servers import TEMPLATE, Database, DatabaseServer
 from tests.world import TERMS, World
 
-ROUNDS = 50 if FULL else 5
+ROUNDS = 50 if FULL else 6
 PATIENCE_SECONDS = 60
 
 
@@ -69,6 +70,11 @@ class Indexer:
         time.sleep(0.3)
         server.restart()  # type: ignore[attr-defined]
 
+    def empty_queue(self) -> None:
+        """Everything that Redis holds is gone, leases included."""
+        with connect(self.redis.url()) as redis:
+            redis.flushall()
+
     def victims(self) -> dict[str, Callable[[], None]]:
         return {
             "worker": lambda: self.kill_process("worker"),
@@ -76,6 +82,7 @@ class Indexer:
             "postgres": lambda: self.kill_server(self.server),
             "valkey": lambda: self.kill_server(self.redis),
             "node": lambda: self.kill_server(self.node),
+            "queue": self.empty_queue,
         }
 
     def caught_up(self) -> None:

@@ -14,7 +14,7 @@ from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer
 
-from tests.indexer.endpoints import Endpoint, endpoint_before
+from tests.endpoints import Endpoint, endpoint_before
 from tests.indexer.replay import contents
 from tests.servers import DatabaseServer
 from tests.world import World

@@ -9,6 +9,8 @@ from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
 from service_common.types import BlockNumber, UnixSeconds
 
+from tests.endpoints import endpoint_before
+
 
 class CountingRpc(JsonRpc):
     """Counts requests."""
@@ -162,3 +164,16 @@ def test_cache__while_one_caller_waits_for_the_chain__answers_the_others_for_one
     rpc.batch = slow  # type: ignore[method-assign]
     assert cache.head() == 20
     assert seen == [known] * 4
+
+
+def test_cache__of_two_endpoints__asks_the_other_after_an_answer_it_cannot_use(node: AnvilServer) -> None:
+    node.mine(20)
+    with endpoint_before(node.url) as broken, endpoint_before(node.url) as sound:
+        broken.change = lambda _method, _params, _result: None  # null blocks
+        clock = HandClock()
+        cache = BlockCache(JsonRpc([broken.url, sound.url]), clock, window=10, block_time=2.0)
+        with pytest.raises(ChainUnavailable):
+            cache.head()
+        clock.sleep(0.25)
+        assert cache.head() == 20
+        assert cache.hash_at(BlockNumber(15)) == header_at(JsonRpc([node.url]), BlockNumber(15)).hash

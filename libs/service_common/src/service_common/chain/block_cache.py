@@ -3,8 +3,8 @@
 Promises: one batched fill at the start, at most one RPC call per new block, at most one shared refresh per 250 ms for
 a number above the cached head, one batched fill after a gap or a reorg. ``ChainUnavailable`` passes through: an
 unreachable chain is never an answer; for as long as an early refresh waits, the next callers are told the same without
-asking again, so that one endpoint that hangs does not make them queue. Blocks that do not link are never taken.
-Thread-safe.
+asking again, so that one endpoint that hangs does not make them queue. Blocks that do not link are never taken, and
+another endpoint is asked next. Thread-safe.
 """
 
 from itertools import pairwise
@@ -66,6 +66,7 @@ class BlockCache:
                 self._take(head)
         except (ChainUnavailable, RpcRefused) as error:
             self._failed_at = self._clock.monotonic()
+            self._rpc.distrust()
             raise ChainUnavailable("the chain's newest block could not be read") from error
         self._refreshed_at = self._clock.monotonic()
 
