@@ -1,7 +1,7 @@
 """Whole bounties through every part: awarded and delivered, refunded after judgement, settled over a silent roster,
 and won by an account that is a contract.
 
-They run side by side on one stack: all are funded and submitted to first, then the clock is waited for once.
+They run side by side on one stack: each is funded and submitted to, then the clock is waited for once.
 """
 
 import os
@@ -47,19 +47,19 @@ def stage(cast: Cast) -> Stage:
     payer = Wallet()
     cast.stack.anvil.fund(payer.address)
     safe = make_safe(cast.stack.anvil.rpc, payer)
-    awarded, refunded, contract, silent = (
-        cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=seconds, title=title)
-        for title, seconds in (
-            ("To be awarded", JUDGING_SECONDS),
-            ("To be refunded", JUDGING_SECONDS),
-            ("To be won by a contract", JUDGING_SECONDS),
-            ("To be forgotten", SILENT_SECONDS),
-        )
-    )
+
+    def fund(title: str, judging_seconds: int = JUDGING_SECONDS) -> Funded:
+        return cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=judging_seconds, title=title)
+
+    # Each is submitted to at once: its own window is all that a slow machine has to keep.
+    awarded = fund("To be awarded")
     work = cast.submit(awarded, "solver-1")
+    refunded = fund("To be refunded")
     weak = cast.submit(refunded, "solver-2", note="Unfinished.")
-    ignored = cast.submit(silent, "solver-1", note="For nobody.")
+    contract = fund("To be won by a contract")
     contract_work = submit_with_safe(cast, contract, safe, payer)
+    silent = fund("To be forgotten", SILENT_SECONDS)
+    ignored = cast.submit(silent, "solver-1", note="For nobody.")
     cast.wait_for(max(bounty.reveal_at for bounty in (awarded, refunded, silent, contract)))
     return Stage(awarded, refunded, silent, contract, safe, payer, work, weak, ignored, contract_work)
 
