@@ -12,11 +12,12 @@ from service_common.config import ConfigurationError
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
 from service_common.db import delivery as tables
+from service_common.db import hub_index
 from service_common.jobs.queues import message
 from service_delivery.config import KEY_GRACE_SECONDS, read_config
-from service_delivery.jobs import PERIODIC, rewrap_retired
+from service_delivery.jobs import PERIODIC, rewrap_retired, sweep
 from service_delivery.usecases.keys import describe_keys
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from tests.delivery.conftest import HOST, Delivery
 from tests.delivery.test_delivery import awarded, body_for, exists, refusal, wrap_path
@@ -117,6 +118,21 @@ def test_rewrap__of_what_no_key_opens__leaves_it_and_says_so(
     assert exists(delivery, bounty_id, envelope)
 
 
+@pytest.mark.usefixtures("environment")
+def test_jobs__while_the_index_says_nothing__change_nothing_and_do_not_fail(delivery: Delivery) -> None:
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
+    delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
+    before = stored(delivery)
+    for halted in ("the chain shows another block", None):
+        with delivery.world.engine("service_indexer").begin() as connection:
+            connection.execute(update(hub_index.head).values(halted=halted))
+            if halted is None:
+                connection.execute(delete(hub_index.head))
+        assert (sweep(message()), rewrap_retired(message())) == (0, 0)
+        assert stored(delivery) == before
+
+
 def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_secret(delivery: Delivery) -> None:
     program = Path(sys.executable).parent / "service-delivery"
     environment = {**delivery.variables, "PATH": os.environ["PATH"]}
@@ -125,6 +141,10 @@ def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_sec
     assert [line["state"] for line in lines] == ["current", "held"]
     assert lines[0]["delivery_public_key"] == delivery.world.delivery.public_key
     assert "AGE-SECRET-KEY" not in done.stdout + done.stderr
+    gone = {**environment, "SERVICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none"}
+    failed = subprocess.run([program, "keys"], env=gone, capture_output=True, text=True, timeout=60, check=False)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.splitlines()[-1].startswith("service-delivery: The indexed Hub state cannot be read")
 
 
 def test_periodic_jobs__by_their_names__are_functions_of_this_service() -> None:

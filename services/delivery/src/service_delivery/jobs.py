@@ -1,7 +1,9 @@
 """The jobs of queue ``delivery``: deleting what finality made useless, wrapping again what a rotation left behind."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from service_common.clock import SystemClock
@@ -9,11 +11,14 @@ from service_common.db import delivery as t
 from service_common.db import hub_index
 from service_common.db.engine import engine_of_job, writing
 from service_common.db.hub_facts import FactSource
+from service_common.errors import ServiceError
 from service_common.jobs.periodic import Periodic
 from service_common.jobs.queues import QueueName, check_message
-from sqlalchemy import delete, exists
+from service_common.log import get_logger
+from service_common.types import BlockNumber
+from sqlalchemy import Engine, delete, exists
 
-from service_delivery.config import read_config
+from service_delivery.config import DeliveryConfig, read_config
 from service_delivery.usecases.rotation import rewrap
 
 PERIODIC: Final = (
@@ -22,26 +27,51 @@ PERIODIC: Final = (
 )
 
 
+log = get_logger(__name__)
+
+
 def sweep(received: Mapping[str, object]) -> int:
     """Delete wraps of Submissions that did not win a finally final bounty; how many were deleted."""
     check_message(received)
-    config = read_config(os.environ)
     w, f = t.wraps.c, hub_index.finalizations.c
-    with engine_of_job(config.database_url, application="delivery-sweep") as engine:
-        with FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts:
-            finalized = facts.head.finalized_number
+    with _indexed("delivery-sweep") as found:
+        if found is None:
+            return 0
         lost = exists().where(
             f.bounty_id == w.bounty_id,
-            f.block_number <= finalized,
+            f.block_number <= found.finalized_number,
             ~((f.winner == w.solver) & (f.submission_commitment == w.submission_commitment)),
         )
-        with writing(engine) as connection:
+        with writing(found.engine) as connection:
             return connection.execute(delete(t.wraps).where(lost)).rowcount
 
 
 def rewrap_retired(received: Mapping[str, object]) -> int:
     """Wrap what is stored for other keys again to the current one; how many were."""
     check_message(received)
+    with _indexed("delivery-rewrap") as found:
+        return 0 if found is None else rewrap(found.engine, found.config.keyring).rewrapped
+
+
+@dataclass(frozen=True, slots=True)
+class _Indexed:
+    """What a job works on."""
+
+    config: DeliveryConfig
+    engine: Engine
+    finalized_number: BlockNumber
+
+
+@contextmanager
+def _indexed(application: str) -> Iterator[_Indexed | None]:
+    """The database while the index says something; None where it does not: the next run is a minute away."""
     config = read_config(os.environ)
-    with engine_of_job(config.database_url, application="delivery-rewrap") as engine:
-        return rewrap(engine, config.keyring).rewrapped
+    with engine_of_job(config.database_url, application=application) as engine:
+        try:
+            with FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts:
+                finalized = facts.head.finalized_number
+        except ServiceError as error:
+            log.warning("the index says nothing", code=error.code)
+            yield None
+            return
+        yield _Indexed(config, engine, finalized)

@@ -1,6 +1,7 @@
 """``service-delivery``: the processes of the delivery service."""
 
 import json
+import sys
 from collections.abc import Sequence
 
 from service_common import log
@@ -9,6 +10,7 @@ from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
+from service_common.errors import ServiceError
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
@@ -52,12 +54,15 @@ def _worker(environment: Environment) -> None:
 
 def _keys(environment: Environment) -> None:
     config = _configured(environment)
-    with (
-        engine_of_job(config.database_url, application="delivery-keys") as engine,
-        FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts,
-    ):
-        for described in describe_keys(facts, config.keyring, config.key_grace_seconds):
-            print(json.dumps(described))  # noqa: T201  # what the command is for
+    try:
+        with (
+            engine_of_job(config.database_url, application="delivery-keys") as engine,
+            FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts,
+        ):
+            for described in describe_keys(facts, config.keyring, config.key_grace_seconds):
+                print(json.dumps(described))  # noqa: T201  # what the command is for
+    except ServiceError as error:
+        sys.exit(f"service-delivery: {error.message}")
 
 
 def _configured(environment: Environment) -> DeliveryConfig:

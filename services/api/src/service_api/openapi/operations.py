@@ -11,6 +11,9 @@ SIGNED: Final = ("unauthorized", "bounty_chain_state_unavailable")
 FACTS: Final = ("bounty_not_found", "bounty_projection_unavailable", "bounty_chain_state_unavailable")
 BODY: Final = ("payload_too_large", "unsupported_media_type")
 _DELIVERY: Final = ("invalid_winning_solution_delivery", "delivery_unavailable")
+_INDEX: Final = "bounty_projection_unavailable"
+_ENVELOPE: Final = ("submission_not_found", "solver_submission_content_invalid")
+"""What the delivery service says of the envelope behind a commitment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +131,18 @@ OPERATIONS: Final = (
         media_type="text/markdown",
     ),
     Operation(
-        "GET", "/api/deployment/delivery-key", "The deployment's delivery public key.", "DeliveryKey", _DELIVERY[1:]
+        "GET",
+        "/api/deployment/delivery-key",
+        "The deployment's delivery public key.",
+        "DeliveryKey",
+        (_DELIVERY[1], _INDEX),
     ),
     Operation(
         "GET",
         "/api/bounties/{bounty_id}/delivery/status",
         "Whether a wrapped key of exactly one Submission is held.",
         "DeliveryStatus",
-        _DELIVERY,
+        (*_DELIVERY, _INDEX),
         query={"submission_commitment": BYTES32},
         required_query=("submission_commitment",),
     ),
@@ -144,7 +151,7 @@ OPERATIONS: Final = (
         "/api/bounties/{bounty_id}/delivery/wrap",
         "Store a Submission's content key, wrapped to the delivery key.",
         "DeliveryStatus",
-        (*SIGNED, *BODY, "forbidden", *_DELIVERY, *FACTS),
+        (*SIGNED, *BODY, "forbidden", *_DELIVERY, *FACTS, *_ENVELOPE),
         body="WrapRequest",
         signer="a Guardian of the pinned roster",
         created=True,
@@ -154,7 +161,7 @@ OPERATIONS: Final = (
         "/api/bounties/{bounty_id}/delivery/retrieve",
         "Get the winning content key, rewrapped to the Poster's fresh key.",
         "RetrievedKey",
-        (*SIGNED, *BODY, "forbidden", *_DELIVERY, *FACTS, "winning_solution_key_not_found"),
+        (*SIGNED, *BODY, "forbidden", *_DELIVERY, *FACTS, *_ENVELOPE, "winning_solution_key_not_found"),
         body="RetrieveRequest",
         signer="the funding Poster",
     ),

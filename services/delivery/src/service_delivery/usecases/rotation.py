@@ -17,7 +17,7 @@ from service_common.db.engine import reading, writing
 from service_common.errors import ServiceError
 from service_common.log import get_logger
 from service_common.types import Address, BountyId, Bytes32
-from sqlalchemy import Connection, Engine, RowMapping, select, update
+from sqlalchemy import Connection, Engine, RowMapping, func, select, update
 
 from service_delivery.usecases.envelopes import read_envelope
 from service_delivery.usecases.keys import current_key, key_id
@@ -39,14 +39,16 @@ def rewrap(engine: Engine, keyring: Sequence[Identity]) -> Rewrapped:
     """Wrap up to ``BATCH`` wraps of other keys again to the current one."""
     with reading(engine) as connection:
         current = current_key(connection, keyring)
-        c = t.wraps.c
-        rows = connection.execute(select(t.wraps).where(c.key_id != key_id(current.public_key)).limit(BATCH))
-        renewed = [(row, _renewed(connection, row, keyring, current)) for row in rows.mappings().all()]
+        c, held = t.wraps.c, [key_id(key.public_key) for key in keyring]
+        others = select(t.wraps).where(c.key_id.in_(held), c.key_id != key_id(current.public_key))
+        rows = connection.execute(others.limit(BATCH)).mappings().all()
+        renewed = [(row, _renewed(connection, row, keyring, current)) for row in rows]
+        dead = connection.execute(select(func.count()).where(c.key_id.not_in(held))).scalar_one()
     done = 0
     for row, wrapped in renewed:
         if wrapped is not None:
             done += _replace(engine, row, wrapped, key_id(current.public_key))
-    left = sum(wrapped is None for _, wrapped in renewed)
+    left = dead + sum(wrapped is None for _, wrapped in renewed)
     if left:
         log.error("wraps that no key held here opens", wraps=left)
     return Rewrapped(done, left)
