@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import urllib3
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
 from service_common.types import BlockNumber
 
+from service_cli.client.audience import audience_of
 from service_cli.outcome import Failed, Refused
 from service_cli.output import say
 
@@ -33,7 +34,6 @@ ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 _CHUNK: Final = 64 * 1024
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,7 @@ class ApiClient:
     @property
     def audience(self) -> str:
         """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
-        parts = urlsplit(self.base_url)
-        host = (parts.hostname or "").lower()
-        host = f"[{host}]" if ":" in host else host
-        return host if parts.port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{parts.port}"
+        return audience_of(self.base_url)
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """A public read."""
