@@ -34,9 +34,9 @@ def sign_request(
 ) -> dict[str, str]:
     """The ``Authorization`` header for exactly this request, signed by a key or by a wallet of your own.
 
-    ``private_key``: 32 bytes. ``wallet``: an address and a function that signs typed data (a hardware wallet, the owners
-    of a contract wallet). Raises ``ValueError`` for a malformed argument, ``ChainUnavailable`` where the chain cannot be
-    read.
+    ``private_key``: 32 bytes. ``wallet``: an address and a function that signs typed data (a hardware wallet, the
+    owners of a contract wallet). Raises ``ValueError`` for a malformed argument, ``ChainUnavailable`` where the chain
+    cannot be read.
     """
     if (private_key is None) is (wallet is None):
         raise ValueError("give a private_key or a wallet, one of the two")
