@@ -95,6 +95,19 @@ def test_bundle__made_twice__has_the_same_service_bytes_and_is_never_written_ove
     assert entries_of(bundle)["service/bounty.json"] == audited.details[audited.awarded]
 
 
+def test_bundle__that_a_full_disk_does_not_take__leaves_no_half_a_file(
+    auditor: Terminal, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    ran = auditor.audit(audited.awarded, "--bundle", "b.zip", code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("service_audit.failed", "bundle_not_written")
+    assert "No space left" in str(ran.last["message"])
+    assert not (auditor.home / "b.zip").exists()
+
+
 def test_bundle__with_any_entry_altered_or_missing__names_it(bundle: Path, offline: Terminal) -> None:
     truth = entries_of(bundle)
     for name in set(truth) - {"manifest.json"}:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from service_common.types import BountyId, Bytes32
 
@@ -60,16 +60,25 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> 
         "files": {name: _digest(content) for name, content in sorted(entries.items())},
     }
     try:
-        with path.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in [(MANIFEST, _json(manifest)), *sorted(entries.items())]:
-                info = zipfile.ZipInfo(name, _TIME)
-                info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-                archive.writestr(info, content)
+        with path.open("xb") as file:
+            try:
+                _pack(file, {MANIFEST: _json(manifest)} | dict(sorted(entries.items())))
+            except OSError:
+                path.unlink()  # half a file would stand in the way of the next run
+                raise
     except FileExistsError:
         raise Refused("bundle_exists", f"{path} exists already.", next_action="Name a file that is new.") from None
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or 'it failed'}."
         raise Failed("bundle_not_written", message, next_action="Check the path.") from error
+
+
+def _pack(file: IO[bytes], entries: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            info = zipfile.ZipInfo(name, _TIME)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(info, content)
 
 
 def require_writable(path: Path) -> None:
