@@ -169,6 +169,12 @@ def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on
     replaced = guardian.run(*words, "--replace", verdict_body(guardian, "It still prints 1.\n"))
     assert replaced.last["report_commitment"] != ran.last["report_commitment"]
     assert ledger.nonce(account) - before == 2
+    back = guardian.run(*words, verdict_body(guardian), code=1)
+    assert back.last["code"] == "verdict_replaced"
+    assert guardian.run(*words, "--replace", verdict_body(guardian)).last["tx_hash"] != ran.last["tx_hash"]
+    assert ledger.nonce(account) - before == 3
+    assert guardian.run(*words, verdict_body(guardian)).last["report_commitment"] == ran.last["report_commitment"]
+    assert ledger.nonce(account) - before == 3
 
 
 def test_verdict__that_reads_back_differently__is_not_recorded(

@@ -48,8 +48,13 @@ def record_verdict(
     journal_names = ("verdict", str(bounty_id), signer.address, commitment)
     with open_journal(chain.chain_id, chain.hub.address, *journal_names) as journal:
         if (done := journal.mapping("recorded")) is not None:
-            event("guardian_verdict.recorded", done)
-            return
+            if _still_counts(chain, bounty_id, signer.address, commitment, done):
+                event("guardian_verdict.recorded", done)
+                return
+            if not replace:
+                message = "This Verdict was recorded, and you put another one in its place later."
+                raise Refused("verdict_replaced", message, next_action="To put this one back, add --replace.")
+            journal.forget("recorded", _SEND, f"{_SEND}_given_up")
         if not was_attempted(journal, _SEND):
             if not replace:
                 _refuse_second(chain, bounty_id, signer.address)
@@ -66,6 +71,18 @@ def record_verdict(
         done = fields | {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
         journal.note("recorded", done)
     event("guardian_verdict.recorded", done)
+
+
+def _still_counts(
+    chain: ChainClient, bounty_id: BountyId, guardian: Address, commitment: Bytes32, done: dict[str, object]
+) -> bool:
+    """Whether no later Verdict of this Guardian took the place of the one recorded before."""
+    number = done.get("block_number")
+    start = BlockNumber(number if isinstance(number, int) else 0)
+    topics = [bounty_topic(bounty_id), account_topic(guardian)]
+    newest = find_event(chain, VerdictRecorded, start, lambda _: True, topics)
+    found = [one.report_commitment for one in newest.events if isinstance(one, VerdictRecorded)] if newest else []
+    return not found or found[-1] == commitment
 
 
 def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
