@@ -166,6 +166,20 @@ def stack(session: nox.Session) -> None:
 def assurance(session: nox.Session) -> None:
     """The long campaigns, resumable; -- STEP for one of them. Writes docs/assurance.md."""
     env(session)
+    assurance_tools(session)
+    run(session, "python", "tools/assurance.py", *session.posargs)
+
+
+@nox.session
+def sbom(session: nox.Session) -> None:
+    """What each image holds, as CycloneDX documents in .local/sbom."""
+    env(session)
+    assurance_tools(session)
+    run(session, "python", "tools/sbom.py")
+
+
+def assurance_tools(session: nox.Session) -> None:
+    """Make or refresh the environment of the tools that are no part of the project's own."""
     tools = LOCAL / "assurance-venv"
     pins = (TOP / "requirements/assurance.txt").read_text()
     if not (tools / "made-for").exists() or (tools / "made-for").read_text() != pins:
@@ -173,7 +187,6 @@ def assurance(session: nox.Session) -> None:
         session.run(*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(tools))
         session.run(*UV, "pip", "sync", "--quiet", "--python", python, "--require-hashes", "requirements/assurance.txt")
         (tools / "made-for").write_text(pins)
-    run(session, "python", "tools/assurance.py", *session.posargs)
 
 
 @nox.session
