@@ -34,6 +34,10 @@ from tests.world import World, make_world
 HERE: Final = Path(__file__).parent
 CONTRACTS: Final = HERE.parent / "contracts"
 SMALL, LARGE, BURST = 20_000, 200_000, 400
+_STORED: Final = (
+    "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
+)
 
 
 def run(report: Report) -> None:
@@ -43,9 +47,10 @@ def run(report: Report) -> None:
         bounty_id = world.create(seconds=2_000_000)
         world.finalize()
         _fill(world, burst, bounty_id, SMALL)
-        small = _backfill(world, server, SMALL)
+        small, _ = _backfill(world, server, SMALL)
         _fill(world, burst, bounty_id, LARGE - SMALL)
-        large = _backfill(world, server, LARGE)
+        large, stored = _backfill(world, server, LARGE)
+        report(Figure("indexer.event_bytes", stored / LARGE, "bytes", "what an event takes in PostgreSQL", None))
         rate = LARGE / large
         report(Figure("indexer.backfill", rate, "events/s", ">= 5000", rate >= 5_000))
         growth = (large / LARGE) / (small / SMALL)
@@ -104,8 +109,8 @@ def _rss(world: World, server: DatabaseServer, report: Report) -> None:
     report(Figure("indexer.rss", peak, "MB", "<= 200", peak <= 200))
 
 
-def _backfill(world: World, server: DatabaseServer, events: int) -> float:
-    """Seconds to make a new copy of the whole chain."""
+def _backfill(world: World, server: DatabaseServer, events: int) -> tuple[float, int]:
+    """Seconds to make a new copy of the whole chain, and the bytes it takes, indexes included."""
     fresh = server.new()
     try:
         start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
@@ -116,9 +121,10 @@ def _backfill(world: World, server: DatabaseServer, events: int) -> float:
             seconds = time.perf_counter() - started
         with fresh.engine("service_api").connect() as connection:
             count = connection.exec_driver_sql("SELECT count(*) FROM hub_index.submissions").scalar_one()
+            stored = connection.exec_driver_sql(_STORED).scalar_one()
         if count < events:
             raise RuntimeError(f"the copy holds {count} events of {events}")
-        return seconds
+        return seconds, int(stored)
     finally:
         fresh.close()
 

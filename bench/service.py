@@ -46,9 +46,24 @@ def run(report: Report) -> None:
         report(Figure("service.lifecycle_cpu", used, "s", "<= 1.5", used <= 1.5))
         requests = _mixture(stack, bounty, submitted)
         load(_port(stack), requests, seconds=3.0)
+        few = _cost(stack, requests, RATE * 2 // 5, SECONDS / 4, idle)[1]
         resident = _resident(stack)
-        seen = load(_port(stack), requests, connections=64, seconds=SECONDS, rate=RATE)
+        seen, each = _cost(stack, requests, RATE, SECONDS, idle)
         _tell(report, seen, _resident(stack) / resident)
+        at = f"at {RATE * 2 // 5}/s"
+        report(
+            Figure(
+                "service.request_cpu", each * 1000, "ms", "ratio <= 1.2: it scales", each / few <= 1.2, at, few * 1000
+            )
+        )
+
+
+def _cost(stack: Stack, requests: list[bytes], rate: float, seconds: float, idle: float) -> tuple[Load, float]:
+    """A run at a rate, and the seconds of CPU that one request cost in all services."""
+    before, began = _cpu(stack), time.perf_counter()
+    seen = load(_port(stack), requests, connections=64, seconds=seconds, rate=rate)
+    used = _cpu(stack) - before - idle * (time.perf_counter() - began)
+    return seen, used / sum(seen.statuses.values())
 
 
 def _tell(report: Report, seen: Load, growth: float) -> None:
