@@ -219,3 +219,12 @@ def test_bundle__with_an_entry_twice_or_no_file__is_refused(shell: Terminal) -> 
     assert shell.audit("--from", "twice.zip", code=1).last["code"] == "bundle_refused"
     assert shell.audit("--from", "none.zip", code=1).last["code"] == "file_unreadable"
     assert shell.audit("--from", ".", code=1).last["code"] == "file_unreadable"
+
+
+def test_bundle__that_is_no_plain_file_or_too_large__is_refused_before_it_is_read(shell: Terminal) -> None:
+    os.mkfifo(shell.home / "pipe")
+    for name in ("/dev/zero", "pipe"):
+        assert shell.audit("--from", name, code=1).last["code"] == "bundle_refused"
+    with (shell.home / "large.zip").open("wb") as file:
+        file.truncate(bundles.MAX_FILE_BYTES + 1)
+    assert shell.audit("--from", "large.zip", code=1).last["code"] == "bundle_refused"

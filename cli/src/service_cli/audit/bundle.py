@@ -6,6 +6,7 @@ entries than an audit has, encryption, and whatever is not of the format; ``judg
 """
 
 import hashlib
+import io
 import json
 import re
 import zipfile
@@ -23,14 +24,14 @@ from service_cli.audit.report import Report, differing
 from service_cli.outcome import Failed, Refused
 
 VERSION: Final = 1
-MAX_FILE_BYTES: Final = 64 * 2**20
-MAX_TOTAL_BYTES: Final = 128 * 2**20
+MAX_FILE_BYTES: Final = 32 * 2**20
+MAX_TOTAL_BYTES: Final = 64 * 2**20
 MAX_ENTRIES: Final = 2_000
 MANIFEST: Final = "manifest.json"
 CHAIN: Final = "chain.json"
 DETAIL: Final = "service/bounty.json"
 _ENTRY: Final = re.compile(r"service/(written-verdicts|envelopes)/(0x[0-9a-f]{64})\.(md|json)")
-_LIMITS: Final = {MANIFEST: 2**20, CHAIN: 96 * 2**20, DETAIL: 16 * 2**20}
+_LIMITS: Final = {MANIFEST: 2**20, CHAIN: 24 * 2**20, DETAIL: 16 * 2**20}
 _DOCUMENT_LIMIT: Final = 256 * 1024
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
 
@@ -130,9 +131,7 @@ def judge_manifest(bundle: Bundle, wanted: BountyId | None, report: Report) -> N
 def _entries(path: Path) -> dict[str, bytes]:
     """Every entry's bytes, bounded in number and in size whatever its headers say."""
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise _refused("it is too large for a bundle")
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
             infos = archive.infolist()
             if len(infos) > MAX_ENTRIES:
                 raise _refused(f"it has {len(infos)} entries")
@@ -153,6 +152,17 @@ def _entries(path: Path) -> dict[str, bytes]:
         raise Refused("file_unreadable", message, next_action="Check the path.") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
         raise _refused("it is no zip file, or a broken one") from None
+
+
+def _content(path: Path) -> bytes:
+    """The whole file, if it is a plain one of a bundle's size; a device or a pipe would have no end."""
+    if path.exists() and not path.is_dir() and not path.is_file():
+        raise _refused("it is no plain file")
+    with path.open("rb") as file:
+        content = file.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise _refused("it is too large for a bundle")
+    return content
 
 
 def _check_entry(info: zipfile.ZipInfo, seen: Mapping[str, bytes]) -> None:
