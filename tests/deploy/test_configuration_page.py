@@ -44,7 +44,7 @@ class Asked(Mapping[str, str]):
 def rows() -> dict[str, str]:
     """Each variable of the page, and who reads it."""
     page = (REPOSITORY / "docs/configuration.md").read_text(encoding="utf-8")
-    found = {}
+    found: dict[str, str] = {}
     for names, readers in re.findall(r"^\| (`SERVICE_.*?) \| ([AIRD ]+) \|", page, re.MULTILINE):
         found |= dict.fromkeys(re.findall(r"`(SERVICE_[A-Z_]+)`", names), readers)
     return found
