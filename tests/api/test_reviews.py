@@ -20,6 +20,7 @@ from service_api.usecases import reviews as waiting
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.review import paid_calls
+from service_common.errors import ServiceError
 from service_common.types import Bytes32
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
@@ -201,7 +202,7 @@ def test_identical_request__after_redis_lost_everything__is_still_409(reviewing:
     assert len(reviewing.twin.requests) == 1
 
 
-def test_redis__that_dies_empty_in_the_middle_of_a_review__loses_neither_result_nor_request(
+def test_redis__that_dies_in_the_middle_of_a_review__loses_neither_result_nor_request(
     reviewing: Reviewing, poster: Key
 ) -> None:
     page = reviewing.page()
@@ -210,9 +211,9 @@ def test_redis__that_dies_empty_in_the_middle_of_a_review__loses_neither_result_
         answer = pool.submit(reviewing.publish, page, poster)
         wait_until(lambda: len(reviewing.twin.requests) == 1)
         reviewing.redis.kill()
-        reviewing.redis.restart(empty=True)
         reviewing.twin.released.set()
         response = answer.result()
+    reviewing.redis.restart(empty=True)
     assert response.status_code == 200
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
@@ -312,6 +313,22 @@ def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permi
     assert statuses.count(429) == AT_ONCE // 2 - quota
     assert statuses.count(200) == quota
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (quota, quota)
+
+
+def test_charges__taken_by_many_at_the_same_moment__are_as_many_as_the_quota(reviewing: Reviewing, poster: Key) -> None:
+    deps, start = reviewing.service.dependencies, threading.Barrier(16)
+
+    def take(_: int) -> bool:
+        start.wait(20)
+        try:
+            return review_charges.charge(deps, Bytes32("0x" + secrets.token_hex(32)), poster.address) is not None
+        except ServiceError as refusal:
+            assert refusal.code == "publication_review_limit_reached"
+            return False
+
+    with ThreadPoolExecutor(16) as pool:
+        taken = list(pool.map(take, range(16)))
+    assert (sum(taken), reviewing.charges(poster)) == (deps.config.review_quota, deps.config.review_quota)
 
 
 def test_charge__taken_back_by_who_started__is_made_again_for_who_joined_and_got_the_result(
