@@ -1,0 +1,190 @@
+"""The manifests against the code: what a container is told, starts, answers to probes, and may do."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import service_api.config
+import service_delivery.config
+import service_indexer.config
+import service_reviewer.config
+from kustomization.render import Object, containers
+from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
+from service_common.crypto.x25519 import Identity
+
+from .conftest import REPOSITORY
+from .manifests import ENTRY_POINTS, OVERLAYS, by_name, environment, own_containers, workloads
+
+
+class Recorder(Mapping[str, str]):
+    """An environment that remembers what it was asked for."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values, self.asked = values, set[str]()
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+SECRETS = {
+    "SERVICE_DATABASE_URL": "postgresql://service@postgresql/service",
+    "SERVICE_REDIS_URL": "redis://valkey",
+    "SERVICE_RPC_URLS": "https://rpc.example/key",
+    "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
+    "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
+}
+LEFT_EMPTY = {
+    "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
+    "SERVICE_DEPLOY_BLOCK": "7",
+    "SERVICE_STORAGE_BUCKET": "bounty-escrow-work",
+}
+"""What an operator fills in; see the .env files of an overlay."""
+CONFIGURATIONS = {
+    "service-api": service_api.config.read_config,
+    "service-indexer": service_indexer.config.read_config,
+    "service-reviewer": service_reviewer.config.read_config,
+    "service-delivery": service_delivery.config.read_config,
+}
+OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
+
+
+def filled(overlay: str, container: Object, folder: Path) -> dict[str, str]:
+    """What a container is told, with an operator's values and secrets in place of the mounted files."""
+    told = environment(overlay, container)
+    for name, value in told.items():
+        if name.endswith("_FILE"):
+            secret = folder / Path(value).name
+            secret.unlink(missing_ok=True)
+            secret.write_text(SECRETS[name.removesuffix("_FILE")])
+            secret.chmod(0o440)  # as the manifests mount it
+            told[name] = str(secret)
+        elif not value:
+            told[name] = LEFT_EMPTY[name]
+    return told
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_nothing_else(
+    overlay: str, tmp_path: Path
+) -> None:
+    seen = set()
+    for name, _, container in own_containers(overlay):
+        if container["args"][0] in {"await-schema", "migrate"}:
+            continue
+        told = Recorder(filled(overlay, container, tmp_path))
+        CONFIGURATIONS[container["image"].partition(":")[0]](told)
+        known = told.asked | OWN_OF_PYTHON | {f"{each}_FILE" for each in told.asked}
+        # Every service of a deployment shares the ConfigMap of its chain; what is told one by one has to be read.
+        assert set(dict(told)) - known - set(CHAIN) == set(), name
+        seen.add(name)
+    assert seen == set(ENTRY_POINTS)
+
+
+CHAIN = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_secrets__of_every_container__are_files_of_a_secret_that_its_pod_mounts(overlay: str) -> None:
+    for _, pod, container in own_containers(overlay):
+        volumes = {each["name"]: each for each in pod["volumes"]}
+        mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+        told = environment(overlay, container)
+        assert not [name for name in told if name in SECRETS], "a secret in the environment"
+        for name, value in told.items():
+            if name.endswith("_FILE"):
+                folder, _, file = value.rpartition("/")
+                assert file == name.removesuffix("_FILE")
+                assert mounts[folder]["readOnly"]
+                assert "secret" in volumes[mounts[folder]["name"]]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_host__of_the_ingress__is_the_audience_of_every_signature(overlay: str) -> None:
+    objects = by_name(OVERLAYS[overlay])
+    ingress, web = objects["Ingress", "api"]["spec"], objects["ConfigMap", "web"]["data"]
+    assert [rule["host"] for rule in ingress["rules"]] == [web["SERVICE_PUBLIC_HOST"]]
+    assert ingress["tls"][0]["hosts"] == [web["SERVICE_PUBLIC_HOST"]]
+    assert [each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Ingress"] == ["api"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_command__of_every_process__is_an_entry_point_of_its_image(overlay: str) -> None:
+    started = {}
+    for name, _, container in own_containers(overlay):
+        image = container["image"].partition(":")[0]
+        service = image.removeprefix("service-")
+        code = (REPOSITORY / f"services/{service}/src/service_{service}/main.py").read_text(encoding="utf-8")
+        assert f'"{container["args"][0]}"' in code
+        if container["name"] == name:
+            started[name] = (image, *container["args"])
+    assert started.pop("migrate") == ("service-api", "migrate")
+    assert started == ENTRY_POINTS
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_schema__is_waited_for_by_every_pod_before_it_starts(overlay: str) -> None:
+    for each, pod in workloads(overlay):
+        if each["kind"] == "Deployment":
+            (first,) = pod["initContainers"]
+            assert first["args"] == ["await-schema"]
+            assert first["image"] == pod["containers"][0]["image"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_probes__of_every_service__ask_what_the_process_answers(overlay: str) -> None:
+    for name, _, container in own_containers(overlay):
+        if container["name"] != name or name == "migrate":
+            continue
+        ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+        assert ports["internal"] == 9090
+        assert ("http" in ports) is (container["args"] == ["serve"])
+        for probe in ("startupProbe", "readinessProbe"):
+            assert container[probe]["httpGet"] == {"path": "/readyz", "port": "internal"}
+        # Alive is not ready: a database that is away must not restart every pod.
+        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+        assert container["livenessProbe"]["httpGet"]["port"] == ("http" if "http" in ports else "internal")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_stop__of_every_process__may_take_longer_than_its_longest_work(overlay: str) -> None:
+    longest = {"api": DEFAULT_REVIEW_WAIT_SECONDS}  # a job that is cut short is done again
+    for name, pod, container in own_containers(overlay):
+        if container["name"] == name and name != "migrate":
+            assert pod["terminationGracePeriodSeconds"] > longest.get(name, 0) + 5, name
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_container__of_any_pod__is_nobody_and_writes_nowhere_but_its_volumes(overlay: str) -> None:
+    for each, pod in workloads(overlay):
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["securityContext"]["runAsUser"] > 0
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod["automountServiceAccountToken"] is False
+        for field in ("hostNetwork", "hostPID", "hostIPC"):
+            assert field not in pod
+        for container in containers(each):
+            context = container["securityContext"]
+            assert context["readOnlyRootFilesystem"] is True
+            assert context["allowPrivilegeEscalation"] is False
+            assert context["capabilities"] == {"drop": ["ALL"]}
+            assert container["resources"]["limits"]["memory"]
+            assert "@" in container["image"] or ":" in container["image"], "an image without a version"
+    (namespace,) = [each for each in OVERLAYS[overlay] if each["kind"] == "Namespace"]
+    assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:
+    holders = {
+        name
+        for name, _, container in own_containers("mainnet")
+        if "SERVICE_DELIVERY_PRIVATE_KEYS_FILE" in environment("mainnet", container)
+    }
+    assert holders == {"delivery", "delivery-worker"}

@@ -1,0 +1,69 @@
+"""Who talks to whom: the network policies open exactly the ways that the code goes."""
+
+import pytest
+from kustomization.render import Object
+
+from .manifests import OVERLAYS, by_name, environment, own_containers
+
+PUBLIC, POSTGRES, REDIS, DELIVERY = "the internet", "postgresql", "redis", "delivery"
+EDGE_OF_VARIABLE = {
+    "SERVICE_DATABASE_URL": POSTGRES,
+    "SERVICE_REDIS_URL": REDIS,
+    "SERVICE_RPC_URLS": PUBLIC,
+    "SERVICE_STORAGE_BUCKET": PUBLIC,
+    "SERVICE_OPENAI_API_KEY": PUBLIC,
+    "SERVICE_DELIVERY_URL": DELIVERY,
+}
+"""What a process that is told this reaches."""
+
+
+def edges_of_policies(overlay: str) -> set[tuple[str, str]]:
+    """Every way out that the policies of the service open."""
+    edges = set()
+    for each in OVERLAYS[overlay]:
+        if each["kind"] != "NetworkPolicy" or each["metadata"]["name"] in {"deny", "names", "to-local-datastores"}:
+            continue
+        for rule in each["spec"].get("egress", []):
+            for name in each["spec"]["podSelector"]["matchExpressions"][0]["values"]:
+                edges |= {(name, _goal(peer, port["port"])) for peer in rule["to"] for port in rule["ports"]}
+    return edges
+
+
+def _goal(peer: Object, port: int) -> str:
+    if "podSelector" in peer:
+        return str(peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"])
+    if peer["ipBlock"]["cidr"] == "0.0.0.0/0":
+        assert port == 443
+        assert "10.0.0.0/8" in peer["ipBlock"]["except"]
+        return PUBLIC
+    return {5432: POSTGRES, 6379: REDIS}[port]
+
+
+def edges_of_code(overlay: str) -> set[tuple[str, str]]:
+    edges = {("backup", POSTGRES)}
+    for name, _, container in own_containers(overlay):
+        told = {each.removesuffix("_FILE") for each in environment(overlay, container)}
+        edges |= {(name, EDGE_OF_VARIABLE[each]) for each in told if each in EDGE_OF_VARIABLE}
+    # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured.
+    return (edges - {("api-worker", DELIVERY)}) | {("reviewer-worker", PUBLIC)}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_policies__of_the_network__open_exactly_the_ways_the_code_goes(overlay: str) -> None:
+    assert edges_of_policies(overlay) == edges_of_code(overlay)
+    deny = by_name(OVERLAYS[overlay])["NetworkPolicy", "deny"]["spec"]
+    assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_policies__into_the_service__let_the_ingress_reach_the_api_and_the_api_reach_delivery(overlay: str) -> None:
+    opened = {}
+    for each in OVERLAYS[overlay]:
+        if each["kind"] == "NetworkPolicy" and each["spec"].get("ingress"):
+            for rule in each["spec"]["ingress"]:
+                target = each["spec"]["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/name", "all")
+                opened[target, rule["ports"][0]["port"]] = rule["from"]
+    web = {target: peers for (target, port), peers in opened.items() if port == 8080}
+    assert set(web) == {"api", "delivery"}
+    assert "namespaceSelector" in web["api"][0]
+    assert web["delivery"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
