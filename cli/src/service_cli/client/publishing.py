@@ -91,7 +91,10 @@ def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
         whose = "this account" if poster is not None else "somebody"
         say(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
     ids = None if before is None else [str(bounty_id) for bounty_id in before]
+    cost = CREATION_GAS * current_fees(chain).cap
+    say(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     shown = {"byte_length": len(page), **preview(chain, offer, challenge, commitment), "funded_as": ids}
+    shown["gas_cost_at_most"] = str(cost)
     event("publish_fund.checked", shown)
 
 
