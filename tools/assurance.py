@@ -70,6 +70,7 @@ def steps() -> list[Step]:
             "tests/api/test_reviews.py",
             "tests/reviewer/test_hostile_pages.py",
         ),
+        _tests("outages", "each dependency down, then hanging, under a whole stack", "tests/drills"),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
         Step(
             "auth-mutants",

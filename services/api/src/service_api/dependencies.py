@@ -24,7 +24,7 @@ from service_common.crypto.failures import SealedDataError
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.errors import ServiceError
-from service_common.jobs.queues import connect
+from service_common.jobs.queues import ANSWER_SECONDS, connect
 from service_common.recent import Recent
 from service_common.storage.gcs import GcsStore
 from service_common.storage.port import DownloadTarget, ObjectStore
@@ -40,6 +40,10 @@ MAX_VERIFYING: Final = 8
 """Ciphertexts that one process hashes at a time while their requests wait; more go to the queue at once."""
 
 
+REVIEW_STEP_SECONDS: Final = 5.0
+"""How long one look for a review's result lasts."""
+
+
 @dataclass
 class Dependencies:
     """What the use cases of one process share. Thread-safe."""
@@ -47,6 +51,8 @@ class Dependencies:
     config: ApiConfig
     engine: Engine
     redis: Redis
+    review_redis: Redis
+    """For waiting on a review, which is silent for longer than anything else may be."""
     store: ObjectStore
     rpc: JsonRpc
     http: urllib3.PoolManager
@@ -91,9 +97,10 @@ def make_dependencies(config: ApiConfig, *, application: str = "api", pool_size:
         config=config,
         engine=make_engine(config.database_url, application=application, pool_size=pool_size),
         redis=connect(config.redis_url),
+        review_redis=connect(config.redis_url, answer_seconds=REVIEW_STEP_SECONDS + ANSWER_SECONDS),
         store=GcsStore(config.storage),
         rpc=config.chain.rpc(),
-        http=urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=2.0, read=20.0)),
+        http=urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=2.0, read=15.0)),
         clock=SystemClock(),
     )
 

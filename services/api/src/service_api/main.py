@@ -45,7 +45,7 @@ def _worker(environment: Environment) -> None:
     config = _configured(environment)
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
-    run_worker([QueueName.ARTIFACTS], connect(config.redis_url))
+    run_worker([QueueName.ARTIFACTS], connect(config.redis_url, answer_seconds=None))
 
 
 def _migrate(environment: Environment) -> None:

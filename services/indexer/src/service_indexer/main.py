@@ -49,7 +49,7 @@ def _work(config: IndexerConfig, queue: QueueName) -> None:
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     REGISTRY.register(IndexCollector(engine, redis, config.chain.chain_id, SystemClock()))
     serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
-    run_worker([queue], redis)
+    run_worker([queue], connect(config.redis_url, answer_seconds=None))
 
 
 def _scheduler(environment: Environment) -> None:

@@ -39,7 +39,7 @@ def _worker(environment: Environment) -> None:
     if config.model is not None:
         import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
     serve_internal_port(config.internal_port, _checks(config))
-    run_worker([QueueName.REVIEWS], connect(config.redis_url))
+    run_worker([QueueName.REVIEWS], connect(config.redis_url, answer_seconds=None))
 
 
 def _serve(environment: Environment) -> None:

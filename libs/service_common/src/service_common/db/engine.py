@@ -1,27 +1,41 @@
 """Connections.
 
-Promises: short timeouts everywhere, so that a stuck database makes errors and not a stuck service; library errors
-leave this room as ``DatabaseUnavailable`` without their text.
+Promises: short timeouts everywhere, so that a stuck database makes errors and not a stuck service, also one that keeps
+its connections and says nothing; library errors leave this room as ``DatabaseUnavailable`` without their text.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, text
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 STATEMENT_TIMEOUT_MS: Final = 10_000
+ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
+"""How long the client waits by its own clock: a server that stands still cannot keep the statement's limit."""
 
 
 class DatabaseUnavailable(Exception):
     """The database cannot be reached, refuses new connections, or did not answer in time."""
 
 
+class _PatientConnection(psycopg.Connection[Any]):
+    """A connection that is given up when its server does not answer in time."""
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        try:
+            return super().wait(gen, interval, timeout if timeout is not None else ANSWER_SECONDS)
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001  # how the library says that nothing came
+            self.close()
+            raise psycopg.OperationalError("the server did not answer in time") from None
+
+
 def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
     """An engine for ``postgresql://`` URLs; connections are checked before use."""
-    return create_engine(
+    engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
         max_overflow=pool_size,
@@ -33,6 +47,12 @@ def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
             "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c timezone=UTC",
         },
     )
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
+        return _PatientConnection.connect(*arguments, **options)
+
+    return engine
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 MESSAGE_VERSION: Final = 1
+ANSWER_SECONDS: Final = 2.0
+"""With the retries, a server that says nothing is given up within ten seconds."""
 
 
 class QueueName(StrEnum):
@@ -29,11 +31,15 @@ class QueueName(StrEnum):
     DELIVERY = "delivery"
 
 
-def connect(url: str) -> Redis:
-    """A connection that retries briefly over a restart of the server."""
+def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS) -> Redis:
+    """A connection that retries briefly over a restart of the server.
+
+    A server that says nothing for ``answer_seconds`` is given up; None is for a worker, which waits for jobs on it.
+    """
     return Redis.from_url(
         url,
         socket_connect_timeout=3,
+        socket_timeout=answer_seconds,
         health_check_interval=15,
         retry=Retry(ExponentialBackoff(cap=1, base=0.05), 4),
         retry_on_error=[RedisConnectionError, RedisTimeoutError],

@@ -22,13 +22,12 @@ from service_common.rubric import current_rubric
 from service_common.types import Address, Bytes32
 from sqlalchemy import select
 
-from service_api.dependencies import Dependencies
+from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
 from service_api.usecases.review_charges import charge, confirm, limit_reached, refund
 
 JOB_SECONDS = 120
 LOST_AFTER = timedelta(seconds=30)
 """A running job gives a sign of life every five seconds; after this long without one its worker is gone."""
-_STEP_SECONDS = 5.0
 _MAX_WAIT_SECONDS = 3_600
 
 log = get_logger(__name__)
@@ -110,7 +109,7 @@ def _conclude(known: tuple[ReviewResult, list[Issue]], finished: FinishedReview)
 
 
 def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest) -> Job:
-    queue = open_queue(QueueName.REVIEWS, deps.redis)
+    queue = open_queue(QueueName.REVIEWS, deps.review_redis)
     job_id = f"review-{identifier[2:]}"
     fields = {"review_id": identifier, "poster": asked.poster, "spec_commitment": asked.commitment}
     while True:
@@ -149,11 +148,11 @@ def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, 
     ends = time.monotonic() + deps.config.review_wait_seconds
     while (left := ends - time.monotonic()) > 0:
         try:
-            ended = job.latest_result(timeout=int(max(1, min(_STEP_SECONDS, left))))
+            ended = job.latest_result(timeout=int(max(1, min(REVIEW_STEP_SECONDS, left))))
         except RedisError as error:
             log.warning("review queue unavailable", exc_info=error)
             ended = None
-            time.sleep(min(_STEP_SECONDS, left))
+            time.sleep(min(REVIEW_STEP_SECONDS, left))
         if (known := _result(deps, identifier)) is not None:
             return known
         if ended is not None:

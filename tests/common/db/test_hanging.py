@@ -1,0 +1,58 @@
+"""Servers that keep their connections and say nothing are given up by the client's own clock, and used again later."""
+
+import signal
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from local_stack import postgres, valkey
+from local_stack.postgres import PostgresServer
+from local_stack.process import Child
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from service_common.db import engine as module
+from service_common.db.engine import DatabaseUnavailable, check_database, make_engine
+from service_common.jobs.queues import connect
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    """One of its own: a stopped server would hold up every other test."""
+    with postgres.start() as server:
+        yield server
+
+
+def send(child: Child | None, number: signal.Signals) -> None:
+    """To the server and the processes that serve its connections."""
+    assert child is not None
+    process = psutil.Process(child.pid)
+    for each in (process, *process.children(recursive=True)):
+        each.send_signal(number)
+
+
+def test_database__that_stops_answering__is_unavailable_and_then_used_again(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.3)
+    engine = make_engine(server.url(), application="test", pool_size=1)
+    check_database(engine)
+    send(server.child, signal.SIGSTOP)
+    try:
+        with pytest.raises(DatabaseUnavailable):
+            check_database(engine)
+    finally:
+        send(server.child, signal.SIGCONT)
+    check_database(engine)
+    engine.dispose()
+
+
+def test_queue_server__that_stops_answering__is_given_up() -> None:
+    with valkey.start() as server:
+        redis = connect(server.url(), answer_seconds=0.1)
+        assert redis.ping()
+        send(server.child, signal.SIGSTOP)
+        try:
+            with pytest.raises(RedisTimeoutError):
+                redis.ping()
+        finally:
+            send(server.child, signal.SIGCONT)
+        assert redis.ping()
