@@ -241,7 +241,51 @@ def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_upload
     wallet = submit_with_wallet(ledger, solver, str(bounty), work)
     assert wallet.names == ["submit.approval_required", "submit.ciphertext_uploaded"]
     alone = solver.run("solver:submit", "--without-api", str(bounty), work)
-    assert alone.names == ["submit.submission_recorded"]
+    assert alone.names == ["submit.submission_recorded", "submit.sealed_kept"]
+    kept = {path.name for path in Path(str(alone.last["directory"])).iterdir()}
+    assert {"envelope.json", "ciphertext.age"} <= kept
+
+
+def test_submit__after_the_deadline_with_other_files_than_the_recorded__is_refused(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    solver.run("solver:submit", str(bounty), work)
+    ledger.advance_to(ledger.time() + 2_000)
+    (solver.home / "better").mkdir()
+    (solver.home / "better" / "main.py").write_text("print(2)\n")
+    for options in ([], ["--without-api"]):
+        ran = solver.run("solver:submit", *options, str(bounty), "better", code=1)
+        assert ran.names == ["submit.refused"]
+        assert ran.last["code"] == "bounty_not_accepting"
+        assert on_chain(ledger, str(bounty)) in str(ran.last["message"])
+
+
+def test_submit__whose_bytes_the_service_refuses_after_the_deadline__names_the_folder_to_hand_over(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    solver.run("solver:submit", "--without-api", str(bounty), work)
+    ledger.advance_to(ledger.time() + 2_000)
+    closed = {"code": "invalid_solver_submission", "message": "Closed.", "issues": [], "next_action": "Nothing."}
+    api.scripts["upload_url"] = lambda _request: as_json({"error": closed}, status=400)
+    ran = solver.run("solver:submit", str(bounty), work, code=1)
+    assert ran.names == ["submit.submission_recorded", "submit.refused"]
+    assert "guardian:open --from" in str(ran.last["next_action"])
+
+
+def test_submit__of_other_work__says_which_submission_it_replaces(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    former = on_chain(ledger, bounty)
+    (solver.home / "better").mkdir()
+    (solver.home / "better" / "main.py").write_text("print(2)\n")
+    ran = solver.run("solver:submit", bounty, "better")
+    assert f"this replaces your Submission {former}" in ran.words
+    assert "this replaces" not in solver.run("solver:submit", bounty, "better").words
 
 
 def test_submit__after_the_deadline_with_nothing_recorded__is_refused(

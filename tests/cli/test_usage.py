@@ -8,6 +8,7 @@ import pytest
 from service_cli.main import COMMANDS
 
 from tests.cli.kill import CLIENT, ran
+from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal
 
 KEY = secrets.token_hex(32)
@@ -215,3 +216,15 @@ def test_spec_commitment__of_a_name_no_file_can_have__is_one_line(shell: Termina
     code, out, words = ran(shell, "spec-commitment", "x" * 5_000)
     assert (code, b"Traceback" in words, out.count(b"\n")) == (1, False, 1)
     assert b'"spec_commitment.refused"' in out
+
+
+@pytest.mark.parametrize("option", [["--network", "local"], ["--network=local"], ["-q"]], ids=" ".join)
+def test_option__of_a_command_before_it__is_told_where_it_belongs(shell: Terminal, option: list[str]) -> None:
+    ran = shell.run(*option, "bounty:list", code=2)
+    assert "after the command" in ran.words
+
+
+def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: Ledger, solver: Terminal) -> None:
+    ran = solver.run("claim", "1", code=1, SERVICE_HUB_ADDRESS=ledger.token.address)
+    assert ran.last["code"] == "deployment_mismatch"
+    assert "is not a Hub" in str(ran.last["message"])

@@ -74,6 +74,11 @@ class LazyGroup(click.Group):
         if problem := key_in_arguments(args):
             with click.Context(self, info_name=info_name) as context:
                 context.fail(problem)
+        if args and args[0].partition("=")[0] in {"--network", "--api-base-url", "--quiet", "-q"}:
+            with click.Context(self, info_name=info_name) as context:
+                context.fail(
+                    f"Put {args[0].partition('=')[0]} after the command, as in: service-cli doctor --network local"
+                )
         with redacting():
             return super().make_context(info_name, args, parent, **extra)
 

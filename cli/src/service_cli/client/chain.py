@@ -45,7 +45,12 @@ class ChainClient:
                 raise _incoherent(f"The RPC endpoint serves chain {served}, not {self.chain_id}.")
             if self.rpc.call("eth_getCode", self.hub.address, "latest") in {"0x", None}:
                 raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
-            token, delay = self.hub.token(), self.hub.reveal_delay()
+            try:
+                token, delay = self.hub.token(), self.hub.reveal_delay()
+            except RpcRefused as error:
+                if not _is_revert(error):
+                    raise
+                raise _incoherent(f"The contract at {self.hub.address} is not a Hub.") from error
         if token != self.settings.escrow_token():
             raise _incoherent(f"The Hub's token is {token}, not {self.settings.escrow_token()} as configured.")
         if delay != self.settings.reveal_delay():
@@ -130,11 +135,16 @@ def chain_errors() -> Iterator[None]:
         message = "The chain gave an answer of another shape than the one asked for."
         raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
     except RpcRefused as error:
-        if not error.data and "revert" not in error.message.lower():
+        if not _is_revert(error):
             message = "The RPC endpoint refused to answer; that says nothing about the bounty."
             raise Failed("chain_unavailable", message, next_action="Wait, or use another RPC endpoint.") from error
         refusal = explain(error)
         raise Refused(refusal.code, refusal.message, next_action=refusal.next_action) from error
+
+
+def _is_revert(error: RpcRefused) -> bool:
+    """Whether the contract refused, and not the endpoint."""
+    return bool(error.data) or "revert" in error.message.lower()
 
 
 def _incoherent(message: str) -> Refused:

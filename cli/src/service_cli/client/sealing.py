@@ -4,6 +4,7 @@ Promises: bounty, roster and reveal point come from the contract; a run over the
 sealed bytes and so with the same commitment; a changed directory is sealed anew.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -58,9 +59,16 @@ def seal(work: Work, directory: Path, journal: Journal) -> Envelope:
     until = moment(work.bounty.reveal_at, work.chain.latest().time)
     say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
     envelope = _sealed(work, directory, file)
+    _keep_envelope(envelope, journal.folder / ENVELOPE)
     journal.note("envelope", envelope.canonical_bytes().decode())
     journal.note("content", content)
     return envelope
+
+
+def _keep_envelope(envelope: Envelope, path: Path) -> None:
+    """Beside the ciphertext, so that the folder can be handed over as it is."""
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(envelope.canonical_bytes())
 
 
 def _sealed(work: Work, directory: Path, file: Path) -> Envelope:

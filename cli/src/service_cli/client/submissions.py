@@ -48,12 +48,19 @@ class Submission:
 def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
     """The envelope behind the commitment, read with a signed request and checked against the commitment."""
     commitment = pair[1]
-    answer = api.signed(
-        signer,
-        "GET",
-        f"/api/bounties/{bounty_id}/submissions/{commitment}/content",
-        words=f"read Submission {commitment} of bounty {bounty_id}",
-    ).json()
+    try:
+        answer = api.signed(
+            signer,
+            "GET",
+            f"/api/bounties/{bounty_id}/submissions/{commitment}/content",
+            words=f"read Submission {commitment} of bounty {bounty_id}",
+        ).json()
+    except Refused as refusal:
+        if refusal.code != "submission_not_found":
+            raise
+        message = "The chain records this Submission, but the service does not hold its bytes."
+        next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
+        raise Refused(refusal.code, message, next_action=next_action) from refusal
     content = str(answer.get("envelope")).encode()
     return checked_submission(content, bounty_id, pair, lambda: storage_url(answer.get("download_url"), api.base_url))
 

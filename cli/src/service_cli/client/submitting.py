@@ -4,7 +4,6 @@ Promises: what is sealed stays in the journal (see ``sealing``); only ciphertext
 commitment and transaction must equal what is derived here; without the API the same commitment is recorded.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from service_common.chain.events import SubmissionRecorded
 from service_common.chain.hub import BountyView
 from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, to_bytes
+from service_common.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, ChainId, to_bytes
 
 from service_cli.client.agreement import check_detail, check_page, require_agreement
 from service_cli.client.api import ApiClient
@@ -22,13 +21,15 @@ from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import Journal, open_journal
 from service_cli.client.read_model import wait_finalized
-from service_cli.client.sealing import CIPHERTEXT, ENVELOPE, Work, seal
+from service_cli.client.sealing import CIPHERTEXT, Work, seal
 from service_cli.client.sender import send
 from service_cli.client.signer import LocalSigner, Signer
 from service_cli.client.transfer import read_target, upload
+from service_cli.client.trees import fingerprint
 from service_cli.outcome import Failed, Refused
 from service_cli.output import event, say
 from service_cli.settings import Settings
+from service_cli.words import moment
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
 
@@ -49,7 +50,7 @@ def submit(
     work = Work(settings, chain, signer, bounty_id, bounty, chain.pinned_roster(bounty))
     api = None if without_api else ApiClient(settings.api_base_url(), chain)
     if not _accepting(chain, bounty):
-        _finish_late(work, api)
+        _finish_late(work, api, directory)
         return
     _require_permitted(work)
     if api is not None:
@@ -83,21 +84,34 @@ def _accepting(chain: ChainClient, bounty: BountyView) -> bool:
     return schedule.accepting(status, chain.latest().time)
 
 
-def _finish_late(work: Work, api: ApiClient | None) -> None:
-    """After the deadline: what an earlier run recorded is told, and its bytes are uploaded where they are missing."""
+def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
+    """After the deadline: what an earlier run over these files recorded is told, and its bytes are uploaded where they
+    are missing. Other files are refused: they came too late."""
     with open_journal(*_names(work)) as journal:
         kept = journal.text("envelope")
         envelope = parse_envelope(kept.encode()) if kept is not None else None
         with chain_errors():
             recorded = work.chain.hub.submission(work.bounty_id, work.signer.address)
+        since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
         if envelope is None or envelope.commitment() != recorded:
-            message = "The bounty does not accept Submissions any more."
+            message = f"The bounty accepts no Submissions {since}."
             raise Refused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
-        say("the bounty takes no more Submissions; this one is recorded")
+        if journal.text("content") != fingerprint(directory):
+            message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
+            next_action = f"Nothing can be changed. The sealed bytes of what is recorded are in {journal.folder}."
+            raise Refused("bounty_not_accepting", message, next_action=next_action)
+        say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         if isinstance(work.signer, LocalSigner):
             _record(work, envelope, journal)
-        if api is not None:
+        if api is None:
+            _keep(work, envelope, journal)
+            return
+        try:
             _upload(work, api, envelope, journal)
+        except Refused as refusal:
+            message = f"Your Submission is recorded, and the service does not take its bytes: {refusal.message}"
+            next_action = f"Hand the folder {journal.folder} to a Guardian, who opens it with guardian:open --from."
+            raise Refused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
 
 
 def _names(work: Work) -> tuple[ChainId, Address, str, str, str]:
@@ -120,14 +134,16 @@ def _check_terms(work: Work, api: ApiClient, accept_differences: bool) -> None:
 
 
 def _keep(work: Work, envelope: Envelope, journal: Journal) -> None:
-    """Both files in one folder, as ``guardian:open --from`` takes them."""
-    with open(journal.folder / ENVELOPE, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(envelope.canonical_bytes())
-    commitment = envelope.commitment()
-    names = {"bounty_id": str(work.bounty_id), "solver": work.signer.address, "submission_commitment": commitment}
+    """Both files are in one folder, as ``guardian:open --from`` takes them."""
+    names = {
+        "bounty_id": str(work.bounty_id),
+        "solver": work.signer.address,
+        "submission_commitment": envelope.commitment(),
+    }
     event("submit.sealed_kept", names | {"directory": str(journal.folder)})
-    say("nothing is uploaded, and the page's terms are not compared with the chain's")
-    say("run it again without --without-api before the deadline, or hand that folder to the Guardians")
+    if journal.text("uploaded") != envelope.ciphertext.sha256:
+        say("these bytes are not uploaded, and the page's terms are not compared with the chain's")
+        say("run it again without --without-api before the deadline, or hand that folder to the Guardians")
 
 
 def _hand_in(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
@@ -204,6 +220,10 @@ def _record(work: Work, envelope: Envelope, journal: Journal) -> None:
         simulate(work.chain, work.signer.address, call)
         event("submit.transaction_prepared", prepared_transaction(work.chain, call))
         return
+    with chain_errors():
+        former = work.chain.hub.submission(work.bounty_id, work.signer.address)
+    if former not in {ZERO_BYTES32, commitment}:
+        say(f"this replaces your Submission {former} to bounty {work.bounty_id}")
     step = f"submit_{commitment}"  # a step of its own for each Submission: an earlier one may still be on its way
     receipt = send(work.chain, work.signer, call, journal, step, lambda start: _recorded(work, commitment, start))
     event(
