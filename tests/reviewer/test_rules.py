@@ -132,3 +132,19 @@ def test_judgement__of_the_same_page__is_the_same_every_time() -> None:
     content = with_field("title", "TBD").encode()
     first, second = (RulesProvider().judge(Material(parse_challenge(content), content, NOW)) for _ in range(2))
     assert (first.output, first.prompt) == (second.output, second.prompt)
+
+
+@pytest.mark.parametrize(
+    ("words", "secret"),
+    [
+        ("My key is 0x{}.", True),
+        ("The key: 0x{}", True),
+        ("Wallet key {}", True),
+        ("The public key is 0x{}.", False),
+        ("The block hash is 0x{}.", False),
+        ("The spec commitment of the former page: 0x{}", False),
+    ],
+)
+def test_value_of_32_bytes__called_a_key__is_refused_unless_it_is_public(words: str, secret: bool) -> None:
+    page = with_body("## Notes\n\n" + words.format("8f2a" * 15 + "91c3"))
+    assert (issues(page) != []) is secret

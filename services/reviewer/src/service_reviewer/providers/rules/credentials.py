@@ -37,7 +37,8 @@ _FORMATS: Final = {
     "a private key of an account": Wording(
         r"(?:private|secret|signing|deployer)[ _-]?key[^\n]{0,60}?\b(?:0x)?[0-9a-f]{64}\b"
         r"|\b(?:wallet|privatekeytoaccount|from_key|signingkey)\(\s*[\"']?(?:0x)?[0-9a-f]{64}\b"
-        r"|\b(?:0x)?[0-9a-f]{64}\b[^\n]{0,20}\bprivate key",
+        r"|\b(?:0x)?[0-9a-f]{64}\b[^\n]{0,20}\bprivate key"
+        r"|(?<!public )(?<!public-)(?<!public_)\bkey\b[\s:=\"'`]*(?:is\b[\s:\"'`]*)?(?:0x)?[0-9a-f]{64}\b",
         "key|wallet(|privatekey",
     ),
     "a recovery phrase": Wording(
