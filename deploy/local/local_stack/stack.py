@@ -189,6 +189,7 @@ def _bring_up(
     stack = Stack(*(settings, runtime, people, hub, chain, database, redis, storage, drand, services, common, files))
     if files is not None:
         roles = {person.name: stack.environment(person.name) for person in people.everyone()}
+        roles |= {name: running.variables() for name, running in services.items()}
         files.write(stack.all_variables(), roles)
     return stack
 
