@@ -133,12 +133,26 @@ def _memory(report: Report, home: Path) -> None:
 
 
 def _run(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> tuple[float, float]:
-    """One process to its end: seconds, and its largest resident set in MB."""
+    """One process to its end: seconds, and its largest resident set in MB.
+
+    The set is read from the process itself while it lives: what ``wait`` tells counts this process before the exec.
+    """
     variables = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), **environment}
-    began = time.perf_counter()
+    began, peak = time.perf_counter(), 0.0
     process = subprocess.Popen(
         command, cwd=home, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
-    return time.perf_counter() - began, usage.ru_maxrss / 1024
+    while process.poll() is None:
+        peak = max(peak, _resident(process.pid))
+        time.sleep(0.001)
+    return time.perf_counter() - began, peak
+
+
+def _resident(pid: int) -> float:
+    """The most a process has held since it became this program, in MB; 0 when it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    found = next((line for line in status.splitlines() if line.startswith("VmHWM")), "VmHWM: 0 kB")
+    return int(found.split()[1]) / 1024

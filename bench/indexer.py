@@ -85,7 +85,7 @@ def _rss(world: World, server: DatabaseServer, report: Report) -> None:
     """Peak memory of a process that makes the whole copy and holds nothing of this benchmark's own."""
     fresh = server.new()
     program = (
-        "import sys, resource\n"
+        "import sys\n"
         "from service_common.chain.blocks import header_at\n"
         "from service_common.chain.json_rpc import JsonRpc\n"
         "from service_common.db.engine import make_engine\n"
@@ -97,7 +97,8 @@ def _rss(world: World, server: DatabaseServer, report: Report) -> None:
         "first = header_at(rpc, int(start))\n"
         "with only_writer(make_engine(url, application='bench'), int(chain), hub, first) as writer:\n"
         "    while advance(RpcSource(rpc, hub), writer): pass\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)\n"
+        "held = next(line for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
+        "print(int(held.split()[1]) / 1024)\n"
     )
     arguments = [fresh.url("service_indexer"), world.node.url, world.hub_address, str(world.chain_id)]
     first = str(max(0, world.hub.deploy_block - 1))
