@@ -10,6 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 
+FAILED = 599
+"""Counted for a request whose connection ended without an answer."""
+
+
 @dataclass(slots=True)
 class Load:
     """What a run saw: answers by status, and the seconds each took."""
@@ -28,20 +32,31 @@ class Load:
         return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
+class _Closed(Exception):
+    """The server ended a connection, as it may while nothing is asked."""
+
+
 class _Connection:
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
         self.sent_at = 0.0
+        self.waits = False
 
     def send(self, request: bytes, at: float) -> None:
-        self.sent_at = at
+        self.sent_at, self.waits = at, True
         self.socket.sendall(request)
 
     def status(self) -> int | None:
         """The answer's status once it is there whole."""
-        self.received += self.socket.recv(1 << 18)
+        try:
+            piece = self.socket.recv(1 << 18)
+        except ConnectionError as error:
+            raise _Closed from error
+        if not piece:
+            raise _Closed
+        self.received += piece
         head, separator, body = self.received.partition(b"\r\n\r\n")
         if not separator:
             return None
@@ -49,7 +64,7 @@ class _Connection:
         length = int(head[place + 15 :].split(b"\r\n", 1)[0]) if place >= 0 else 0
         if len(body) < length:
             return None
-        self.received = b""
+        self.received, self.waits = b"", False
         return int(head[9:12])
 
 
@@ -85,7 +100,20 @@ def load(
             sent += 1
         wait = max(0.0, began + sent / rate - time.perf_counter()) if rate and idle and not over else 0.5
         for key, _ in selector.select(wait):
-            status = key.data.status()
+            try:
+                status = key.data.status()
+            except _Closed:  # one that was asked counts as failed; another takes its place
+                fresh = _Connection(port)
+                selector.unregister(key.fileobj)
+                selector.register(fresh.socket, selectors.EVENT_READ, fresh)
+                key.data.socket.close()
+                if key.data.waits:
+                    result.statuses[FAILED] = result.statuses.get(FAILED, 0) + 1
+                    answered += 1
+                else:
+                    idle.remove(key.data)
+                idle.append(fresh)
+                continue
             if status is not None:
                 result.statuses[status] = result.statuses.get(status, 0) + 1
                 result.latencies.append(time.perf_counter() - key.data.sent_at)
