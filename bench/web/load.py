@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-
 FAILED = 599
 """Counted for a request whose connection ended without an answer."""
 
@@ -68,6 +67,21 @@ class _Connection:
         return int(head[9:12])
 
 
+def _renewed(
+    selector: selectors.BaseSelector, key: selectors.SelectorKey, port: int, idle: list[_Connection], result: Load
+) -> _Connection:
+    """Another connection in the place of one that the server ended; what it was asked counts as failed."""
+    fresh = _Connection(port)
+    selector.unregister(key.fileobj)
+    selector.register(fresh.socket, selectors.EVENT_READ, fresh)
+    key.data.socket.close()
+    if key.data.waits:
+        result.statuses[FAILED] = result.statuses.get(FAILED, 0) + 1
+    else:
+        idle.remove(key.data)
+    return fresh
+
+
 def load(
     port: int,
     requests: Sequence[bytes],
@@ -102,17 +116,8 @@ def load(
         for key, _ in selector.select(wait):
             try:
                 status = key.data.status()
-            except _Closed:  # one that was asked counts as failed; another takes its place
-                fresh = _Connection(port)
-                selector.unregister(key.fileobj)
-                selector.register(fresh.socket, selectors.EVENT_READ, fresh)
-                key.data.socket.close()
-                if key.data.waits:
-                    result.statuses[FAILED] = result.statuses.get(FAILED, 0) + 1
-                    answered += 1
-                else:
-                    idle.remove(key.data)
-                idle.append(fresh)
+            except _Closed:
+                idle.append(_renewed(selector, key, port, idle, result))
                 continue
             if status is not None:
                 result.statuses[status] = result.statuses.get(status, 0) + 1
