@@ -188,8 +188,8 @@ def _bring_up(
     # 4. What people need at the shell.
     stack = Stack(*(settings, runtime, people, hub, chain, database, redis, storage, drand, services, common, files))
     if files is not None:
-        roles = {person.name: stack.environment(person.name) for person in people.everyone()}
-        roles |= {name: running.variables() for name, running in services.items()}
+        roles = {name: running.variables() for name, running in services.items()}
+        roles |= {person.name: stack.environment(person.name) for person in people.everyone()}
         files.write(stack.all_variables(), roles)
     return stack
 
