@@ -124,6 +124,22 @@ def test_open_from__an_identity_handed_over__is_held_against_the_envelope(
     assert "AGE-SECRET" not in opened.stdout + opened.words
 
 
+def test_open__keeping_the_identity__gives_another_guardian_what_opens_it(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    folder = bundle(guardian.home / "got", judged)
+    ran = guardian.run("guardian:open", *judged.names, "mine", "--keep-identity", str(folder / "identity.txt"))
+    assert (folder / "identity.txt").stat().st_mode & 0o777 == 0o600
+    assert "AGE-SECRET" not in ran.stdout + ran.words
+    keyless = Terminal(guardian.home, {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k})
+    keyless.run("guardian:open", "--from", "got", *judged.names, "theirs")
+    assert files_below(guardian.home / "theirs") == judged.files
+    again = guardian.run("guardian:open", *judged.names, "more", "--keep-identity", "got/identity.txt", code=1)
+    assert again.last["code"] == "file_exists"
+    assert not (guardian.home / "more").exists()
+
+
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     """What the first Guardian finds in the capsule."""
     from service_common.crypto.beacon import Beacon

@@ -15,7 +15,7 @@ from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import local_signer
 from service_cli.client.token import in_words
 from service_cli.outcome import Refused
-from service_cli.output import event
+from service_cli.output import event, say
 from service_cli.settings import Settings
 
 _SEND = "claim_transaction"
@@ -106,6 +106,7 @@ def _show(chain: ChainClient, call: HubCall) -> None:
             "function_name": call.function,
         },
     )
+    say("send this transaction from your wallet: until then nothing is paid")
 
 
 def _call(function: str, bounty_id: BountyId, words: str) -> HubCall:

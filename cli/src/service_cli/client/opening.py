@@ -4,6 +4,7 @@ Promises: files are written only below the given directory, and only when everyt
 one-time keys live in this process only.
 """
 
+import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -41,18 +42,34 @@ def guardian_open(
     commitment: Bytes32,
     output_dir: Path,
     source: Path | None = None,
+    keep_identity: Path | None = None,
 ) -> None:
     """The command ``guardian:open``; what ``source`` holds of a Submission's files is taken from there."""
     require_new(output_dir)
+    if keep_identity is not None and keep_identity.exists():
+        raise Refused("file_exists", f"{keep_identity} exists already.", next_action="Name a file that is new.")
     if source is not None:
         submission, identity = open_from_folder(settings, source, bounty_id, solver, commitment)
     else:
         signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
         submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
     event("guardian_open.submission_verified", submission.names())
+    if keep_identity is not None:
+        _hand_over(identity, keep_identity)
     _write(submission, identity, output_dir, "guardian_open.artifact_opened")
     with suppress(Failed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
+
+
+def _hand_over(identity: Identity, path: Path) -> None:
+    """The content key in a file of its own; whoever holds it can read the work, and nothing else."""
+    try:
+        with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="ascii") as file:
+            file.write(f"{identity.to_text()}\n")
+    except OSError as error:
+        message = f"The content key could not be written to {path}: {error.strerror}."
+        raise Refused("file_not_written", message, next_action="Name a file that can be written.") from None
+    say(f"the content key of this Submission is in {path}; as identity.txt in a folder it opens with --from")
 
 
 def open_as_guardian(

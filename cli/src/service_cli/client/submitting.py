@@ -219,6 +219,8 @@ def _record(work: Work, envelope: Envelope, journal: Journal) -> None:
     if not isinstance(work.signer, LocalSigner):
         simulate(work.chain, work.signer.address, call)
         event("submit.transaction_prepared", prepared_transaction(work.chain, call))
+        until = moment(work.bounty.submission_deadline, work.chain.latest().time)
+        say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
         return
     with chain_errors():
         former = work.chain.hub.submission(work.bounty_id, work.signer.address)
