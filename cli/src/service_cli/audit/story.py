@@ -25,14 +25,14 @@ from service_common.chain.events import (
 )
 from service_common.chain.hub import RosterView
 from service_common.domain.commitments import log_digest
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from service_common.domain.lifecycle import Outcome, SettlementReason
 from service_common.domain.record import (
     FinalBounty,
-    RecordedVerdict,
     SettlementTransaction,
     VerificationRecord,
     Winner,
     derive_record,
+    recorded_verdict,
 )
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import Address, Bytes32, UnixSeconds, to_bytes
@@ -120,7 +120,7 @@ class Story:
         """The VerificationRecord as anybody derives it."""
         end = self.finalized.log
         settled_by = SettlementTransaction(end.tx_hash, end.block_number, end.block_hash)
-        verdicts = [_recorded(each.event) for each in self.latest_verdicts().values()]
+        verdicts = [recorded_verdict(each.event) for each in self.latest_verdicts().values()]
         return derive_record(self.final_bounty(), verdicts, settled_by, self.digest())
 
 
@@ -137,7 +137,7 @@ def tell(chain: ChainEvidence) -> Story:
     try:
         story.final_bounty()
         for verdict in story.verdicts:
-            _recorded(verdict.event)
+            recorded_verdict(verdict.event)
     except ValueError as error:
         _incomplete(str(error))
     return story
@@ -178,20 +178,6 @@ def _as(placed: Placed[object], kind: type[E_co]) -> Placed[E_co]:
     if not isinstance(placed.event, kind):
         raise TypeError(f"not {kind.__name__}")
     return Placed(placed.event, placed.log, placed.time)
-
-
-def _recorded(verdict: VerdictRecorded) -> RecordedVerdict:
-    kind = VerdictKind.of_number(verdict.kind)
-    if kind is None:
-        raise ValueError("a recorded Verdict of no kind")
-    awarded = kind is VerdictKind.AWARDED
-    return RecordedVerdict(
-        guardian_address=verdict.guardian,
-        kind=kind,
-        solver_address=verdict.solver if awarded else None,
-        submission_commitment=verdict.submission_commitment if awarded else None,
-        report_commitment=verdict.report_commitment,
-    )
 
 
 def _incomplete(what: str) -> NoReturn:

@@ -7,7 +7,7 @@ roster that is not the pinned one, a Verdict from outside it or two from one Gua
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from service_common.domain.canonical_json import canonical_bytes
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
@@ -55,6 +55,36 @@ class RecordedVerdict:
     solver_address: Address | None
     submission_commitment: Bytes32 | None
     report_commitment: Bytes32
+
+
+class VerdictAsRecorded(Protocol):
+    """A Guardian's Verdict in the Hub's own fields, as its event and its indexed row carry them."""
+
+    @property
+    def guardian(self) -> Address: ...
+    @property
+    def kind(self) -> int: ...
+    @property
+    def solver(self) -> Address: ...
+    @property
+    def submission_commitment(self) -> Bytes32: ...
+    @property
+    def report_commitment(self) -> Bytes32: ...
+
+
+def recorded_verdict(verdict: VerdictAsRecorded) -> RecordedVerdict:
+    """A Verdict of the Hub's log as the record tells it; ``ValueError`` for one of no kind."""
+    kind = VerdictKind.of_number(verdict.kind)
+    if kind is None:
+        raise ValueError("a recorded Verdict of no kind")
+    awarded = kind is VerdictKind.AWARDED
+    return RecordedVerdict(
+        guardian_address=verdict.guardian,
+        kind=kind,
+        solver_address=verdict.solver if awarded else None,
+        submission_commitment=verdict.submission_commitment if awarded else None,
+        report_commitment=verdict.report_commitment,
+    )
 
 
 @dataclass(frozen=True, slots=True)

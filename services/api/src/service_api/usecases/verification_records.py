@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from service_common.db import app as t
 from service_common.db.engine import DatabaseUnavailable, writing
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import IndexedBounty, IndexedVerdict, read_bounty_logs, read_latest_verdicts
+from service_common.db.hub_reads import IndexedBounty, read_bounty_logs, read_latest_verdicts
 from service_common.domain.commitments import log_digest
-from service_common.domain.lifecycle import Outcome, VerdictKind
+from service_common.domain.lifecycle import Outcome
 from service_common.domain.record import (
     FinalBounty,
-    RecordedVerdict,
     SettlementTransaction,
     VerificationRecord,
     Winner,
     derive_record,
+    recorded_verdict,
 )
 from service_common.errors import ServiceError
 from service_common.log import get_logger
@@ -95,26 +95,12 @@ def _derive(facts: HubFacts, bounty: IndexedBounty) -> VerificationRecord:
         winner=Winner(ending.winner, ending.submission_commitment) if awarded else None,
         roster=facts.roster(bounty),
     )
-    verdicts = [_recorded(verdict) for verdict in read_latest_verdicts(facts.connection, bounty.bounty_id)]
+    verdicts = [recorded_verdict(verdict) for verdict in read_latest_verdicts(facts.connection, bounty.bounty_id)]
     settled_by = SettlementTransaction(ending.origin.tx_hash, ending.origin.block_number, ending.origin.block_hash)
     # Up to the ending only: later claims do not change a record.
     logs = read_bounty_logs(facts.connection, bounty.bounty_id, until=ending.origin)
     digest = log_digest(([to_bytes(topic) for topic in topics], data) for topics, data in logs)
     return derive_record(final, verdicts, settled_by, digest)
-
-
-def _recorded(verdict: IndexedVerdict) -> RecordedVerdict:
-    kind = VerdictKind.of_number(verdict.kind)
-    if kind is None:
-        raise ValueError("a recorded Verdict of no kind")
-    awarded = kind is VerdictKind.AWARDED
-    return RecordedVerdict(
-        guardian_address=verdict.guardian,
-        kind=kind,
-        solver_address=verdict.solver if awarded else None,
-        submission_commitment=verdict.submission_commitment if awarded else None,
-        report_commitment=verdict.report_commitment,
-    )
 
 
 def _keep(engine: Engine, bounty: IndexedBounty, content: bytes) -> None:
