@@ -1,10 +1,13 @@
 """The copy against a fresh replay of the chain: every table, row by row."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from service_common.chain.blocks import header_at
 from service_common.db import hub_index as t
 from service_common.types import BlockNumber
 from service_indexer.follower import advance
-from service_indexer.writer import only_writer
+from service_indexer.writer import Writer, only_writer
 from sqlalchemy import Engine, select
 
 from tests.servers import DatabaseServer
@@ -19,15 +22,22 @@ def contents(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
-def replayed(world: World, server: DatabaseServer) -> dict[str, list[tuple[object, ...]]]:
-    """What a new copy made from the chain as it is now holds."""
+@contextmanager
+def fresh_copy(world: World, server: DatabaseServer) -> Iterator[tuple[Writer, Engine]]:
+    """An empty copy beside the world's own: its writer, and its engine."""
     fresh = server.new()
     try:
         engine = fresh.engine("service_indexer")
         start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
         with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
-            while advance(world.source, writer):
-                pass
-        return contents(engine)
+            yield writer, engine
     finally:
         fresh.close()
+
+
+def replayed(world: World, server: DatabaseServer) -> dict[str, list[tuple[object, ...]]]:
+    """What a new copy made from the chain as it is now holds."""
+    with fresh_copy(world, server) as (writer, engine):
+        while advance(world.source, writer):
+            pass
+        return contents(engine)

@@ -1,7 +1,5 @@
 """Endpoints that leave out, invent, lag and refuse: nothing wrong is ever written."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -11,23 +9,11 @@ from service_common.chain.json_rpc import ChainUnavailable
 from service_common.types import Address, BlockNumber, Bytes32
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource, bloom_admits
-from service_indexer.writer import Writer, only_writer
 
 from tests.indexer.lying import LimitedRpc, LyingSource
-from tests.indexer.replay import contents
+from tests.indexer.replay import contents, fresh_copy
 from tests.servers import DatabaseServer
 from tests.world import World
-
-
-@contextmanager
-def second_copy(world: World, server: DatabaseServer) -> Iterator[tuple[Writer, object]]:
-    """An empty copy beside the world's own, and its engine."""
-    fresh = server.new()
-    engine = fresh.engine("service_indexer")
-    start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
-    with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
-        yield writer, engine
-    fresh.close()
 
 
 def history(world: World) -> None:
@@ -41,11 +27,11 @@ def test_provider__that_leaves_logs_out_of_a_range__is_noticed_by_the_filters(
 ) -> None:
     history(world)
     lying = LyingSource(world.source, change_range=lambda logs: [log for log in logs if log.block_number % 2])
-    with second_copy(world, database_server) as (writer, engine):
+    with fresh_copy(world, database_server) as (writer, engine):
         while advance(lying, writer):
             pass
         assert lying.asked
-        assert contents(engine) == contents(world.engine("service_indexer"))  # type: ignore[arg-type]
+        assert contents(engine) == contents(world.engine("service_indexer"))
 
 
 def _foreign(logs: list[Log]) -> list[Log]:
@@ -58,10 +44,10 @@ def test_provider__that_invents_logs__changes_nothing(
 ) -> None:
     history(world)
     lying = LyingSource(world.source, change_range=change)  # type: ignore[arg-type]
-    with second_copy(world, database_server) as (writer, engine):
+    with fresh_copy(world, database_server) as (writer, engine):
         with pytest.raises(ChainUnavailable):
             advance(lying, writer)
-        assert not any(contents(engine).values())  # type: ignore[arg-type]
+        assert not any(contents(engine).values())
 
 
 def test_provider__whose_blocks_do_not_link__changes_nothing(world: World) -> None:

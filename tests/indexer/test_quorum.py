@@ -1,7 +1,7 @@
 """Several endpoints, some of which lie, lag, hang or break: the copy follows those that agree, or says it cannot."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -12,10 +12,10 @@ from service_common.types import BlockNumber
 from service_indexer.config import read_config
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
-from service_indexer.writer import Writer, only_writer
+from service_indexer.writer import Writer
 
 from tests.endpoints import Endpoint, endpoint_before
-from tests.indexer.replay import contents
+from tests.indexer.replay import contents, fresh_copy
 from tests.servers import DatabaseServer
 from tests.world import World
 
@@ -33,16 +33,6 @@ def source_of(world: World, endpoints: list[Endpoint], quorum: int) -> RpcSource
     """A source that asks these endpoints; nothing waits longer than a second."""
     rpc = JsonRpc([each.url for each in endpoints]).bounded(seconds=1.0, max_answer_bytes=1 << 24)
     return RpcSource(rpc, world.hub_address, quorum)
-
-
-@contextmanager
-def fresh_copy(world: World, server: DatabaseServer) -> Iterator[tuple[Writer, Any]]:
-    fresh = server.new()
-    engine = fresh.engine("service_indexer")
-    start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
-    with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
-        yield writer, engine
-    fresh.close()
 
 
 def run(source: RpcSource, writer: Writer) -> None:

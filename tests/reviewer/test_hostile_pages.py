@@ -35,7 +35,8 @@ def judge(page: bytes) -> list[str]:
     ids=repr,
 )  # fmt: skip
 def test_page__of_one_thing_over_and_over__is_judged(unit: str) -> None:
-    judge(PAGE + (unit * (LENGTH // len(unit.encode()))).encode())
+    issues = judge(PAGE + (unit * (LENGTH // len(unit.encode()))).encode())
+    assert all(issues), "an issue that names no place"
 
 
 @given(st.text(max_size=400), st.text(max_size=100))
