@@ -16,7 +16,7 @@ from local_stack.process import Child, minimal_environment
 from service_common.types import BountyId
 
 from bench.figures import Figure, Report, median
-from bench.web.load import load
+from bench.web.load import get, load
 from tests.api.conftest import Service, running_service
 from tests.api.running import start_api
 from tests.api.test_submissions import Sealed, open_bounty, seal
@@ -34,11 +34,11 @@ def run(report: Report) -> None:
         service.world.node.mine(3)
         api = start_api(service.runtime, service.variables)
         signed, conditional = _signed(service, sealed), _conditional(api.port, sealed.bounty_id)
-        for port, requests in ((api.port, signed), (api.port, conditional), (hello, [_get("/")])):
+        for port, requests in ((api.port, signed), (api.port, conditional), (hello, [get("/")])):
             load(port, requests, seconds=1.0)
         reads, details, hellos = [], [], []
         for _ in range(ROUNDS):
-            hellos.append(_rate(hello, [_get("/")], 200))
+            hellos.append(_rate(hello, [get("/")], 200))
             reads.append(_rate(api.port, signed, 200))
             details.append(_rate(api.port, conditional, 304))
         reference = median(hellos)
@@ -89,22 +89,18 @@ def _rate(port: int, requests: list[bytes], expected: int) -> float:
     return seen.rate
 
 
-def _get(target: str, *lines: str) -> bytes:
-    return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
-
-
 def _signed(service: Service, sealed: Sealed) -> list[bytes]:
     """Reads of one Submission by everybody who may."""
     path = f"/api/bounties/{sealed.bounty_id}/submissions/{sealed.envelope.commitment()}/content"
     readers = [service.world.people.poster.wallet, *(service.world.guardian(n) for n in (1, 2, 3))]
     headers = [service.authorization(reader.private_key, "GET", path) for reader in readers]
-    return [_get(path, f"Authorization: {header}") for header in headers]
+    return [get(path, f"Authorization: {header}") for header in headers]
 
 
 def _conditional(port: int, bounty_id: BountyId) -> list[bytes]:
     path = f"/api/bounties/{bounty_id}"
     etag = urllib3.request("GET", f"http://127.0.0.1:{port}{path}").headers["ETag"]
-    return [_get(path, f"If-None-Match: {etag}")]
+    return [get(path, f"If-None-Match: {etag}")]
 
 
 def _submission(service: Service) -> Sealed:

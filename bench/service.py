@@ -24,7 +24,7 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.types import Address, BlockNumber, ChainId
 
 from bench.figures import Figure, Report
-from bench.web.load import Load, load
+from bench.web.load import Load, get, load
 
 RATE: Final = 500
 SECONDS: Final = float(os.environ.get("SERVICE_BENCH_SECONDS", "120"))
@@ -102,7 +102,7 @@ def _mixture(stack: Stack, bounty: Funded, submitted: Submitted) -> list[bytes]:
     status = f"{detail}/delivery/status?submission_commitment={submitted.commitment}"
     people = stack.people.by_name()
     signed = [_signed(stack, people[name], content) for name in ("poster", "guardian-1", "guardian-2", "guardian-3")]
-    plain = [_get(path) for path in (detail, detail, "/api/bounties?limit=20", status, "/api/deployment")]
+    plain = [get(path) for path in (detail, detail, "/api/bounties?limit=20", status, "/api/deployment")]
     graphql = (
         f"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {len(query)}\r\n\r\n"
     )
@@ -122,11 +122,7 @@ def _signed(stack: Stack, person: Account_, path: str) -> bytes:
     domain = SigningDomain(ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address))
     key = person.wallet.private_key
     signature = bytes(Account.sign_typed_data(key, full_message=typed_data(domain, approval)).signature)
-    return _get(path, f"Authorization: {approval_header(Address(person.address), signature, approval)}")
-
-
-def _get(target: str, *lines: str) -> bytes:
-    return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
+    return get(path, f"Authorization: {approval_header(Address(person.address), signature, approval)}")
 
 
 def _port(stack: Stack) -> int:

@@ -31,6 +31,11 @@ class Load:
         return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
+def get(target: str, *lines: str) -> bytes:
+    """A GET as it goes over the wire, with further header lines."""
+    return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
+
+
 class _Closed(Exception):
     """The server ended a connection, as it may while nothing is asked."""
 
@@ -100,7 +105,6 @@ def load(
     for each in idle:
         selector.register(each.socket, selectors.EVENT_READ, each)
     result, sent, began = Load(0.0), 0, time.perf_counter()
-    answered = 0
     while True:
         now = time.perf_counter()
         over = (seconds is not None and now - began >= seconds) or (count is not None and sent >= count)
@@ -123,7 +127,6 @@ def load(
                 result.statuses[status] = result.statuses.get(status, 0) + 1
                 result.latencies.append(time.perf_counter() - key.data.sent_at)
                 idle.append(key.data)
-                answered += 1
     result.seconds = time.perf_counter() - began
     for key in list(selector.get_map().values()):
         key.data.socket.close()
