@@ -13,6 +13,8 @@ SLOW = {
     "coincurve", "cryptography", "eth_abi", "eth_account", "eth_keys", "eth_typing", "eth_utils", "http", "nacl",
     "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
 }  # fmt: skip
+LATE = {"eth_account", "eth_abi"}
+"""Not before there is something to sign, or an answer to read."""
 NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
 PROGRAM = """
 import json, sys
@@ -47,9 +49,9 @@ def test_audit_help__of_the_second_script__imports_nothing_slow(shell: Terminal,
     assert (code, modules & (SLOW | NEVER)) == (0, set())
 
 
-def test_audit__without_a_key__imports_no_server_and_no_signing(shell: Terminal) -> None:
+def test_audit__without_a_key__imports_no_server_no_signing_and_no_codec(shell: Terminal) -> None:
     code, modules = imported(shell, "1", program="service_cli.audit.main", **NOWHERE)
-    assert (code, modules & (NEVER | {"eth_account"})) == (1, set())
+    assert (code, modules & (NEVER | LATE)) == (1, set())
 
 
 def test_spec_commitment__on_a_page__imports_nothing_slow(shell: Terminal) -> None:
@@ -75,9 +77,11 @@ ARGUMENTS = {
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_networked_command__that_signs_nothing__imports_no_server_and_no_signing(shell: Terminal, name: str) -> None:
+def test_networked_command__before_its_first_answer__imports_no_server_no_signing_and_no_codec(
+    shell: Terminal, name: str
+) -> None:
     code, modules = imported(shell, name, *ARGUMENTS[name], **NOWHERE)
-    assert (code, modules & (NEVER | {"eth_account"})) == (1, set())
+    assert (code, modules & (NEVER | LATE)) == (1, set())
 
 
 KEYED = {
@@ -89,10 +93,10 @@ KEYED = {
 
 
 @pytest.mark.parametrize("name", KEYED)
-def test_signing_command__with_nothing_to_sign_yet__imports_no_signing(shell: Terminal, name: str) -> None:
+def test_signing_command__with_nothing_to_sign_yet__imports_no_signing_and_no_codec(shell: Terminal, name: str) -> None:
     variable, arguments = KEYED[name]
     code, modules = imported(shell, name, *arguments, **NOWHERE, **{variable: KEY})
-    assert (code, modules & (NEVER | {"eth_account"})) == (1, set())
+    assert (code, modules & (NEVER | LATE)) == (1, set())
 
 
 READERS = {

@@ -1,7 +1,8 @@
 """The Hub's ABI as typed codecs: calls to bytes, answers, errors and logs back to values.
 
 Promises: names, types and selectors come from the one committed ABI (``abi/Hub.json``, written by the contract build);
-values come out canonical (accounts and 32-byte values lowercase hex, integers as ``int``, structs as tuples).
+values come out canonical (accounts and 32-byte values lowercase hex, integers as ``int``, structs as tuples). The
+library that codes them is imported on first use, because it takes longer to load than most commands take to run.
 """
 
 import json
@@ -13,9 +14,6 @@ from importlib.resources import files
 from typing import Final
 
 import sha3
-from eth_abi.abi import decode, encode
-from eth_abi.exceptions import DecodingError
-
 from service_common.types import Bytes32
 
 
@@ -47,6 +45,10 @@ class Function:
 
     def encode(self, *arguments: object) -> bytes:
         """Call data."""
+        if not self.inputs and not arguments:
+            return self.selector
+        from eth_abi.abi import encode
+
         return self.selector + encode([p.type for p in self.inputs], arguments)
 
     def decode_arguments(self, data: bytes) -> tuple[object, ...]:
@@ -157,6 +159,9 @@ _snake_case = cache(snake_case)
 def _decode(parameters: Sequence[Parameter], data: bytes) -> tuple[object, ...]:
     if all(p.type in _WORDS for p in parameters) and len(data) == 32 * len(parameters):
         return tuple(_WORDS[p.type](data[i * 32 : i * 32 + 32]) for i, p in enumerate(parameters))
+    from eth_abi.abi import decode
+    from eth_abi.exceptions import DecodingError
+
     try:
         return tuple(_canonical(value) for value in decode([p.type for p in parameters], data))
     except (DecodingError, OverflowError) as error:

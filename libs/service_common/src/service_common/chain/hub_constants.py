@@ -5,9 +5,6 @@ Promises: values are the contracts' own, checked for the chain id that the deplo
 
 from dataclasses import dataclass
 
-from eth_abi.abi import decode
-from eth_abi.exceptions import DecodingError
-
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, hex_bytes, quantity
 from service_common.types import Address, ChainId, TokenAmount
@@ -66,6 +63,9 @@ def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
 
 def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
     answer = hex_bytes(rpc.call("eth_call", {"to": address, "data": f"0x{selector}"}, "latest"))
+    from eth_abi.abi import decode  # slow to import
+    from eth_abi.exceptions import DecodingError
+
     try:
         return str(decode(["string"], answer)[0])
     except DecodingError as error:
