@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from local_stack import anvil
 from service_cli.client import sender
+from service_cli.output import set_quiet
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from tests.cli.submitted import Submitted
 
 __all__ = ["database_server"]
+
+
+@pytest.fixture(autouse=True)
+def _not_quiet() -> None:
+    """One test's ``--quiet`` is not the next one's."""
+    set_quiet(False)
 
 
 @pytest.fixture(scope="session")
@@ -138,3 +145,15 @@ def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
     chain = ChainClient(settings)
     ids = (audited.awarded, audited.refunded, audited.silent)
     return {each: tell(collect_chain(chain, BountyId(int(each)), BlockNumber(0), beacon=True)) for each in ids}
+
+
+@pytest.fixture(scope="session")
+def ended(ledger: Ledger) -> int:
+    """A bounty that the first two Guardians awarded."""
+    bounty, _ = ledger.fund(seconds=100)
+    solver = ledger.people.solvers[1].wallet
+    commitment = ledger.submit(bounty, solver)
+    ledger.reveal(bounty)
+    ledger.award(bounty, solver.address, commitment)
+    ledger.node.mine(3)
+    return bounty

@@ -4,13 +4,11 @@ import os
 import re
 import secrets
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from service_cli.client import watching
 from service_cli.main import COMMANDS
-from service_cli.output import Progress, bar
+from service_cli.progress import Progress, bar
 from service_common.domain.challenge import parse_challenge
 
 from tests.cli.api_twin import ApiTwin
@@ -21,18 +19,6 @@ from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
 SHARE = ESCROW * 300 // 10_000 // 3
-
-
-@pytest.fixture(scope="session")
-def judged(ledger: Ledger) -> int:
-    """A bounty that the first two Guardians awarded."""
-    bounty, _ = ledger.fund(seconds=100)
-    solver = ledger.people.solvers[1].wallet
-    commitment = ledger.submit(bounty, solver)
-    ledger.reveal(bounty)
-    ledger.award(bounty, solver.address, commitment)
-    ledger.node.mine(3)
-    return bounty
 
 
 def test_heartbeat__by_a_guardian__is_recorded_and_can_be_given_again(ledger: Ledger, guardian: Terminal) -> None:
@@ -52,26 +38,26 @@ def test_heartbeat__by_a_stranger__is_refused_in_words(ledger: Ledger, guardian:
 
 
 def test_claim_fee__of_a_guardian_whose_verdict_counted__pays_once(
-    ledger: Ledger, guardian: Terminal, judged: int
+    ledger: Ledger, guardian: Terminal, ended: int
 ) -> None:
     account = ledger.people.guardians[0].address
     before = int(ledger.token.call("balanceOf", account))
-    ran = guardian.run("guardian:claim-fee", str(judged))
+    ran = guardian.run("guardian:claim-fee", str(ended))
     assert (ran.last["event"], ran.last["amount"]) == ("guardian_claim_fee.claimed", str(SHARE))
     assert int(ledger.token.call("balanceOf", account)) - before == SHARE
-    assert guardian.run("guardian:claim-fee", str(judged), code=1).last["code"] == "nothing_due"
+    assert guardian.run("guardian:claim-fee", str(ended), code=1).last["code"] == "nothing_due"
 
 
 def test_claim_fee__of_an_open_bounty_or_without_a_verdict__is_refused(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: int, tmp_path: Path
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, ended: int, tmp_path: Path
 ) -> None:
     bounty, _ = ledger.fund()
     assert guardian.run("guardian:claim-fee", str(bounty), code=1).last["code"] == "bounty_open"
     silent = person(ledger, api, rpc, tmp_path / "silent", "guardian-3")
-    assert silent.run("guardian:claim-fee", str(judged), code=1).last["code"] == "nothing_due"
+    assert silent.run("guardian:claim-fee", str(ended), code=1).last["code"] == "nothing_due"
     key = ledger.people.poster.wallet.private_key
     stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": key})
-    assert stranger.run("guardian:claim-fee", str(judged), code=1).last["code"] == "not_guardian"
+    assert stranger.run("guardian:claim-fee", str(ended), code=1).last["code"] == "not_guardian"
     assert rpc.sent() == 0
 
 
@@ -92,12 +78,12 @@ def test_list__an_answer_of_another_shape__fails_in_one_line(
     assert poster.run("bounty:list", code=1).last["code"] == "answer_malformed"
 
 
-def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Terminal, judged: int) -> None:
-    ran = poster.run("bounty:show", str(judged))
-    assert (ran.last["event"], ran.last["bounty_id"]) == ("bounty_show.bounty", str(judged))
+def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Terminal, ended: int) -> None:
+    ran = poster.run("bounty:show", str(ended))
+    assert (ran.last["event"], ran.last["bounty_id"]) == ("bounty_show.bounty", str(ended))
     other = "0x" + "ab" * 20
     mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": other})
-    assert mixed.run("bounty:show", str(judged), code=1).last["code"] == "deployment_mismatch"
+    assert mixed.run("bounty:show", str(ended), code=1).last["code"] == "deployment_mismatch"
 
 
 @pytest.mark.parametrize("words", [["bounty:list"], ["guardian:judgeable", "--guardian-address", "0x" + "ab" * 20]])
@@ -106,49 +92,6 @@ def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Te
     assert poster.run(*words, "--network", "staging", code=1).last["code"] == "deployment_mismatch"
     mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20})
     assert mixed.run(*words, code=1).last["code"] == "deployment_mismatch"
-
-
-def test_watch__a_bounty_that_is_final__ends_with_its_outcome(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, judged: int
-) -> None:
-    ran = poster.run("bounty:watch", str(judged))
-    names = [event["name"] for event in ran.events if event["event"] == "bounty_watch.event"]
-    assert names[:4] == ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "VerdictRecorded"]
-    assert ran.last == {
-        "event": "bounty_watch.final",
-        "bounty_id": str(judged),
-        "outcome": "awarded",
-        "settlement_reason": "judged",
-        "winner": ledger.people.solvers[1].address,
-        "submission_commitment": ran.last["submission_commitment"],
-    }
-
-
-def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounty, _ = ledger.fund(seconds=100, judging=60)
-    steps: Iterator[Callable[[], object]] = iter(
-        [
-            lambda: ledger.submit(bounty, ledger.people.solvers[0].wallet),
-            lambda: ledger.advance_to(ledger.time() + 100),
-            lambda: ledger.advance_to(ledger.time() + 60),
-            lambda: ledger.advance_to(ledger.time() + 60),
-            lambda: ledger.contract.transact(ledger.people.owner.wallet, "settle", bounty),
-            lambda: ledger.node.mine(3),
-        ]
-    )
-
-    class Clock:
-        @staticmethod
-        def sleep(_seconds: float) -> None:
-            next(steps)()
-
-    monkeypatch.setattr(watching, "time", Clock)
-    ran = poster.run("bounty:watch", str(bounty))
-    told = [event["step"] for event in ran.events if event["event"] == "bounty_watch.next"]
-    assert told == ["submissions", "reveal", "judging", "settlement", "finality"]
-    assert (ran.last["outcome"], ran.last["settlement_reason"]) == ("no_valid_submission", "guardians_silent")
 
 
 def test_config__of_any_environment__shows_sources_and_hides_secrets(shell: Terminal) -> None:

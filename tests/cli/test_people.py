@@ -8,7 +8,6 @@ import pytest
 from service_cli.client.signer import ExternalSigner, local_signer
 from service_cli.confirm import confirm
 from service_cli.outcome import Refused
-from service_cli.output import Progress, set_quiet
 from service_cli.settings import Environment, Settings
 from service_common.types import Address, ChainId
 
@@ -59,33 +58,6 @@ def test_confirm__with_consent_or_nobody_to_ask__goes_on(
     monkeypatch.setattr(sys, "stdin", stream)
     confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
     assert ("Type yes" in capsys.readouterr().err) == asked
-
-
-def test_progress__on_a_terminal__draws_one_line_and_clears_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("service_cli.output._BAR_SECONDS", 0.0)
-    set_quiet(False)
-    with Progress("sealing") as progress:
-        progress(1, 4)
-        progress(4, 4)
-    text = screen.getvalue()
-    assert "sealing [######" in text
-    assert "100%" in text
-    assert text.endswith("\r\x1b[K")
-    assert "\n" not in text
-
-
-def test_progress__when_quiet__draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    set_quiet(True)
-    try:
-        with Progress("sealing") as progress:
-            progress(1, 4)
-    finally:
-        set_quiet(False)
-    assert screen.getvalue() == ""
 
 
 def test_local_signer__once_it_has_the_key__takes_it_from_the_environment_and_never_shows_it(

@@ -1,12 +1,14 @@
 """What a command prints: events for programs on stdout, words for people on stderr.
 
 Promises: stdout carries one JSON object per line and nothing else; nothing secret is ever passed in here. ``--quiet``
-silences words that only tell what happens, never warnings and refusals. A progress bar is drawn only on a terminal.
+silences words that only tell what happens, never warnings and refusals. One line that changes may be drawn at the foot
+of a terminal; whatever else is printed removes it first.
 """
 
 import json
+import os
+import shutil
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -16,8 +18,7 @@ class OutputLost(Exception):
 
 
 _QUIET = False
-_BAR_SECONDS = 0.1
-_BAR_WIDTH = 24
+_DRAWN = False
 
 
 def set_quiet(quiet: bool) -> None:
@@ -29,6 +30,7 @@ def set_quiet(quiet: bool) -> None:
 def event(name: str, fields: Mapping[str, object]) -> None:
     """Print one event; ``OutputLost`` where that is not possible."""
     require_output()
+    clear()
     try:
         sys.stdout.write(json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n")
         sys.stdout.flush()
@@ -52,50 +54,34 @@ def say(words: str) -> None:
 
 def warn(words: str) -> None:
     """Tell a person what must be known; ``--quiet`` does not silence it."""
+    clear()
     with suppress(OSError, AttributeError):  # full or closed; the exit code still tells
         sys.stderr.write(words + "\n")
         sys.stderr.flush()
 
 
-class Progress:
-    """A bar with rate and remaining time, on a terminal; elsewhere nothing.
-
-    Called with what is done and the total, as the crypto room reports it. Leaving the ``with`` block clears the line.
-    """
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._shown = sys.stderr is not None and sys.stderr.isatty() and not _QUIET
-        self._started = self._drawn = time.monotonic()
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if self._shown and now - self._drawn >= _BAR_SECONDS:
-            self._drawn = now
-            sys.stderr.write("\r\x1b[K" + bar(self._label, done, total, now - self._started))
-            sys.stderr.flush()
+def on_terminal() -> bool:
+    """Whether a person watches: words go to a terminal that can redraw a line, and are wanted."""
+    return not _QUIET and sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def bar(label: str, done: int, total: int, seconds: float) -> str:
-    """One line: how much is done, how fast, how long it will still take."""
-    share = min(done / total, 1.0) if total else 1.0
-    filled = int(share * _BAR_WIDTH)
-    rate = done / seconds if seconds > 0 else 0.0
-    left = f"{(total - done) / rate:.0f} s left" if rate > 0 and done < total else "done" if done >= total else ""
-    return f"{label} [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {share:4.0%} {_size(rate)}/s {left}".rstrip()
+def draw(line: str) -> None:
+    """Replace the changing line on a terminal, cut to its width; elsewhere nothing."""
+    global _DRAWN  # noqa: PLW0603
+    if on_terminal():
+        _DRAWN = True
+        _put("\r\x1b[K" + line[: max(1, shutil.get_terminal_size().columns - 1)])
 
 
-def _size(value: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if value < 1024:
-            return f"{value:.0f} {unit}"
-        value /= 1024
-    return f"{value:.1f} GiB"
+def clear() -> None:
+    """Remove the changing line."""
+    global _DRAWN  # noqa: PLW0603
+    if _DRAWN:
+        _DRAWN = False
+        _put("\r\x1b[K")
+
+
+def _put(text: str) -> None:
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -4,23 +4,27 @@ Promises: public reads only; nothing is signed, and nothing of the chain is impo
 the one configured is refused before anything of it is shown.
 """
 
+import time
 from collections.abc import Iterator, Mapping
 
 from service_common.types import Address, BountyId, parse_address
 
 from service_cli.client.api import ApiClient
 from service_cli.client.read_model import bounty_detail
+from service_cli.client.summaries import lines, one_line, token_names
 from service_cli.outcome import Failed, Refused
-from service_cli.output import event, say
+from service_cli.output import event, on_terminal, say
 from service_cli.settings import Settings
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> None:
     """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
     api, shown = ApiClient(settings.api_base_url(), None), 0
-    require_deployment(settings, api)
+    deployment = _deployment(settings, api)
     for item in listed(api, filters, limit):
         event("bounty_list.bounty", item)
+        if on_terminal():
+            say(one_line(item, token_names(deployment), int(time.time())))
         shown += 1
     if not shown:
         say("no bounties match")
@@ -44,20 +48,28 @@ def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[d
 
 def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``bounty:show``."""
-    detail = bounty_detail(ApiClient(settings.api_base_url(), None), bounty_id)
+    api = ApiClient(settings.api_base_url(), None)
+    detail = bounty_detail(api, bounty_id)
     _require_same(settings, detail)
     event("bounty_show.bounty", detail)
+    if on_terminal():
+        for line in lines(detail, token_names(_deployment(settings, api)), int(time.time())):
+            say(line)
 
 
 def require_deployment(settings: Settings, api: ApiClient) -> Address:
     """The Hub that the API serves; an API of another chain, or of another Hub where one is configured, is refused."""
-    answer = api.get("/api/deployment").json()
-    _require_same(settings, answer)
     try:
-        return parse_address(str(answer.get("hub_address")))
+        return parse_address(str(_deployment(settings, api).get("hub_address")))
     except ValueError:
         message, next_action = "The API names no Hub.", "Check SERVICE_API_BASE_URL."
         raise Failed("answer_malformed", message, next_action=next_action) from None
+
+
+def _deployment(settings: Settings, api: ApiClient) -> dict[str, object]:
+    answer = api.get("/api/deployment").json()
+    _require_same(settings, answer)
+    return answer
 
 
 def _require_same(settings: Settings, answer: Mapping[str, object]) -> None:

@@ -28,8 +28,9 @@ from service_cli.client.read_model import wait_finalized
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.client.submissions import Submission, check_envelope, fetch_ciphertext, fetch_submission
 from service_cli.outcome import Failed, Refused
-from service_cli.output import Progress, event, say
+from service_cli.output import event, say
 from service_cli.pages import require_new
+from service_cli.progress import Progress
 from service_cli.settings import Settings
 
 AWARDED = 1

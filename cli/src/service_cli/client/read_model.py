@@ -13,6 +13,7 @@ from service_common.types import BountyId
 from service_cli.client.api import ApiClient
 from service_cli.outcome import Failed, Refused
 from service_cli.output import say
+from service_cli.progress import Waiting
 
 PATIENCE_SECONDS: Final = 1_800.0
 _POLL_SECONDS: Final = 1.0
@@ -28,19 +29,21 @@ def wait_until(
 ) -> dict[str, object]:
     """The detail as soon as ``ready`` holds; an unknown bounty may only not be indexed yet."""
     ends, told = time.monotonic() + PATIENCE_SECONDS, False
-    while time.monotonic() < ends:
-        try:
-            detail = bounty_detail(api, bounty_id)
-        except Refused as refusal:
-            if refusal.code != "bounty_not_found":
-                raise
-            detail = {}
-        if detail and ready(detail):
-            return detail
-        if not told:
-            say(f"waiting until {what}")
-            told = True
-        time.sleep(_POLL_SECONDS)
+    with Waiting("waiting") as waiting:
+        while time.monotonic() < ends:
+            try:
+                detail = bounty_detail(api, bounty_id)
+            except Refused as refusal:
+                if refusal.code != "bounty_not_found":
+                    raise
+                detail = {}
+            if detail and ready(detail):
+                return detail
+            if not told:
+                say(f"waiting until {what}")
+                told = True
+            waiting.tick()
+            time.sleep(_POLL_SECONDS)
     raise Failed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")
 
 

@@ -22,7 +22,8 @@ from service_cli.client.chain import ChainClient
 from service_cli.client.journal import Journal
 from service_cli.client.signer import Signer
 from service_cli.client.trees import fingerprint
-from service_cli.output import Progress, say
+from service_cli.output import say
+from service_cli.progress import Progress
 from service_cli.settings import Settings
 from service_cli.words import moment
 

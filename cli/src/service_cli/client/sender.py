@@ -28,6 +28,7 @@ from service_cli.client.journal import Journal, account_lock
 from service_cli.client.signer import LocalSigner
 from service_cli.outcome import Failed, Refused
 from service_cli.output import say
+from service_cli.progress import Waiting
 
 RECEIPT_SECONDS: Final = 180.0
 STUCK_SECONDS: Final = 45.0
@@ -84,6 +85,10 @@ class _Sending:
 
     def run(self) -> Receipt | None:
         """The receipt; None when the nonce was lost and this run never had the transaction taken by a node."""
+        with Waiting("waiting for the block") as waiting:
+            return self._settled(waiting)
+
+    def _settled(self, waiting: Waiting) -> Receipt | None:
         ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
         while time.monotonic() < ends:
             try:
@@ -105,6 +110,7 @@ class _Sending:
                 if not unanswered:
                     say(f"{failure.message} Looking again; the transaction is in the journal.")
                 unanswered = True
+            waiting.tick()
             time.sleep(_POLL_SECONDS)
         raise self._impatience(unanswered)
 

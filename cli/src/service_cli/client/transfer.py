@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import urllib3
 
 from service_cli.outcome import Failed
-from service_cli.output import Progress
+from service_cli.progress import Progress
 
 _CHUNK: Final = 1024 * 1024
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")

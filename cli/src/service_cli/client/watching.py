@@ -1,78 +1,138 @@
 """One bounty's life, followed on the chain itself.
 
-Promises: what is printed comes from the Hub's own log and view; the API only names the block to start at. Ends once the
-outcome stands in a finalized block.
+Promises: what is printed comes from the Hub's own log and view; the API only names the block to start at. Blocks that
+are not final are read again at each look: an event that a reorg takes back is told, too. An endpoint that does not
+answer is asked again for ``PATIENCE_SECONDS``. Ends once the outcome stands in a finalized block.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from service_common.chain.blocks import header_at
-from service_common.chain.events import HubEvent, decode_log, parse_log
+from service_common.chain.events import (
+    BountyFinalized,
+    HubEvent,
+    Log,
+    VerdictRecorded,
+    bounty_of,
+    decode_log,
+    parse_log,
+)
 from service_common.chain.hub import BountyView
 from service_common.chain.json_rpc import ChainUnavailable
-from service_common.types import BlockNumber, BountyId
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from service_common.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.client.api import ApiClient
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import LOG_RANGE, bounty_topic
+from service_cli.client.happenings import happening
 from service_cli.client.read_model import bounty_detail
+from service_cli.client.stages import Next, what_next
 from service_cli.outcome import Failed
 from service_cli.output import event, say
+from service_cli.progress import Waiting
 from service_cli.settings import Settings
-from service_cli.words import moment
 
+PATIENCE_SECONDS: Final = 900.0
 _POLL_SECONDS: Final = 2.0
-_OUTCOMES: Final = {1: "awarded", 2: "no_valid_submission"}
-_REASONS: Final = {1: "judged", 2: "no_submissions", 3: "guardians_silent", 4: "quorum_not_reached"}
 _AMOUNTS: Final = {"escrow_amount", "protocol_fee", "guardian_fee", "award", "refund", "guardian_fee_each", "amount"}
 
 
-@dataclass(frozen=True, slots=True)
-class Next:
-    """What a bounty waits for. ``at`` is chain time, None where only its people decide."""
-
-    step: str
-    at: int | None
-    words: str = field(compare=False)
-
-
 def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
-    """The command ``bounty:watch``: every event of the Hub from now on (and those so far), until the end is final."""
+    """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
     chain = ChainClient(settings)
     chain.check_deployment()
-    bounty = chain.bounty(bounty_id)
-    position = _first_block(settings, bounty_id)
-    told: Next | None = None
-    while True:
-        head = chain.latest()
-        position = _print_events(chain, bounty_id, position, head.number)
-        bounty = chain.bounty(bounty_id)
-        upcoming = what_next(bounty, head.time)
-        if upcoming != told:
-            told = upcoming
-            event("bounty_watch.next", {"bounty_id": str(bounty_id), "step": upcoming.step, "at": upcoming.at})
+    chain.bounty(bounty_id)
+    watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id))
+    answered = time.monotonic()
+    with Waiting(f"bounty {bounty_id}") as waiting:
+        while True:
+            try:
+                if (end := watch.look()) is not None:
+                    _print_end(bounty_id, end)
+                    return
+                answered = time.monotonic()
+            except Failed as failure:
+                if failure.code != "chain_unavailable" or time.monotonic() - answered > PATIENCE_SECONDS:
+                    raise
+                say(f"{failure.message} Looking again.")
+            waiting.tick(watch.seconds_left)
+            time.sleep(_POLL_SECONDS)
+
+
+@dataclass
+class _Watch:
+    """What has been told of a bounty: of blocks from ``first`` on, each log by its block and place."""
+
+    chain: ChainClient
+    bounty_id: BountyId
+    first: BlockNumber
+    told: dict[tuple[Bytes32, int], Log] = field(default_factory=dict)
+    upcoming: Next | None = None
+    seconds_left: int | None = None
+
+    def look(self) -> BountyView | None:
+        """Print what is new; the bounty once its end is final."""
+        head = self.chain.latest()
+        with chain_errors():
+            final = header_at(self.chain.rpc, "finalized").number
+        self._print_news(head.number)
+        bounty = self.chain.bounty(self.bounty_id)
+        self._print_step(what_next(bounty, head.time), head.time)
+        if bounty.outcome and self._is_final(final):
+            return bounty
+        self._let_go(final)
+        return None
+
+    def _print_news(self, head: BlockNumber) -> None:
+        """Logs that were not there at the last look, and those that are there no more."""
+        found = {(log.block_hash, log.log_index): (log, what) for log, what in self._logs(head)}
+        for place, log in self.told.items():
+            if place not in found:
+                gone = {"tx_hash": log.tx_hash, "block_number": log.block_number}
+                event("bounty_watch.event_removed", {"bounty_id": str(self.bounty_id), **gone})
+                say(f"block {log.block_number} was replaced; its event no longer counts")
+        for place, (log, what) in found.items():
+            if place not in self.told:
+                _print_event(log, what)
+        self.told = {place: log for place, (log, _) in found.items()}
+
+    def _print_step(self, upcoming: Next, now: int) -> None:
+        self.seconds_left = None if upcoming.at is None else upcoming.at - now
+        if upcoming != self.upcoming:
+            self.upcoming = upcoming
+            event("bounty_watch.next", {"bounty_id": str(self.bounty_id), "step": upcoming.step, "at": upcoming.at})
             say(upcoming.words)
-        if bounty.outcome and _finalized(chain, bounty_id):
-            _print_end(bounty_id, bounty)
-            return
-        time.sleep(_POLL_SECONDS)
 
+    def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
+        with chain_errors():
+            for first in range(self.first, head + 1, LOG_RANGE):
+                wanted = {
+                    "address": self.chain.hub.address,
+                    "fromBlock": hex(first),
+                    "toBlock": hex(min(head, first + LOG_RANGE - 1)),
+                    "topics": [None, bounty_topic(self.bounty_id)],
+                }
+                answer = self.chain.rpc.call("eth_getLogs", wanted)
+                if not isinstance(answer, list):
+                    raise ChainUnavailable("an RPC endpoint answered no list of logs")
+                for log in map(parse_log, answer):
+                    what = decode_log(log)
+                    if bounty_of(what) == self.bounty_id:  # another event's first topic may be the same number
+                        yield log, what
 
-def what_next(bounty: BountyView, now: int) -> Next:
-    """The step a bounty is in, and until when."""
-    if bounty.outcome:
-        return Next("finality", None, "final; waiting until the block is finalized")
-    if now < bounty.submission_deadline:
-        return Next(
-            "submissions", bounty.submission_deadline, f"Submissions until {moment(bounty.submission_deadline, now)}"
-        )
-    if bounty.has_submissions and now < bounty.reveal_at:
-        return Next("reveal", bounty.reveal_at, f"sealed until the reveal point at {moment(bounty.reveal_at, now)}")
-    if bounty.has_submissions and now < bounty.judging_deadline:
-        return Next("judging", bounty.judging_deadline, f"Guardians judge until {moment(bounty.judging_deadline, now)}")
-    return Next("settlement", None, "time is up; anyone can settle it now")
+    def _let_go(self, final: BlockNumber) -> None:
+        """What is final is not read again."""
+        self.told = {place: log for place, log in self.told.items() if log.block_number > final}
+        self.first = BlockNumber(max(self.first, final + 1))
+
+    def _is_final(self, final: BlockNumber) -> bool:
+        with chain_errors():
+            view = self.chain.hub.bounty(self.bounty_id, final)
+        return view is not None and view.outcome != 0
 
 
 def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
@@ -84,47 +144,33 @@ def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
     return BlockNumber(number)
 
 
-def _print_events(chain: ChainClient, bounty_id: BountyId, position: BlockNumber, head: BlockNumber) -> BlockNumber:
+def _print_event(log: Log, what: HubEvent) -> None:
     with chain_errors():
-        for first in range(position, head + 1, LOG_RANGE):
-            wanted = {
-                "address": chain.hub.address,
-                "fromBlock": hex(first),
-                "toBlock": hex(min(head, first + LOG_RANGE - 1)),
-                "topics": [None, bounty_topic(bounty_id)],
-            }
-            answer = chain.rpc.call("eth_getLogs", wanted)
-            if not isinstance(answer, list):
-                raise ChainUnavailable("an RPC endpoint answered no list of logs")
-            for log in map(parse_log, answer):
-                found = decode_log(log)
-                if getattr(found, "bounty_id", None) != bounty_id:
-                    continue  # an event whose first topic is something else
-                place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
-                event("bounty_watch.event", {"name": type(found).__name__, **_fields(found), **place})
-    return BlockNumber(max(position, head + 1))
+        fields, words = _fields(what), happening(what)
+    place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
+    event("bounty_watch.event", {"name": type(what).__name__, **fields, **place})
+    say(f"block {log.block_number}: {words}")
 
 
 def _fields(found: HubEvent) -> dict[str, object]:
-    values = asdict(found) | {"bounty_id": str(getattr(found, "bounty_id", ""))}
+    """An event's fields for programs: amounts and ids as text, the contract's numbers by their names."""
+    values: dict[str, object] = asdict(found) | {"bounty_id": str(bounty_of(found))}
+    if isinstance(found, VerdictRecorded):
+        values["kind"] = VerdictKind.of_number(found.kind)
+    if isinstance(found, BountyFinalized):
+        values["outcome"] = Outcome.of_number(found.outcome)
+        values["reason"] = SettlementReason.of_number(found.reason)
     return {name: str(value) if name in _AMOUNTS else value for name, value in values.items()}
 
 
-def _finalized(chain: ChainClient, bounty_id: BountyId) -> bool:
-    with chain_errors():
-        number = header_at(chain.rpc, "finalized").number
-        view = chain.hub.bounty(bounty_id, number)
-    return view is not None and view.outcome != 0
-
-
 def _print_end(bounty_id: BountyId, bounty: BountyView) -> None:
-    awarded = bounty.outcome == 1
+    awarded = bounty.outcome == Outcome.AWARDED.number
     event(
         "bounty_watch.final",
         {
             "bounty_id": str(bounty_id),
-            "outcome": _OUTCOMES[bounty.outcome],
-            "settlement_reason": _REASONS[bounty.reason],
+            "outcome": Outcome.of_number(bounty.outcome),
+            "settlement_reason": SettlementReason.of_number(bounty.reason),
             "winner": bounty.winner if awarded else None,
             "submission_commitment": bounty.winning_submission if awarded else None,
         },

@@ -12,12 +12,13 @@ from service_cli.values import BOUNTY_ID
 def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
     """Follow a bounty on the chain until its end is finalized, saying what happens next and when.
 
-    Events are printed as blocks bring them. Stop with Ctrl-C.
+    Events are printed as blocks bring them, and taken back where a reorg takes them back. Stop with Ctrl-C.
 
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   bounty_watch.event (name, bounty_id, the event's fields, tx_hash, block_number)
+              bounty_watch.event_removed (bounty_id, tx_hash, block_number), after a reorg
               bounty_watch.next (bounty_id, step, at)
               bounty_watch.final (bounty_id, outcome, settlement_reason, winner, submission_commitment)
     Refuses:  an unknown bounty; values of different deployments

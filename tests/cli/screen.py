@@ -1,0 +1,63 @@
+"""``service-cli`` as a whole process whose stderr is a real terminal of a given width."""
+
+import fcntl
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Thread
+
+from tests.cli.kill import CLIENT
+from tests.cli.terminal import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How it ended, what a program read, and every byte that the terminal got."""
+
+    code: int
+    stdout: str
+    screen: str
+
+
+def at_terminal(
+    shell: Terminal, *words: str, columns: int = 80, stop_when: Callable[[str], bool] | None = None, **more: str
+) -> Seen:
+    """Run a command; Ctrl-C once ``stop_when`` holds of what the terminal got."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    screen = bytearray()
+    reader = Thread(target=_read, args=(ours, screen), daemon=True)
+    reader.start()
+    environment = {"TERM": "xterm", "COLUMNS": str(columns)} | shell.variables(**more)
+    with subprocess.Popen(
+        [CLIENT, *words],
+        cwd=shell.home, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        ends = time.monotonic() + 60
+        while stop_when is not None and process.poll() is None and time.monotonic() < ends:
+            if stop_when(screen.decode(errors="replace")):
+                process.send_signal(signal.SIGINT)
+                break
+            time.sleep(0.02)
+        stdout, _ = process.communicate(timeout=60)
+    reader.join(timeout=10)
+    os.close(ours)
+    return Seen(process.returncode, stdout.decode(), screen.decode(errors="replace").replace("\r\n", "\n"))
+
+
+def _read(ours: int, into: bytearray) -> None:
+    while True:
+        try:
+            data = os.read(ours, 65_536)
+        except OSError:  # the other end is closed
+            return
+        if not data:
+            return
+        into += data
