@@ -17,10 +17,9 @@ as() {
     shift
     (
         set -a
+        XDG_STATE_HOME="$work/$person"
         . "$stack/$person.env"
         set +a
-        XDG_STATE_HOME="$work/$person"
-        export XDG_STATE_HOME
         service-cli "$@"
     )
 }

@@ -43,7 +43,7 @@ class Stage:
 
 
 @pytest.fixture(scope="session")
-def stage(cast: Cast) -> Stage:
+def stage(cast: Cast, scripted: object) -> Stage:  # it plays beside the others
     payer = Wallet()
     cast.stack.anvil.fund(payer.address)
     safe = make_safe(cast.stack.anvil.rpc, payer)
@@ -122,7 +122,8 @@ def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast,
     not_yet = cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id, "early", code=1)
     assert not_yet.event("open_winning_submission.refused").text("code") == "winning_solution_key_not_found"
     owed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
-    assert owed.event("guardian_judgeable.delivery_owed").text("bounty_id") == bounty.bounty_id
+    waiting = {event.text("bounty_id") for event in owed.events if event.name == "guardian_judgeable.delivery_owed"}
+    assert bounty.bounty_id in waiting
     first = cast.person("guardian-1").run("guardian:deliver-key", *pair)
     again = cast.person("guardian-2").run("guardian:deliver-key", *pair)
     created = [ran.event("guardian_deliver_key.stored").fields["created"] for ran in (first, again)]
