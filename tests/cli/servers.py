@@ -37,12 +37,14 @@ class Request:
 class Server:
     """Answers each request with what ``answer`` returns; ``Lost`` drops the connection.
 
-    ``watch`` hears of each request before and after it was carried out, and may raise ``Lost``, too.
+    ``watch`` hears of each request before and after it was carried out, and may raise ``Lost``, too; ``alter`` may
+    change what is answered.
     """
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self.requests: list[Request] = []
         self.watch: Callable[[str], None] = lambda _moment: None
+        self.alter: Callable[[Request, Reply], Reply] = lambda _request, reply: reply
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -58,7 +60,7 @@ class Server:
                 outer.requests.append(request)
                 try:
                     outer.watch("before")
-                    status, body, more = answer(request)
+                    status, body, more = outer.alter(request, answer(request))
                     outer.watch("after")
                 except Lost:
                     self.close_connection = True

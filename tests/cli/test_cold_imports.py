@@ -5,10 +5,12 @@ import subprocess
 import sys
 
 import pytest
+from demo.examples import EXAMPLES
 from service_cli.main import COMMANDS
 
 from tests.cli.terminal import Terminal
 
+PAGE = (EXAMPLES / "bounty_challenge.md").read_bytes()
 SLOW = {
     "coincurve", "cryptography", "eth_abi", "eth_account", "eth_keys", "eth_typing", "eth_utils", "http", "nacl",
     "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
@@ -54,61 +56,54 @@ def test_audit__without_a_key__imports_no_server_no_signing_and_no_codec(shell: 
     assert (code, modules & (NEVER | LATE)) == (1, set())
 
 
-def test_spec_commitment__on_a_page__imports_nothing_slow(shell: Terminal) -> None:
-    (shell.home / "page.md").write_bytes(b"x")
-    code, modules = imported(shell, "spec-commitment", "page.md")
-    assert (code, modules & (SLOW | NEVER)) == (0, set())
-
-
-KEY = "0x" + "11" * 32
+KEY, ADDRESS, COMMITMENT = "0x" + "11" * 32, "0x" + "ab" * 20, "0x" + "cd" * 32
 NOWHERE = {
-    "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20,
+    "SERVICE_HUB_ADDRESS": ADDRESS,
     "SERVICE_RPC_URL": "http://127.0.0.1:9",
     "SERVICE_API_BASE_URL": "http://127.0.0.1:9",
     "SERVICE_SUBGRAPH_ENDPOINT": "http://127.0.0.1:9/subgraph",
     "SERVICE_CHAIN_ID": "8453",
+    **{f"SERVICE_{role}_PRIVATE_KEY": KEY for role in ("POSTER", "SOLVER", "CLAIMANT", "GUARDIAN_ACCOUNT")},
 }
-ARGUMENTS = {
-    "claim": ["--claimant-address", "0x" + "ab" * 20, "1"],
-    "verification-record": ["1"],
-    "guardian:judgeable": ["--guardian-address", "0x" + "ab" * 20],
-    "solver:submit": ["--solver-address", "0x" + "ab" * 20, "1", "."],
-}
+PUBLIC = NEVER | LATE | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "coincurve", "yaml"}
+RUNS: list[tuple[int, set[str], list[str]]] = [
+    *[
+        (0, SLOW | NEVER, words)
+        for words in (["config"], ["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])
+    ],
+    (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
+    *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
+    (1, PUBLIC, ["guardian:judgeable", "--guardian-address", ADDRESS]),
+    (1, NEVER | LATE, ["bounty:watch", "1"]),
+    (1, NEVER | LATE, ["doctor"]),
+    (1, NEVER | LATE, ["claim", "1", "--claimant-address", ADDRESS]),
+    (1, NEVER | LATE, ["claim", "1"]),
+    (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),
+    (1, NEVER | LATE, ["poster:publish-fund", "--check", "page.md"]),
+    (1, NEVER | LATE, ["poster:open-winning-submission", "1"]),
+    (1, NEVER | LATE, ["solver:submit", "1", "."]),
+    (1, NEVER | LATE, ["solver:submit", "1", ".", "--solver-address", ADDRESS]),
+    (1, NEVER | LATE, ["guardian:open", "1", ADDRESS, COMMITMENT]),
+    (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
+    (1, NEVER | LATE, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
+    (1, NEVER | LATE, ["guardian:heartbeat"]),
+    (1, NEVER | LATE, ["guardian:claim-fee", "1"]),
+    (1, NEVER | LATE, ["guardian:new-key"]),
+    (1, NEVER | LATE, ["guardian:keys"]),
+]
+"""Exit code, what must not be imported, and a command whose every endpoint is away: before its first answer."""
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
-def test_networked_command__before_its_first_answer__imports_no_server_no_signing_and_no_codec(
-    shell: Terminal, name: str
+@pytest.mark.parametrize(
+    ("code", "never", "words"), RUNS, ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else ""
+)
+def test_command__before_its_first_answer__imports_only_what_it_may(
+    shell: Terminal, code: int, never: set[str], words: list[str]
 ) -> None:
-    code, modules = imported(shell, name, *ARGUMENTS[name], **NOWHERE)
-    assert (code, modules & (NEVER | LATE)) == (1, set())
+    (shell.home / "page.md").write_bytes(PAGE)
+    ended, modules = imported(shell, *words, **NOWHERE)
+    assert (ended, modules & never) == (code, set())
 
 
-KEYED = {
-    "poster:open-winning-submission": ("SERVICE_POSTER_PRIVATE_KEY", ["1"]),
-    "solver:submit": ("SERVICE_SOLVER_PRIVATE_KEY", ["1", "."]),
-    "claim": ("SERVICE_CLAIMANT_PRIVATE_KEY", ["1"]),
-    "guardian:heartbeat": ("SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY", []),
-}
-
-
-@pytest.mark.parametrize("name", KEYED)
-def test_signing_command__with_nothing_to_sign_yet__imports_no_signing_and_no_codec(shell: Terminal, name: str) -> None:
-    variable, arguments = KEYED[name]
-    code, modules = imported(shell, name, *arguments, **NOWHERE, **{variable: KEY})
-    assert (code, modules & (NEVER | LATE)) == (1, set())
-
-
-READERS = {
-    "verification-record": ["1"],
-    "bounty:show": ["1"],
-    "bounty:list": [],
-    "guardian:judgeable": ["--guardian-address", "0x" + "ab" * 20],
-}
-
-
-@pytest.mark.parametrize("name", READERS)
-def test_public_read__of_the_api_alone__imports_no_chain_and_no_cryptography(shell: Terminal, name: str) -> None:
-    code, modules = imported(shell, name, *READERS[name], **NOWHERE)
-    heavy = {"eth_abi", "eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "coincurve", "yaml"}
-    assert (code, modules & (NEVER | heavy)) == (1, set())
+def test_runs__of_every_command__are_in_the_table() -> None:
+    assert {words[0] for _, _, words in RUNS} == set(COMMANDS)
