@@ -63,6 +63,11 @@ def steps() -> list[Step]:
             "kill -9 at every request of every command, then the command again",
             "tests/cli/test_kill_campaign.py",
         ),
+        _tests(
+            "client-lies",
+            "every value that a command reads, told wrongly alone: whatever is then signed is true",
+            "tests/cli/test_lie_campaign.py",
+        ),
         _tests("audit-fuzz", "5,000 altered audit bundles, each told or refused", "tests/cli/test_audit_fuzz.py"),
         _tests(
             "publications",

@@ -84,7 +84,6 @@ def possible_lies(stage: Stage, case: Case) -> list[Lie]:
 class Before:
     """Where everything stood."""
 
-    nonce: int
     block: int
     requests: int
 
@@ -92,18 +91,45 @@ class Before:
 def play(stage: Stage, scene: Callable[[Stage], Case], lie: Lie) -> None:
     case = scene(stage)
     head = stage.ledger.node.rpc.number("eth_blockNumber")
-    before = Before(stage.ledger.nonce(case.account), head, len(stage.api.server.requests))
+    before = Before(head, len(stage.api.server.requests))
     with answering(stage, lambda question, answer: told(answer, lie) if question == lie.question else answer):
         ran = case.home.run_any(*case.words)
     where = (case.words[0], lie, ran.last.get("code", ran.last["event"]))
-    effects = effects_since(stage, case, before)
-    assert stage.ledger.nonce(case.account) - before.nonce == len(effects) <= case.transactions, where
+    mine_what_waits(stage, case)
+    sent, effects = sent_since(stage, case, before), effects_since(stage, case, before)
+    assert len(sent) == len(effects) <= case.transactions, where
     for effect in effects:
         assert is_true(stage, case, effect), (*where, effect)
     for request in stage.api.server.requests[before.requests :]:
         assert is_signed_truly(stage, case, request), (*where, request.path)
     assert_only_the_work(stage, case)
     assert_no_key_left(stage, case, before)
+
+
+def mine_what_waits(stage: Stage, case: Case) -> None:
+    """A transaction signed over a nonce that is not due yet counts as much as one that was mined."""
+    rpc = stage.ledger.node.rpc
+    pool = rpc.record("txpool_content")
+    assert pool is not None
+    waiting = pool["queued"]
+    assert isinstance(waiting, dict)
+    for account, found in waiting.items():
+        assert (account.lower(), len(found)) == (case.account.lower(), 1)
+        rpc.call("anvil_setNonce", account, hex(int(next(iter(found)))))
+        stage.ledger.node.mine(1)
+
+
+def sent_since(stage: Stage, case: Case, before: Before) -> list[object]:
+    """This account's mined transactions."""
+    rpc = stage.ledger.node.rpc
+    head, found = rpc.number("eth_blockNumber"), []
+    for number in range(before.block + 1, head + 1):
+        block = rpc.record("eth_getBlockByNumber", hex(number), True)
+        assert block is not None
+        transactions = block["transactions"]
+        assert isinstance(transactions, list)
+        found += [each for each in transactions if each["from"].lower() == case.account.lower()]
+    return found
 
 
 def effects_since(stage: Stage, case: Case, before: Before) -> list[HubEvent]:

@@ -1,4 +1,9 @@
-"""Help of a command: its prose, and the table of what it reads, prints and refuses, within the terminal's width."""
+"""Help of a command: its prose, the table of what it reads, prints and refuses, its examples, and how it exits, all
+within the terminal's width.
+
+Each example is a whole line for a shell, in which 7 is a bounty and $ACCOUNT, $SOLVER and $COMMITMENT are values of
+one's own.
+"""
 
 import re
 from inspect import cleandoc
@@ -8,9 +13,10 @@ from typing import Final
 import click
 
 _TABLE: Final = "\b\nReads:"
-_HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses):\s+")
+_HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")
 _EVENT: Final = re.compile(r"[a-z_]+\.[a-z_]+\b")
 _COLUMN: Final = 10
+_EXIT: Final = "Exit:     0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted"
 
 
 class HelpedCommand(click.Command):
@@ -28,7 +34,7 @@ class HelpedCommand(click.Command):
             formatter.write_paragraph()
             with formatter.indentation():
                 margin = " " * formatter.current_indent
-                for line in _laid_out("Reads:" + table, formatter.width - formatter.current_indent):
+                for line in _laid_out(f"Reads:{table}\n{_EXIT}", formatter.width - formatter.current_indent):
                     formatter.write(f"{margin}{line}\n")
 
 
@@ -37,6 +43,9 @@ def _laid_out(table: str, width: int) -> list[str]:
     lines: list[str] = []
     for heading, text in _entries(table):
         first = f"{heading}:".ljust(_COLUMN) if heading else " " * _COLUMN
+        if text.startswith("service-cli "):  # to be copied as it is
+            lines.append(first + text)
+            continue
         rest = " " * (_COLUMN + (2 if _EVENT.match(text) else 0))
         lines += wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return lines
@@ -50,7 +59,7 @@ def _entries(table: str) -> list[tuple[str, str]]:
         if heading := _HEADING.match(line):
             section = heading[1]
             found.append((section, line[heading.end() :]))
-        elif section == "Prints" and _EVENT.match(line):
+        elif (section == "Prints" and _EVENT.match(line)) or (section == "Examples" and line):
             found.append(("", line))
         elif line:
             name, text = found[-1]

@@ -35,6 +35,8 @@ def run(
     Defaults: SERVICE_CHAIN_ID, SERVICE_API_BASE_URL
     Prints:   bounty_list.bounty (bounty_id, facts, active_submission_count, finality, block), one for each
     Refuses:  an API of another deployment, or one that does not answer in shape
+    Examples: service-cli bounty:list --accepting
+              service-cli bounty:list --poster-address $ACCOUNT --limit 100
     """
     from service_cli.client.browsing import list_bounties
     from service_cli.settings import load_settings

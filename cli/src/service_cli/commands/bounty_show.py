@@ -17,6 +17,7 @@ def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> N
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
     Prints:   bounty_show.bounty (the bounty as GET /api/bounties/{bounty_id} answers it)
     Refuses:  an unknown bounty; an answer of another deployment
+    Examples: service-cli bounty:show 7
     """
     from service_cli.client.browsing import show_bounty
     from service_cli.settings import load_settings

@@ -22,6 +22,7 @@ def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> N
               bounty_watch.next (bounty_id, step, at)
               bounty_watch.final (bounty_id, outcome, settlement_reason, winner, submission_commitment)
     Refuses:  an unknown bounty; values of different deployments
+    Examples: service-cli bounty:watch 7
     """
     from service_cli.client.watching import watch_bounty
     from service_cli.settings import load_settings

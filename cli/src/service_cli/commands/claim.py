@@ -22,6 +22,8 @@ def run(bounty_id: BountyId, claimant_address: Address | None, network: str | No
               claim.claimed (tx_hash, block_number, claimable_amount)
               claim.transaction_prepared (chain_id, to, value, data, function_name), with --claimant-address
     Refuses:  an open bounty; an account that is neither winner nor Poster; an award already pulled; an empty balance
+    Examples: service-cli claim 7
+              service-cli claim 7 --claimant-address $ACCOUNT
     """
     from service_cli.client.claiming import claim
     from service_cli.settings import CHAIN, load_settings

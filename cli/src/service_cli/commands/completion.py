@@ -23,6 +23,7 @@ def run(shell: str) -> None:
     Reads:   nothing
     Prints:  the script (this command and help print text; all others print events)
     Refuses: another shell
+    Examples: service-cli completion bash
     """
     from service_cli.completion import script
 

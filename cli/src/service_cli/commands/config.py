@@ -12,6 +12,7 @@ def run(network: str | None, api_base_url: str | None) -> None:
     Defaults: SERVICE_CHAIN_ID and whatever the network's record knows
     Prints:   config.value (name, value, source), one for each setting
     Refuses:  a network that does not exist; a malformed .env
+    Examples: service-cli config --network staging
     """
     from service_cli.client.configuration import show_configuration
     from service_cli.settings import load_settings

@@ -19,6 +19,7 @@ def run(address: Address | None, network: str | None, api_base_url: str | None) 
               SERVICE_BEACON_URLS
     Prints:   doctor.check (name, ok, detail, fix), one for each check
     Refuses:  a deployment in which any check fails (after all of them): exit code 1
+    Examples: service-cli doctor --address $ACCOUNT
     """
     from service_cli.client.doctor import examine
     from service_cli.settings import load_settings

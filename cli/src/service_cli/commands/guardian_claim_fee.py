@@ -17,6 +17,7 @@ def run(bounty_id: BountyId, network: str | None) -> None:
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
     Prints:   guardian_claim_fee.claimed (bounty_id, guardian, amount, tx_hash, block_number)
     Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
+    Examples: service-cli guardian:claim-fee 7
     """
     from service_cli.client.guardian_calls import claim_fee
     from service_cli.settings import CHAIN, load_settings

@@ -27,6 +27,7 @@ def run(
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
     Prints:   guardian_deliver_key.stored (bounty_id, solver, submission_commitment, created)
     Refuses:  a bounty that is not awarded to this pair; a delivery key that the Hub does not publish
+    Examples: service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
     """
     from service_cli.client.delivering import deliver_key
     from service_cli.settings import load_settings

@@ -12,6 +12,7 @@ def run(network: str | None) -> None:
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
     Prints:   guardian_heartbeat.recorded (guardian, tx_hash, block_number)
     Refuses:  an account that was never on a roster
+    Examples: service-cli guardian:heartbeat
     """
     from service_cli.client.guardian_calls import heartbeat
     from service_cli.settings import CHAIN, load_settings

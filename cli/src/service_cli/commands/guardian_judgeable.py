@@ -21,6 +21,7 @@ def run(guardian_address: Address, network: str | None, api_base_url: str | None
     Prints:   guardian_judgeable.bounty (bounty_id, reveal_at, judging_deadline, submissions, unopened, own_verdict)
               guardian_judgeable.delivery_owed (bounty_id, solver, submission_commitment)
     Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
+    Examples: service-cli guardian:judgeable --guardian-address $ACCOUNT
     """
     from service_cli.client.judgeable import list_judgeable
     from service_cli.settings import load_settings

@@ -21,6 +21,7 @@ def run(file: Path | None, roster: bool, network: str | None) -> None:
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Prints:   guardian_keys.key (position, public_key, recipient, in_roster)
     Refuses:  what is not a JSON array of AGE-SECRET-KEY-1… strings
+    Examples: service-cli guardian:keys --roster
     """
     from service_cli.client.keyrings import show_keys
     from service_cli.settings import CHAIN, Environment, load_settings

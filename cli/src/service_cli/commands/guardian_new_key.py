@@ -20,6 +20,8 @@ def run(file: Path | None, rotate: bool) -> None:
     Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON, whose keys a new FILE takes over; or _FILE
     Prints:  guardian_new_key.written (path, public_key, recipient, key_count)
     Refuses: a FILE that exists, unless --rotate; a FILE that holds something else
+    Examples: service-cli guardian:new-key guardian-keys.json
+              service-cli guardian:new-key --rotate guardian-keys.json
     """
     from service_cli.client.keyrings import add_key
     from service_cli.settings import Environment

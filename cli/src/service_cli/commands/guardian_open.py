@@ -51,6 +51,7 @@ def run(
     Refuses:  an output directory that holds something, a file for the content key that exists; a Submission that the
               contract does not record; an envelope that does not hash to the commitment; a reveal point not reached;
               a sealed file that does not open, saying why in plain words
+    Examples: service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
     from service_cli.client.opening import guardian_open
     from service_cli.settings import CHAIN, CHAIN_AND_API, load_settings

@@ -38,6 +38,8 @@ def run(
               submission_commitment, report_commitment; the last with tx_hash, block_number)
     Refuses:  an account that is not on the pinned roster; a bounty that is not judgeable; a Submission that is not
               the Solver's active one; a document that reads back differently; a second Verdict without --replace
+    Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
+              service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
     from service_common.domain.lifecycle import VerdictKind
 

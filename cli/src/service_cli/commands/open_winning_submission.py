@@ -27,6 +27,7 @@ def run(bounty_id: BountyId, output_dir: Path | None, network: str | None, api_b
               file_count, byte_length)
     Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
               does not hash to the winning commitment; a key that is not the envelope's
+    Examples: service-cli poster:open-winning-submission 7 winning-work
     """
     from service_cli.client.opening import open_winning_submission
     from service_cli.settings import load_settings

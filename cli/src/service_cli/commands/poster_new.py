@@ -16,6 +16,7 @@ def run(path: Path) -> None:
     Reads:   nothing
     Prints:  poster_new.written (path)
     Refuses: a path at which a file exists
+    Examples: service-cli poster:new my_bounty.md
     """
     import time
 

@@ -44,6 +44,8 @@ def run(
     Refuses:  a page that this account has funded before, without --again; a page that is not ready; an answer that
               differs from its own derivation in any field; terms that the Hub would refuse; a balance below the
               escrow or the gas; new terms while an earlier authorization may still be used
+    Examples: service-cli poster:publish-fund --check bounty_challenge.md
+              service-cli poster:publish-fund bounty_challenge.md
     """
     from service_cli.client.publishing import check_page, publish_and_fund
     from service_cli.settings import CHAIN, load_settings

@@ -18,6 +18,8 @@ def run(page: str) -> None:
     Reads:   nothing
     Prints:  spec_commitment.derived (spec_commitment, byte_length)
     Refuses: a file that cannot be read, or over 256 KiB
+    Examples: service-cli spec-commitment bounty_challenge.md
+              service-cli spec-commitment - < bounty_challenge.md
     """
     from service_common.domain.commitments import spec_commitment
 

@@ -46,6 +46,8 @@ def run(
     Refuses:  a bounty that does not accept Submissions; a roster that does not hash to the pinned value; an API whose
               locator, commitment or transaction differs from its own derivation; a page whose terms differ from the
               chain's, unless --accept-term-differences
+    Examples: service-cli solver:submit 7 work/
+              service-cli solver:submit --without-api 7 work/
     """
     from service_cli.client.signer import ExternalSigner, local_signer
     from service_cli.client.submitting import submit

@@ -20,6 +20,7 @@ def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> N
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
     Prints:   verification_record.fetched (record), or verification_record.unavailable (code)
     Refuses:  an unknown bounty; an answer of another deployment
+    Examples: service-cli verification-record 7
     """
     from service_cli.client.api import ApiClient
     from service_cli.outcome import Refused
