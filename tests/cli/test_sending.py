@@ -16,7 +16,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(22)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(24)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -190,6 +190,37 @@ def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
     assert "raising its fees" in ran.words
     assert ran.last["event"] == "claim.claimed"
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
+
+
+@pytest.mark.parametrize("moved", [True, False], ids=["into another block", "out of the chain"])
+def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch,
+    moved: bool,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
+    ledger.node.mine(1)  # nothing but this empty block goes with the claim's own
+    raws: list[str] = []
+    looked: list[object] = []
+
+    def after(method: str, params: Params, result: object) -> object:
+        if method == "eth_sendRawTransaction":
+            raws.append(str(params[0]))
+        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
+            looked.append(result["blockHash"])
+            if len(looked) == 1:
+                ledger.node.rpc.call("anvil_reorg", 2, [[raws[0], 0]] if moved else [])
+            else:
+                ledger.node.mine(1)
+        return result
+
+    rpc.after = after
+    claimed = solver.run("claim", bounty).last
+    block = ledger.node.rpc.record("eth_getBlockByNumber", hex(int(str(claimed["block_number"]))), False)
+    assert block is not None
+    assert str(claimed["tx_hash"]) in str(block["transactions"])
+    assert len(set(looked)) == 2
+    assert (purse.received(), rpc.sent()) == ((AWARD, 1), 1 if moved else 2)
 
 
 def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
