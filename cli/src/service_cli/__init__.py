@@ -6,16 +6,19 @@ Thin: it never tallies Verdicts, never settles, and signs only what it has encod
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "sign_request"]
+__all__ = ["__version__", "collecting", "settings_of", "sign_request"]
 
 if TYPE_CHECKING:
+    from service_cli.program import collecting, settings_of
     from service_cli.signing import sign_request
+
+_WHERE = {"sign_request": "signing", "collecting": "program", "settings_of": "program"}
 
 
 def __getattr__(name: str) -> object:
-    """``sign_request`` is loaded when it is asked for: the command starts without it."""
-    if name == "sign_request":
-        from service_cli.signing import sign_request
+    """What a program uses is loaded when it is asked for: the command starts without it."""
+    if name in _WHERE:
+        from importlib import import_module
 
-        return sign_request
+        return getattr(import_module(f"service_cli.{_WHERE[name]}"), name)
     raise AttributeError(name)

@@ -9,16 +9,38 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
 
 
 class OutputLost(Exception):
     """Standard output is closed, or takes no more: a full disk, say."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where events and words go instead, in a program that calls the client."""
+
+    event: Callable[[str, Mapping[str, object]], None]
+    words: Callable[[str], None]
+
+
+_SINK: Final[ContextVar[Sink | None]] = ContextVar("sink", default=None)
 _QUIET = False
 _DRAWN = False
+
+
+@contextmanager
+def redirected(sink: Sink) -> Iterator[None]:
+    """Print nothing inside."""
+    token = _SINK.set(sink)
+    try:
+        yield
+    finally:
+        _SINK.reset(token)
 
 
 def set_quiet(quiet: bool) -> None:
@@ -29,6 +51,9 @@ def set_quiet(quiet: bool) -> None:
 
 def event(name: str, fields: Mapping[str, object]) -> None:
     """Print one event; ``OutputLost`` where that is not possible."""
+    if (sink := _SINK.get()) is not None:
+        sink.event(name, fields)
+        return
     require_output()
     clear()
     try:
@@ -54,6 +79,9 @@ def say(words: str) -> None:
 
 def warn(words: str) -> None:
     """Tell a person what must be known; ``--quiet`` does not silence it."""
+    if (sink := _SINK.get()) is not None:
+        sink.words(words)
+        return
     clear()
     with suppress(OSError, AttributeError):  # full or closed; the exit code still tells
         sys.stderr.write(words + "\n")
@@ -62,7 +90,13 @@ def warn(words: str) -> None:
 
 def on_terminal() -> bool:
     """Whether a person watches: words go to a terminal that can redraw a line, and are wanted."""
-    return not _QUIET and sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return (
+        _SINK.get() is None
+        and not _QUIET
+        and sys.stderr is not None
+        and sys.stderr.isatty()
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 def draw(line: str) -> None:

@@ -187,13 +187,16 @@ CHAIN_AND_API: Final = (*CHAIN, "SERVICE_API_BASE_URL")
 
 
 def load_settings(
-    network: str | None, api_base_url: str | None, needs: Sequence[str] | None = CHAIN_AND_API
+    network: str | None,
+    api_base_url: str | None,
+    needs: Sequence[str] | None = CHAIN_AND_API,
+    environment: Environment | None = None,
 ) -> Settings:
     """The deployment of this run; says on stderr when it is mainnet by default.
 
     ``needs`` are refused together where they are missing; with None nothing is, for commands that only look.
     """
-    environment = Environment.of_process()
+    environment = environment or Environment.of_process()
     chosen = network or environment.get("SERVICE_CHAIN_ID")
     if chosen is None:
         warn("no network selected: using mainnet (real money); choose with --network or SERVICE_CHAIN_ID")
