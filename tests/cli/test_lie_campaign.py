@@ -44,8 +44,8 @@ def stage(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Stage:
     return make_stage(ledger, api, rpc, tmp_path)
 
 
-@pytest.fixture
-def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def hurried() -> Iterator[None]:
     """Pauses take no time and still pass: a command that waits for a liar gives up at once."""
     sleep, monotonic, passed = time.sleep, time.monotonic, [0.0]
 
@@ -53,8 +53,10 @@ def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
         passed[0] += 20 * seconds
         sleep(min(seconds, 0.001))
 
-    monkeypatch.setattr(time, "sleep", pause)
-    monkeypatch.setattr(time, "monotonic", lambda: monotonic() + passed[0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "sleep", pause)
+        patch.setattr(time, "monotonic", lambda: monotonic() + passed[0])
+        yield
 
 
 @contextmanager
@@ -92,7 +94,10 @@ def play(stage: Stage, scene: Callable[[Stage], Case], lie: Lie) -> None:
     case = scene(stage)
     head = stage.ledger.node.rpc.number("eth_blockNumber")
     before = Before(head, len(stage.api.server.requests))
-    with answering(stage, lambda question, answer: told(answer, lie) if question == lie.question else answer):
+    with (
+        hurried(),
+        answering(stage, lambda question, answer: told(answer, lie) if question == lie.question else answer),
+    ):
         ran = case.home.run_any(*case.words)
     where = (case.words[0], lie, ran.last.get("code", ran.last["event"]))
     mine_what_waits(stage, case)
@@ -229,7 +234,6 @@ def assert_no_key_left(stage: Stage, case: Case, before: Before) -> None:
         assert not any(needle.encode() in sent for needle in needles)
 
 
-@pytest.mark.usefixtures("_hurried")
 def test_lie__one_value_at_a_time__never_gets_a_signature_over_it(stage: Stage) -> None:
     dice, wrong = source("lies"), []
     for scene in SCENES if FULL else dice.sample(SCENES, 3):
