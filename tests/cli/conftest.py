@@ -135,7 +135,8 @@ def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
     from service_cli.audit.collect import collect_chain
     from service_cli.audit.story import tell
     from service_cli.client.chain import ChainClient
-    from service_cli.settings import Environment, Settings
+    from service_cli.environment import Environment
+    from service_cli.settings import Settings
     from service_common.chain.deployment import LOCAL_CHAIN_ID
     from service_common.types import BlockNumber, BountyId
 

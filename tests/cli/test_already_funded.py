@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from service_cli.client.already import bounty_of
 from service_cli.client.chain import ChainClient
-from service_cli.settings import Environment, Settings
+from service_cli.environment import Environment
+from service_cli.settings import Settings
 from service_common.chain.deployment import deployment_of
 from service_common.domain.commitments import spec_commitment
 from service_common.types import Address, BlockNumber, ChainId

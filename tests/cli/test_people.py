@@ -7,8 +7,9 @@ import sys
 import pytest
 from service_cli.client.signer import ExternalSigner, local_signer
 from service_cli.confirm import confirm
+from service_cli.environment import Environment
 from service_cli.outcome import Refused
-from service_cli.settings import Environment, Settings
+from service_cli.settings import Settings
 from service_common.types import Address, ChainId
 
 KEY = "0x" + "42" * 32

@@ -5,8 +5,9 @@ import time
 
 import pytest
 from service_cli.client import beacon
+from service_cli.environment import Environment
 from service_cli.outcome import Refused
-from service_cli.settings import Environment, Settings
+from service_cli.settings import Settings
 from service_common.crypto.beacon import NotYet
 from service_common.types import ChainId, UnixSeconds
 

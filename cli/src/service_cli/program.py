@@ -6,8 +6,9 @@ Promises: neither the process's environment nor a ``.env`` file is read, and not
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from service_cli.environment import Environment
 from service_cli.output import Sink, redirected
-from service_cli.settings import CHAIN_AND_API, Environment, Settings, load_settings
+from service_cli.settings import CHAIN_AND_API, Settings, load_settings
 
 Event = dict[str, object]
 

@@ -5,10 +5,8 @@ is exported over ``.env``. Missing values are refused together, by the names of 
 "Deployment selection" of the interface.
 """
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,7 +20,7 @@ from service_common.chain.deployment import (
 )
 from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32
 
-from service_cli.dotenv import read_dotenv
+from service_cli.environment import Environment
 from service_cli.outcome import Refused
 from service_cli.output import warn
 
@@ -62,38 +60,6 @@ _WANTED: Final = {
     "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
 }
 _HELP: Final = "Set the variables named, or choose another network with --network."
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """What is exported, and what ``.env`` adds to it."""
-
-    exported: Mapping[str, str]
-    fallback: Mapping[str, str]
-
-    @staticmethod
-    def of_process() -> "Environment":
-        """This process's environment and the ``.env`` of the working directory."""
-        return Environment(dict(os.environ), read_dotenv(Path(".env")))
-
-    def get(self, name: str) -> str | None:
-        """A plain value; an exported one wins, an empty one counts as unset."""
-        return self.exported.get(name) or self.fallback.get(name) or None
-
-    def secret(self, name: str) -> str | None:
-        """A secret from ``NAME`` or the file named by ``NAME_FILE``; both at one level is refused."""
-        for level, source in ((self.exported, ""), (self.fallback, " in .env")):
-            value, file = level.get(name), level.get(f"{name}_FILE")
-            if value and file:
-                problem = f"{name} and {name}_FILE are both set{source}."
-                raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
-            if file:
-                value = _read_secret(name, file)
-            if value:
-                if source:
-                    warn(f"note: {name} was taken from .env")
-                return value
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,17 +193,6 @@ def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
     except ValueError as error:
         next_action = f"Set {name} to {_WANTED.get(name, 'a value of that form')}."
         raise Refused("configuration_malformed", f"{name} is malformed: {error}.", next_action=next_action) from None
-
-
-def _read_secret(name: str, file: str) -> str:
-    try:
-        path = Path(file)
-        if path.stat().st_mode & 0o077:
-            warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        problem = f"The file named by {name}_FILE cannot be read."
-        raise Refused("configuration_malformed", problem, next_action="Check its path and rights.") from None
 
 
 def _parse_url(text: str) -> str:

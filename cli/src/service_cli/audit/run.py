@@ -27,9 +27,10 @@ from service_cli.audit.views import check_views
 from service_cli.client.api import ApiClient
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.signer import LocalSigner, local_signer
+from service_cli.environment import Environment
 from service_cli.outcome import Refused
 from service_cli.output import event, say, warn
-from service_cli.settings import Environment, Settings, load_settings
+from service_cli.settings import Settings, load_settings
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 

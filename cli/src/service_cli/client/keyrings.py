@@ -17,9 +17,9 @@ from service_common.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, r
 from service_common.errors import ServiceError
 from service_common.types import Bytes32
 
+from service_cli.environment import Environment
 from service_cli.outcome import Failed, Refused
 from service_cli.output import event, say, warn
-from service_cli.settings import Environment
 
 VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 _FILE_VARIABLE: Final = f"{VARIABLE}_FILE"

@@ -14,9 +14,9 @@ from typing import Protocol
 from service_common.auth.signature import account_of_key
 from service_common.types import Address
 
+from service_cli.environment import Environment
 from service_cli.outcome import Refused
 from service_cli.output import event, say
-from service_cli.settings import Environment
 
 
 class Signer(Protocol):

@@ -24,7 +24,8 @@ def run(file: Path | None, roster: bool, network: str | None) -> None:
     Examples: service-cli guardian:keys --roster
     """
     from service_cli.client.keyrings import show_keys
-    from service_cli.settings import CHAIN, Environment, load_settings
+    from service_cli.environment import Environment
+    from service_cli.settings import CHAIN, load_settings
 
     if not roster:
         show_keys(Environment.of_process(), file, None)

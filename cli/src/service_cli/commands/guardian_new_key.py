@@ -24,6 +24,6 @@ def run(file: Path | None, rotate: bool) -> None:
               service-cli guardian:new-key --rotate guardian-keys.json
     """
     from service_cli.client.keyrings import add_key
-    from service_cli.settings import Environment
+    from service_cli.environment import Environment
 
     add_key(Environment.of_process(), file, rotate=rotate)

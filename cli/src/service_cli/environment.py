@@ -1,0 +1,57 @@
+"""Where a run's values come from: what is exported, then ``.env``; secrets from a variable or from the file it names.
+
+Promises: an exported value wins in either form; both forms at one level are refused; a key from ``.env`` and a file
+that others can read are told, never quoted.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from service_cli.dotenv import read_dotenv
+from service_cli.outcome import Refused
+from service_cli.output import warn
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What is exported, and what ``.env`` adds to it."""
+
+    exported: Mapping[str, str]
+    fallback: Mapping[str, str]
+
+    @staticmethod
+    def of_process() -> "Environment":
+        """This process's environment and the ``.env`` of the working directory."""
+        return Environment(dict(os.environ), read_dotenv(Path(".env")))
+
+    def get(self, name: str) -> str | None:
+        """A plain value; an exported one wins, an empty one counts as unset."""
+        return self.exported.get(name) or self.fallback.get(name) or None
+
+    def secret(self, name: str) -> str | None:
+        """A secret from ``NAME`` or the file named by ``NAME_FILE``; both at one level is refused."""
+        for level, source in ((self.exported, ""), (self.fallback, " in .env")):
+            value, file = level.get(name), level.get(f"{name}_FILE")
+            if value and file:
+                problem = f"{name} and {name}_FILE are both set{source}."
+                raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
+            if file:
+                value = _read_secret(name, file)
+            if value:
+                if source:
+                    warn(f"note: {name} was taken from .env")
+                return value
+        return None
+
+
+def _read_secret(name: str, file: str) -> str:
+    try:
+        path = Path(file)
+        if path.stat().st_mode & 0o077:
+            warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        problem = f"The file named by {name}_FILE cannot be read."
+        raise Refused("configuration_malformed", problem, next_action="Check its path and rights.") from None
