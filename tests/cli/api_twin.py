@@ -231,7 +231,7 @@ class ApiTwin:
         return 200, b"", {}
 
     def _download(self, request: Request, locator: str) -> Reply:
-        return 200, self.objects[locator], {}
+        return (200, self.objects[locator], {}) if locator in self.objects else (404, b"", {})
 
     def _prepare(self, request: Request, bounty_id: str, solver: str) -> Json:
         envelope = parse_envelope(request.body)

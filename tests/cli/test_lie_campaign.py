@@ -1,19 +1,20 @@
 """Each value that a command reads from the RPC or the API, told wrongly alone: whatever the command then signs is true.
 
 Promises shown: every transaction that was signed did what the honest run would have done (none reverted, none over
-another value), every signed request names the true chain, Hub and bytes, what is opened is the work itself or nothing,
-and no key is ever sent anywhere. A dozen lies of three commands by default, drawn by SERVICE_CAMPAIGN_SEED; every one
-of every command in a campaign.
+another value; an allowance of exactly the escrow may go before a creation), every signed request names the true chain,
+Hub and bytes, what is opened is the work itself or nothing, and no key is ever sent anywhere. A dozen lies of three
+commands by default, drawn by SERVICE_CAMPAIGN_SEED; every one of every command in a campaign.
 """
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from service_cli.client.calls import TokenApproval
 from service_common.auth.header import parse_header
 from service_common.auth.sign import RequestToSign
 from service_common.auth.signature import recover
@@ -21,6 +22,7 @@ from service_common.auth.typed_data import SigningDomain, digest
 from service_common.chain import events as hub
 from service_common.chain.events import HubEvent, decode_log, parse_log
 from service_common.crypto import sealed_box
+from service_common.domain.abi_hashes import recipients_commitment
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.envelope import parse_envelope
@@ -125,7 +127,7 @@ def mine_what_waits(stage: Stage, case: Case) -> None:
 
 
 def sent_since(stage: Stage, case: Case, before: Before) -> list[object]:
-    """This account's mined transactions."""
+    """This account's mined transactions, but for the allowance that a funding may begin with."""
     rpc = stage.ledger.node.rpc
     head, found = rpc.number("eth_blockNumber"), []
     for number in range(before.block + 1, head + 1):
@@ -134,7 +136,12 @@ def sent_since(stage: Stage, case: Case, before: Before) -> list[object]:
         transactions = block["transactions"]
         assert isinstance(transactions, list)
         found += [each for each in transactions if each["from"].lower() == case.account.lower()]
-    return found
+    return [each for each in found if not is_exact_allowance(stage, each)]
+
+
+def is_exact_allowance(stage: Stage, transaction: Mapping[str, object]) -> bool:
+    approve = TokenApproval(Address(stage.ledger.contract.address), ESCROW, "")
+    return (transaction["to"], transaction["input"]) == (stage.ledger.token.address, approve.data)
 
 
 def effects_since(stage: Stage, case: Case, before: Before) -> list[HubEvent]:
@@ -190,14 +197,15 @@ def is_true_bounty(stage: Stage, case: Case, made: hub.BountyCreated) -> bool:
 
 
 def is_true_envelope(stage: Stage, made: hub.SubmissionRecorded) -> bool:
-    """Sealed for the true roster until the true reveal point; the envelope is what the API was given."""
+    """Sealed for the true roster's keys until the true reveal point; the envelope is what the API was given."""
     content = stage.api.envelopes.get(made.submission_commitment)
     view = stage.api.hub.bounty(BountyId(made.bounty_id))
     if content is None or view is None:
         return False
-    envelope = parse_envelope(content)
+    envelope, keys = parse_envelope(content), stage.api.hub.roster(view.roster_version).encryption_keys
     return (
         envelope.guardian_roster_hash == view.guardian_roster_hash
+        and envelope.recipients_commitment == recipients_commitment(view.guardian_roster_hash, keys)
         and envelope.reveal_policy == stage.ledger.beacon.info.reveal_policy(UnixSeconds(view.reveal_at))
         and envelope.hub_address == stage.ledger.contract.address
         and envelope.solver_address == made.solver
