@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+import yaml
 from local_stack.services import SERVICES
 from rq import Queue
 from service_api.metrics import CIPHERTEXTS, PUBLICATIONS
@@ -17,6 +18,7 @@ from service_delivery.metrics import WRAPS
 from service_indexer.settler import SETTLEMENTS
 from service_reviewer.jobs import REVIEWS
 
+from tools.alerts import CASES, promtool_tests, rule_groups
 from tools.drill import DRILLS
 
 from .conftest import REPOSITORY
@@ -174,6 +176,22 @@ def test_alerts__each_have_a_runbook_that_is_there() -> None:
         file, _, anchor = rule["annotations"]["runbook_url"].partition("#")
         assert (REPOSITORY / file).exists()
         assert anchor in anchors, rule["alert"]
+
+
+def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_not() -> None:
+    """Held against promtool by ``./noxw -s assurance -- alerts``."""
+    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
+    groups = rule_groups()
+    assert list(cases) == [rule["alert"] for group in groups for rule in group["rules"]]
+    assert all(case["fires"] and case["silent"] and all(case["silent"]) for case in cases.values())
+    tests = promtool_tests(groups, cases)["tests"]
+    values = [series["values"] for test in tests for series in test["input_series"]]
+    assert all(isinstance(each, str) for each in values), "0x5 is a number to YAML"
+    assert len(tests) == len(cases) + sum(len(case["silent"]) for case in cases.values())
+    told = [alert for test in tests for asked in test["alert_rule_test"] for alert in asked["exp_alerts"]]
+    assert [alert["exp_annotations"]["runbook_url"] for alert in told] == [
+        rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"]
+    ]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
