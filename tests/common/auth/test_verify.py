@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_common.auth.header import ApprovalHeader, format_header, parse_header
 from service_common.auth.typed_data import SigningDomain, digest, typed_data
-from service_common.auth.verify import Reason, ReceivedRequest, Refused, VerifiedRequest, verify_request
+from service_common.auth.verify import Reason, ReceivedRequest, Refused, VerifiedRequest, WalletAnswer, verify_request
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, Bytes32, ChainId
@@ -68,6 +68,22 @@ def test_refusal__by_each_check__names_the_check() -> None:
     assert reason(at(HEAD + 1)) is Reason.AHEAD
     assert reason(at(HEAD - 151)) is Reason.STALE
     assert reason(replace(received(GOOD), body=b"another")) is Reason.SIGNATURE
+
+
+@pytest.mark.parametrize("answer", WalletAnswer)
+def test_wallet__that_is_asked_since_no_key_of_its_own_signed__has_the_last_word(answer: WalletAnswer) -> None:
+    class Wallets:
+        def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+            return answer
+
+    request = received(replace(GOOD, address=new_key().address))
+    if answer is WalletAnswer.ACCEPTED:
+        assert verify_request(request, AUTHORITY, Chain(), Wallets()).signer != KEY.address
+        return
+    with pytest.raises(Refused) as caught:
+        verify_request(request, AUTHORITY, Chain(), Wallets())
+    wanted = {WalletAnswer.REFUSED: Reason.CONTRACT_WALLET, WalletAnswer.NO_CODE: Reason.SIGNATURE}
+    assert caught.value.reason is wanted[answer]
 
 
 def test_digest__of_an_approval__is_the_one_any_wallet_computes() -> None:
