@@ -53,7 +53,7 @@ def promtool_tests(groups: list[dict[str, Any]], cases: dict[str, Any]) -> dict[
             "exp_annotations": rule["annotations"],
         }
         tests.append(_test(name, case["at"], case["fires"], [alert]))
-        tests += [_test(name, neighbour.pop("at", case["at"]), neighbour, []) for neighbour in case["silent"]]
+        tests += [_test(name, series.get("at", case["at"]), series, []) for series in case["silent"]]
     return {"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests}
 
 
@@ -61,7 +61,7 @@ def _test(name: str, at: str, series: dict[str, str], expected: list[object]) ->
     return {
         "name": f"{name} {'fires' if expected else 'is silent'}",
         "interval": "1m",
-        "input_series": [{"series": each, "values": values} for each, values in series.items()],
+        "input_series": [{"series": each, "values": values} for each, values in series.items() if each != "at"],
         "alert_rule_test": [{"eval_time": at, "alertname": name, "exp_alerts": expected}],
     }
 

@@ -59,14 +59,14 @@ def test_quantile__of_known_buckets__lies_where_a_line_between_their_bounds_says
 def test_pictures__of_the_same_samples__are_the_same_bytes(
     watched: Watched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = []
-    for name in ("first", "second"):
-        monkeypatch.setattr(pictures, "FOLDER", tmp_path / name)
-        pictures.draw(watched, 6.0, (200, 500))
-        drawn.append({each.name: each.read_bytes() for each in (tmp_path / name).iterdir()})
-    assert drawn[0] == drawn[1]
-    assert set(drawn[0]) == NAMES
-    assert b"/api/bounties" in drawn[0]["requests.svg"]
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    pictures.draw(watched, 6.0, (200, 500))
+    drawn = {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()}
+    assert set(drawn) == NAMES
+    assert "/api/bounties</text>" in drawn["requests.svg"]
+    title = "The api by route: 200 requests/s, then 500 (from the dashed line)"
+    pictures._save("requests.svg", title, pictures._requests(watched), 6.0)
+    assert (tmp_path / "requests.svg").read_text(encoding="utf-8") == drawn["requests.svg"]
 
 
 def test_pictures__that_are_committed__are_small_and_shown_by_the_pages() -> None:
