@@ -2,7 +2,8 @@
 
 Everything is local and shares the cores: all services as processes of their own, PostgreSQL, Valkey, the node, the
 object storage, and the client that makes the load. The mixture is what a deployment sees: mostly reads of bounties,
-signed reads of content, the list, the GraphQL endpoint, documents and delivery status.
+signed reads of content, the list, the GraphQL endpoint, documents and delivery status. Meanwhile every process is
+scraped once a second, and pictures of what they tell and take are written to ``docs/load``.
 """
 
 import json
@@ -24,12 +25,15 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.types import Address, BlockNumber, ChainId
 
 from bench.figures import Figure, Report
+from bench.watching.curves import Watched
+from bench.watching.processes import taken
+from bench.watching.sampler import read_samples, sampling
 from bench.web.load import Load, get, load
 
 RATE: Final = 500
+FEW: Final = RATE * 2 // 5
 SECONDS: Final = float(os.environ.get("SERVICE_BENCH_SECONDS", "120"))
 IDLE_SECONDS: Final = 10.0
-TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def run(report: Report) -> None:
@@ -37,25 +41,42 @@ def run(report: Report) -> None:
     with running_stack() as stack, tempfile.TemporaryDirectory() as folder:
         cast = Cast(stack, Path(folder))
         _warm_up(cast)
-        before = _cpu(stack)
-        time.sleep(IDLE_SECONDS)
-        idle = (_cpu(stack) - before) / IDLE_SECONDS
-        before, began = _cpu(stack), time.perf_counter()
+        idle, before, began = _idle(stack), _cpu(stack), time.perf_counter()
         bounty, submitted = _lifecycle(cast)
         used = _cpu(stack) - before - idle * (time.perf_counter() - began)
         report(Figure("service.lifecycle_cpu", used, "s", "<= 1.5", used <= 1.5))
         requests = _mixture(stack, bounty, submitted)
         load(_port(stack), requests, seconds=3.0)
-        few = _cost(stack, requests, RATE * 2 // 5, SECONDS / 4, idle)[1]
-        resident = _resident(stack)
-        seen, each = _cost(stack, requests, RATE, SECONDS, idle)
-        _tell(report, seen, _resident(stack) / resident)
-        at = f"at {RATE * 2 // 5}/s"
-        report(
-            Figure(
-                "service.request_cpu", each * 1000, "ms", "ratio <= 1.2: it scales", each / few <= 1.2, at, few * 1000
-            )
-        )
+        with sampling(Path(folder), _ports(stack), _services(stack) | _servers(stack)) as samples:
+            _under_load(report, stack, requests, samples)
+
+
+def _under_load(report: Report, stack: Stack, requests: list[bytes], samples: Path) -> None:
+    """Two rates, one after the other; what being scraped costs is part of being idle."""
+    idle, starts = _idle(stack), time.time()
+    few = _cost(stack, requests, FEW, SECONDS / 4, idle)[1]
+    resident, changes = _resident(stack), time.time()
+    seen, each = _cost(stack, requests, RATE, SECONDS, idle)
+    ends = time.time()
+    _tell(report, seen, _resident(stack) / resident)
+    goal, at = "ratio <= 1.2: it scales", f"at {FEW}/s"
+    report(Figure("service.request_cpu", each * 1000, "ms", goal, each / few <= 1.2, at, few * 1000))
+    _draw(samples, starts, changes, ends)
+
+
+def _idle(stack: Stack) -> float:
+    """Seconds of CPU in a second while nothing is asked."""
+    before = _cpu(stack)
+    time.sleep(IDLE_SECONDS)
+    return (_cpu(stack) - before) / IDLE_SECONDS
+
+
+def _draw(samples: Path, starts: float, changes: float, ends: float) -> None:
+    """Pictures of both loads."""
+    from bench.watching.pictures import draw  # loaded when nothing is measured any more
+
+    seen = [sample for sample in read_samples(samples) if starts <= sample.at <= ends]
+    draw(Watched(seen, starts), changes - starts, (FEW, RATE))
 
 
 def _cost(stack: Stack, requests: list[bytes], rate: float, seconds: float, idle: float) -> tuple[Load, float]:
@@ -132,38 +153,27 @@ def _port(stack: Stack) -> int:
     return port
 
 
-def _trees(stack: Stack) -> list[int]:
-    """The processes of every service, their workers included."""
-    parents = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    found = [running.child.pid for running in stack.services.values() if running.child is not None]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid]
-    return found
+def _ports(stack: Stack) -> dict[str, int]:
+    """Where each process of the service is scraped."""
+    return {name: running.internal_port for name, running in stack.services.items()}
+
+
+def _services(stack: Stack) -> dict[str, int]:
+    """The main process of each."""
+    return {name: running.child.pid for name, running in stack.services.items() if running.child is not None}
+
+
+def _servers(stack: Stack) -> dict[str, int]:
+    """Of what they use."""
+    children = {"PostgreSQL": stack.postgres.child, "Valkey": stack.valkey.child, "node": stack.anvil.child}
+    return {name: child.pid for name, child in children.items() if child is not None}
 
 
 def _cpu(stack: Stack) -> float:
     """Seconds of CPU that all services have used, ended children included."""
-    total = 0
-    for pid in _trees(stack):
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        total += sum(map(int, fields[11:15]))
-    return total / TICKS
+    return sum(each.cpu for each in taken(_services(stack)).values())
 
 
 def _resident(stack: Stack) -> float:
     """Megabytes of all services together."""
-    pages = 0
-    for pid in _trees(stack):
-        try:
-            pages += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        except OSError:
-            continue
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return sum(each.resident for each in taken(_services(stack)).values()) / 2**20

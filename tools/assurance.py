@@ -94,6 +94,13 @@ def steps() -> list[Step]:
             "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",
             *("tests/common/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),
         ),
+        Step(
+            "alerts",
+            "every alert fires on its series and is silent on its neighbours, by Debian's promtool",
+            (PYTHON, "tools/alerts.py"),
+            TOP,
+            (),
+        ),
         _tests("hub-model", "random histories of the Hub against the Python model", "tests/contracts"),
         _hub(
             "hub-slither",

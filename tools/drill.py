@@ -31,6 +31,13 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "settle": ("A settlement is stuck", ("tests/indexer/test_settler.py",)),
     "provider": ("The review provider is out", ("tests/reviewer/test_model.py", "tests/api/test_reviews.py")),
     "errors": ("Answers are errors", ("tests/api/test_faults.py",)),
+    "signatures": (
+        "Signatures are refused",
+        (
+            "tests/common/auth/test_verify.py",
+            "tests/api/test_running_server.py::test_refusals__of_each_check__are_counted_by_their_reason",
+        ),
+    ),
     "outages": ("A dependency is away", ("tests/drills/test_outages.py",)),
     "load": ("Answers are slow", ("tests/api/test_running_server.py",)),
     "storage": ("Storage is out", ("tests/common/storage/test_gcs_outages.py",)),

@@ -12,6 +12,8 @@ from local_stack.ports import HOST
 from local_stack.process import Child, minimal_environment
 from local_stack.runtime import Runtime
 
+from tests.scraping import Figures, scrape
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -34,7 +36,12 @@ class RunningApi:
     """Where it listens."""
 
     port: int
+    internal_port: int
     child: Child
+
+    def metrics(self) -> Figures:
+        """What its internal port tells a scraper now."""
+        return scrape(self.internal_port)
 
     def connect(self) -> socket.socket:
         """A connection without a request."""
@@ -88,7 +95,7 @@ def start_api(runtime: Runtime, variables: Mapping[str, str], *, port: int | Non
     else:
         child, given = spawn(port), port
         runtime.family.wait(child, lambda: answers(given), 60.0)
-    return RunningApi(port, child)
+    return RunningApi(port, internal, child)
 
 
 def read_answer(connection: socket.socket) -> Answer:

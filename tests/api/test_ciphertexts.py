@@ -1,13 +1,11 @@
 """What becomes of uploaded ciphertext: verified at length, never served altered, never removed wrongly, swept."""
 
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import urllib3
-from local_stack.process import minimal_environment
 from service_api.jobs import PERIODIC
 from service_api.usecases import ciphertexts
 from service_api.usecases.orphans import DAY_SECONDS, delete_orphans
@@ -18,6 +16,7 @@ from service_common.types import Address, BountyId, Bytes32
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import Sealed, open_bounty, seal
+from tests.scraping import start, wait_until
 
 
 def stored(sealed: Sealed) -> ObjectInfo | None:
@@ -57,14 +56,7 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
         pending = sealed.prepare()
         assert (pending.status_code, error_of(pending)["code"]) == (503, "storage_verification_pending")
     assert len(open_queue(QueueName.ARTIFACTS, service.dependencies.redis).job_ids) == 1
-    worker = service.runtime.family.spawn(
-        "api-worker",
-        [Path(sys.executable).parent / "service-api", "worker"],
-        environment=minimal_environment(service.runtime.logs)
-        | dict(service.variables)
-        | {"SERVICE_INTERNAL_PORT": str(service.runtime.port())},
-        cwd=service.runtime.logs,
-    )
+    worker = start(service.runtime, "api-worker", service.variables, "service-api", "worker")
     ends = time.monotonic() + 60
     while (answer := sealed.prepare()).status_code == 503 and time.monotonic() < ends:
         time.sleep(0.1)
@@ -74,7 +66,10 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
     while redis.exists(f"rq:job:{PERIODIC[0].job_id}") and time.monotonic() < ends:
         time.sleep(0.05)
     assert (queue.job_ids, queue.failed_job_registry.get_job_ids()) == ([], [])
-    service.runtime.family.end([worker])
+    length = sealed.envelope.ciphertext.byte_length
+    wait_until(lambda: worker.metrics().value("service_ciphertext_bytes_total") == length)
+    assert worker.metrics().value("service_ciphertexts_total", result="matches") == 1
+    service.runtime.family.end([worker.child])
     forget_jobs(service)
 
 

@@ -1,17 +1,13 @@
 """Publishing while the reviewer is slow, wrong, dead or overrun: each outcome has its code and costs what it should."""
 
 import secrets
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 import pytest
 from local_stack import valkey
-from local_stack.process import Child, minimal_environment
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
@@ -30,6 +26,7 @@ from tests.api.pages import page_for
 from tests.campaign import size
 from tests.common.auth.signing import Key
 from tests.fakes.model import ModelTwin, Reply, not_ready, says
+from tests.scraping import Started, counted_here, rises_of, start, wait_until
 from tests.world import ChainClock
 
 CAP = 40
@@ -44,23 +41,18 @@ class Reviewing:
     service: Service
     twin: ModelTwin
     redis: valkey.ValkeyServer
-    worker: Child
+    worker: Started = field(init=False)
 
     def start_worker(self) -> None:
         """The reviewer's worker as the images run it."""
         runtime = self.service.runtime
-        self.worker = runtime.family.spawn(
-            f"reviewer-{secrets.token_hex(4)}",
-            [Path(sys.executable).parent / "service-reviewer", "worker"],
-            environment=minimal_environment(runtime.logs)
-            | self.twin.variables(SERVICE_REVIEW_DAILY_CAP=str(CAP), SERVICE_OPENAI_TIMEOUT_SECONDS="30")
-            | {
-                "SERVICE_DATABASE_URL": self.service.world.database.url("service_reviewer"),
-                "SERVICE_REDIS_URL": self.redis.url(),
-                "SERVICE_INTERNAL_PORT": str(runtime.port()),
-            },
-            cwd=runtime.logs,
-        )
+        variables = {
+            **self.twin.variables(SERVICE_REVIEW_DAILY_CAP=str(CAP), SERVICE_OPENAI_TIMEOUT_SECONDS="30"),
+            "SERVICE_DATABASE_URL": self.service.world.database.url("service_reviewer"),
+            "SERVICE_REDIS_URL": self.redis.url(),
+        }
+        name = f"reviewer-{secrets.token_hex(4)}"
+        self.worker = start(runtime, name, variables, "service-reviewer", "worker")
 
     def wait(self, seconds: int) -> None:
         """How long the api waits for a review."""
@@ -68,7 +60,7 @@ class Reviewing:
         self.service.dependencies.config = replace(config, review_wait_seconds=seconds)
 
     def kill_worker(self) -> None:
-        self.service.runtime.family.end([self.worker], kill=True)
+        self.service.runtime.family.end([self.worker.child], kill=True)
 
     def page(self, title: str = "Reviewed") -> bytes:
         return page_for(self.service.world, title=f"{title} {secrets.token_hex(4)}")
@@ -102,9 +94,7 @@ def started(service: Service) -> Iterator[Reviewing]:
         dependencies.clock = ChainClock(service.world.rpc)
         own = replace(service, client=checked_client(make_app(dependencies)), dependencies=dependencies)
         twin = ModelTwin()
-        reviewing = Reviewing(
-            own, twin, redis, service.runtime.family.spawn("none", ["true"], environment={}, cwd=service.runtime.logs)
-        )
+        reviewing = Reviewing(own, twin, redis)
         reviewing.start_worker()
         yield reviewing
         reviewing.kill_worker()
@@ -144,22 +134,29 @@ def test_publication__whose_review_comes_to_nothing__has_its_code_and_is_not_cha
 ) -> None:
     page = reviewing.page()
     reviewing.twin.script = script
+    reviewed = rises_of(reviewing.worker.metrics, "service_reviews_total", "outcome")
+    answered = rises_of(counted_here, "service_publications_total", "outcome")
     response = reviewing.publish(page, poster)
     assert (response.status_code, error_of(response)["code"]) == (status, code)
     assert response.headers.get("Retry-After") == wait
     assert reviewing.charges(poster) == 0
     assert reviewing.publish(page, poster).status_code == 200
     assert reviewing.charges(poster) == 1
+    counted = {code.replace("orchestrator_", ""): 1, "ready": 1}
+    assert answered() == counted
+    wait_until(lambda: reviewed() == counted)
 
 
 def test_publication__that_the_model_refuses__lists_its_issues_and_is_charged(
     reviewing: Reviewing, poster: Key
 ) -> None:
     reviewing.twin.script = [says(not_ready("summary", "Say for whom."))]
+    reviewed = rises_of(reviewing.worker.metrics, "service_reviews_total", "outcome")
     response = reviewing.publish(reviewing.page(), poster)
     assert (response.status_code, error_of(response)["code"]) == (400, "bounty_challenge_not_ready")
     assert error_of(response)["issues"] == [{"path": "summary", "message": "Say for whom."}]
     assert reviewing.charges(poster) == 1
+    wait_until(lambda: reviewed() == {"not_ready": 1})
 
 
 def test_review__that_outlasts_the_request__is_502_and_joined_without_another_charge(
@@ -238,13 +235,6 @@ def test_worker__killed_in_the_middle_of_a_review__is_replaced_and_the_review_do
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (2, 1)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < ends, "it did not come to pass"
-        threading.Event().wait(0.02)
-
-
 def test_charge__of_a_review_that_came_to_nothing_while_nobody_waited__stops_counting(
     reviewing: Reviewing, poster: Key
 ) -> None:
@@ -269,6 +259,7 @@ def test_paid_reviews__of_the_day_used_up__are_429_with_the_moment_and_not_charg
     reviewing: Reviewing, poster: Key
 ) -> None:
     engine = reviewing.service.world.engine("service_reviewer")
+    reviewed = rises_of(reviewing.worker.metrics, "service_reviews_total", "outcome")
     with engine.begin() as connection:
         now = connection.execute(select(func.now())).scalar_one()
         for _ in range(CAP):
@@ -276,6 +267,7 @@ def test_paid_reviews__of_the_day_used_up__are_429_with_the_moment_and_not_charg
     response = reviewing.publish(reviewing.page(), poster)
     error = error_of(response)
     assert (response.status_code, error["code"]) == (429, "publication_review_limit_reached")
+    wait_until(lambda: reviewed() == {"limit_reached": 1})
     free_at = int(now.timestamp()) + 24 * 3600 + 1
     assert error["retry_not_before"] == iso_utc(free_at)
     assert 24 * 3600 - 60 < int(response.headers["Retry-After"]) <= 24 * 3600 + 1

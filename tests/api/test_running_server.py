@@ -3,15 +3,19 @@
 import secrets
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
+from service_common.auth.header import format_header, parse_header
 from service_common.db import app as t
 from service_common.db.engine import reading
+from service_common.types import BlockNumber, Bytes32
 from service_common.web.edge import MAX_IN_FLIGHT
 from sqlalchemy import func, select
 
 from tests.api.conftest import HOST, Service
 from tests.api.running import Answer, RunningApi, read_answer
+from tests.scraping import rises_of
 
 ZERO = "0x" + "00" * 32
 CONTENT = f"/api/bounties/4711/submissions/{ZERO}/content"
@@ -35,6 +39,25 @@ def test_signed_request__through_the_real_server__is_verified(service: Service, 
     service.world.node.mine(3)
     answer = ask(service, running_api)
     assert (answer.status, answer.code) == (404, "bounty_not_found")
+
+
+def test_refusals__of_each_check__are_counted_by_their_reason(service: Service, running_api: RunningApi) -> None:
+    """Told by the internal port, which is another process than the one that counted; nobody is named."""
+    people, publication = service.world.people, "/api/bounty-challenge-specs/prepare-publication"
+    good = service.authorization(people.poster.wallet.private_key, "GET", CONTENT)
+    rises = rises_of(running_api.metrics, "service_signature_refusals_total", "reason")
+    assert ask(service, running_api).status == 404
+    assert ask(service, running_api, authorization="Bearer x").status == 401
+    assert running_api.request("GET", f"{CONTENT}?a=b", ("Authorization", good)).status == 401
+    fields = parse_header(good)
+    for number in (fields.block_number, fields.block_number + 9_999):
+        changed = format_header(replace(fields, block_number=BlockNumber(number), block_hash=Bytes32(ZERO)))
+        assert ask(service, running_api, authorization=changed).status == 401
+    query = f"poster_address={people.poster.address}"
+    stranger = service.authorization(people.owner.wallet.private_key, "POST", publication, query=query, body=b"page")
+    headers = (("Authorization", stranger), ("Content-Type", "text/markdown"))
+    assert running_api.request("POST", f"{publication}?{query}", *headers, body=b"page").status == 403
+    assert rises() == {"malformed": 1, "signature": 1, "block_not_canonical": 1, "block_ahead": 1, "forbidden": 1}
 
 
 def test_host_headers__of_another_deployment__gain_and_lose_nothing(service: Service, running_api: RunningApi) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from local_stack.runtime import running
 from rq.utils import import_attribute
 from service_common.config import ConfigurationError
 from service_common.crypto import sealed_box
@@ -21,6 +22,7 @@ from sqlalchemy import delete, select, update
 
 from tests.delivery.conftest import HOST, Delivery
 from tests.delivery.test_delivery import awarded, body_for, exists, refusal, wrap_path
+from tests.scraping import start, wait_until
 
 
 @pytest.fixture
@@ -95,6 +97,21 @@ def test_rotation__from_the_new_key_to_the_old_one_s_end__loses_no_wrap_and_neve
     )
     assert opens(delivery.restarted(new))
     assert int(str(told["takes_wraps_until"])) - int(str(told["retired_at"])) == KEY_GRACE_SECONDS
+
+
+def test_rewrap__by_the_running_worker__is_counted(delivery: Delivery) -> None:
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
+    assert (
+        delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped)).status_code == 201
+    )
+    new = Identity.generate()
+    delivery.restarted(new, delivery.world.delivery)
+    delivery.publish(new)
+    with running() as runtime:
+        worker = start(runtime, "delivery-worker", delivery.variables, "service-delivery", "worker")
+        wait_until(lambda: worker.metrics().value("service_delivery_wraps_total", event="rewrapped") == 1)
+        assert worker.metrics().value("service_delivery_wraps_total", event="swept") == 0
 
 
 @pytest.mark.usefixtures("environment")

@@ -1,47 +1,167 @@
-"""What is watched exists: metrics of alerts, dashboards and scalers, the runbooks they name, and a drill for each."""
+"""What is watched exists: metrics of alerts, dashboards and scalers with their labels, the runbooks they name, and a
+drill for each; and what exists is watched."""
 
+import ast
 import json
 import re
+from collections.abc import Iterator
 
 import pytest
+import yaml
+from local_stack.services import SERVICES
 from rq import Queue
+from service_api.metrics import CIPHERTEXTS, PUBLICATIONS
+from service_common.errors import PROBLEMS
 from service_common.jobs.queues import QueueName
+from service_common.web.authentication import REFUSALS
+from service_delivery.metrics import WRAPS
+from service_indexer.settler import SETTLEMENTS
+from service_reviewer.jobs import REVIEWS
 
+from tools.alerts import CASES, promtool_tests, rule_groups
 from tools.drill import DRILLS
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, by_name
 
-NAME = re.compile(r"\bservice_[a-z_]+")
+SELECTOR = re.compile(r"\b(\w+)\{([^}]*)\}")
+MATCHER = re.compile(r'(\w+)(=~|!=|!~|=)"([^"]*)"')
+GROUPING = re.compile(r"\bby \(([^)]*)\)")
+OF_THE_TARGET = {"namespace", "pod", "container"}
+"""What the PodMonitor adds to every series."""
+OF_THE_CLUSTER = {"container_cpu_usage_seconds_total": set[str](), "container_memory_working_set_bytes": set[str]()}
+"""Series of the kubelet, in every cluster with Prometheus."""
+COUNTERS = (REFUSALS, PUBLICATIONS, CIPHERTEXTS, REVIEWS, WRAPS, SETTLEMENTS)
+MAKERS = {
+    "Counter": ("_total",),
+    "CounterMetricFamily": ("_total",),
+    "counter_by": ("_total",),
+    "Histogram": ("_bucket", "_sum", "_count"),
+    "GaugeMetricFamily": ("",),
+}
+ENDPOINT_FAMILY = "service_rpc_endpoint_"
+"""Its names are put together at run time."""
 
 
-def metric_names() -> set[str]:
-    """Every series that the code makes, by its name in the code."""
-    names: set[str] = set()
+def _makers() -> Iterator[tuple[str, ast.Call]]:
     for folder in ("libs", "services"):
-        for file in (REPOSITORY / folder).rglob("*.py"):
-            for kind, name in re.findall(r"(Counter|Histogram|Gauge)\w*\(\s*f?\"(service_[a-z_{}]+)", file.read_text()):
-                ends = {"Counter": ("_total",), "Histogram": ("_bucket", "_sum", "_count")}.get(kind, ("",))
-                names |= {name.removesuffix("_total") + end for end in ends}
-    return names | {
-        f"service_rpc_endpoint_{each}" for each in ("preferred", "failures", "lag_blocks", "contradictions")
-    }
+        for file in (REPOSITORY / folder).rglob("src/**/*.py"):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
+                    yield node.func.id, node
 
 
-def expressions(overlay: str) -> list[str]:
+def _families() -> dict[str, tuple[tuple[str, ...], set[str]]]:
+    """Every metric that the code makes: the ends of its series, and its labels."""
+    found: dict[str, tuple[tuple[str, ...], set[str]]] = {}
+    for maker, call in _makers():
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        names = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        lists = [each for each in given if isinstance(each, ast.List)]
+        name = next((each for each in names if each.startswith("service_")), None)
+        if name is None:
+            continue
+        labels = {names[0]} if maker == "counter_by" else {one.value for each in lists for one in each.elts}  # type: ignore[attr-defined]
+        found[name.removesuffix("_total")] = (MAKERS[maker], labels)
+    for each in ("preferred", "failures", "lag_blocks", "contradictions"):
+        found[ENDPOINT_FAMILY + each] = (("",), {"endpoint"})
+    return found
+
+
+FAMILIES = _families()
+LABELS = {name + end: labels for name, (ends, labels) in FAMILIES.items() for end in ends} | OF_THE_CLUSTER
+
+
+def shown(overlay: str) -> list[str]:
+    """The expressions of alerts and dashboards."""
     objects = by_name(OVERLAYS[overlay])
     rules = objects["PrometheusRule", "bounty-escrow"]["spec"]["groups"][0]["rules"]
     board = json.loads(objects["ConfigMap", "dashboards"]["data"]["bounty-escrow.json"])
+    panels = [panel for panel in board["panels"] if panel["type"] != "row"]
+    return [rule["expr"] for rule in rules] + [t["expr"] for panel in panels for t in panel["targets"]]
+
+
+def expressions(overlay: str) -> list[str]:
+    """Those, and what the scalers ask."""
     scalers = [each for each in OVERLAYS[overlay] if each["kind"] == "ScaledObject"]
     queries = [t["metadata"]["query"] for s in scalers for t in s["spec"]["triggers"] if t["type"] == "prometheus"]
-    return [rule["expr"] for rule in rules] + [t["expr"] for p in board["panels"] for t in p["targets"]] + queries
+    return shown(overlay) + queries
+
+
+def named(expression: str) -> set[str]:
+    """The series that an expression names."""
+    return set(re.findall(r"\b(?:service|container)_\w+", MATCHER.sub("", expression)))
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_alerts_and_dashboards__name_only_metrics_that_exist(overlay: str) -> None:
-    used = {name for expression in expressions(overlay) for name in NAME.findall(expression)}
-    assert len(used) > 10
-    assert used - metric_names() == set()
+    used = {name for expression in expressions(overlay) for name in named(expression)}
+    assert len(used) > 25
+    assert used - set(LABELS) == set()
+
+
+def test_metrics__all_of_the_code__are_shown_or_alerted() -> None:
+    """A figure that nobody sees is not worth its series."""
+    used = {name for expression in shown("mainnet") for name in named(expression)}
+    assert len(FAMILIES) > 25
+    assert {name for name, (ends, _) in FAMILIES.items() if not used & {name + end for end in ends}} == set()
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_expressions__select_and_group_by_labels_that_exist(overlay: str) -> None:
+    for expression in expressions(overlay):
+        for name, inside in SELECTOR.findall(expression):
+            unknown = {label for label, _, _ in MATCHER.findall(inside)} - LABELS[name] - OF_THE_TARGET
+            assert unknown == set(), expression
+        of_all = set[str]().union(*(LABELS[name] for name in named(expression)))
+        buckets = {"le"} if "_bucket" in expression else set()
+        for inside in GROUPING.findall(expression):
+            assert set(inside.split(", ")) <= of_all | OF_THE_TARGET | buckets, expression
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_expressions__select_by_values_that_occur(overlay: str) -> None:
+    """A misspelt value selects nothing, and its alert is silent for ever."""
+    kinds = {
+        ("service_jobs", "queue"): {queue.value for queue in QueueName},
+        ("service_jobs", "state"): {"waiting", "started", "failed"},
+        ("service_bounties", "state"): {"open", "final", "overdue"},
+        ("service_errors_total", "code"): set(PROBLEMS),
+        ("service_http_requests_total", "status"): {str(problem.status) for problem in PROBLEMS.values()},
+        ("service_http_requests_total", "container"): {each.name for each in SERVICES},
+        **{(f"{each._name}_total", each._labelnames[0]): {labels[0] for labels in each._metrics} for each in COUNTERS},
+    }
+    seen = 0
+    for expression in expressions(overlay):
+        for name, inside in SELECTOR.findall(expression):
+            for label, how, value in MATCHER.findall(inside):
+                if label in {"namespace", "pod"} or name in OF_THE_CLUSTER:
+                    continue
+                seen += 1
+                parts = value.split("|") if how in {"=~", "!~"} else [re.escape(value)]
+                for part in parts:
+                    assert any(re.fullmatch(part, kind) for kind in kinds[name, label]), (expression, part)
+    assert seen >= 8
+
+
+def test_scraper__with_labels_that_the_operator_sets_too__keeps_ours() -> None:
+    set_by_the_operator = {"namespace", "pod", "container", "endpoint", "job", "instance"}
+    (endpoint,) = by_name(OVERLAYS["mainnet"])["PodMonitor", "bounty-escrow"]["spec"]["podMetricsEndpoints"]
+    assert {name for name, labels in LABELS.items() if labels & set_by_the_operator}
+    assert endpoint["honorLabels"] is True
+    assert not any(labels & OF_THE_TARGET for labels in LABELS.values()), "and ours never hide where a series is from"
+
+
+def test_counters__by_kind__are_all_known_here() -> None:
+    made = {
+        name
+        for maker, call in _makers()
+        if maker == "counter_by"
+        for each in call.args
+        if isinstance(each, ast.Constant) and str(name := each.value).startswith("service_")
+    }
+    assert made == {f"{each._name}_total" for each in COUNTERS}
+    assert all(len(each._metrics) <= 12 for each in COUNTERS)
 
 
 def test_alerts__each_have_a_runbook_that_is_there() -> None:
@@ -56,6 +176,22 @@ def test_alerts__each_have_a_runbook_that_is_there() -> None:
         file, _, anchor = rule["annotations"]["runbook_url"].partition("#")
         assert (REPOSITORY / file).exists()
         assert anchor in anchors, rule["alert"]
+
+
+def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_not() -> None:
+    """Held against promtool by ``./noxw -s assurance -- alerts``."""
+    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
+    groups = rule_groups()
+    assert list(cases) == [rule["alert"] for group in groups for rule in group["rules"]]
+    assert all(case["fires"] and case["silent"] and all(case["silent"]) for case in cases.values())
+    tests = promtool_tests(groups, cases)["tests"]
+    values = [series["values"] for test in tests for series in test["input_series"]]
+    assert all(isinstance(each, str) for each in values), "0x5 is a number to YAML"
+    assert len(tests) == len(cases) + sum(len(case["silent"]) for case in cases.values())
+    told = [alert for test in tests for asked in test["alert_rule_test"] for alert in asked["exp_alerts"]]
+    assert [alert["exp_annotations"]["runbook_url"] for alert in told] == [
+        rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"]
+    ]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -5,6 +5,7 @@ They run side by side on one stack: each is funded and submitted to, then the cl
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from zipfile import ZipFile
 
@@ -17,6 +18,7 @@ from tests.e2e.delivered import content_key, delivery_key, logs_of
 from tests.e2e.memory import family, forms, held
 from tests.safe.session import run_with_safe
 from tests.safe.wallet import SafeWallet, make_safe
+from tests.scraping import Figures, scrape
 
 ESCROW = 25_000_000
 SUBMISSION_SECONDS = 25
@@ -105,6 +107,7 @@ def record_of(cast: Cast, bounty: Funded) -> dict[str, object]:
 
 def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast, stage: Stage) -> None:
     bounty, work = stage.awarded, stage.work
+    earlier = {name: figures(cast, name) for name in ("api", "delivery")}
     listed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
     assert bounty.bounty_id in {event.fields.get("bounty_id") for event in listed.events}
     pair = (bounty.bounty_id, work.solver, work.commitment)
@@ -135,6 +138,32 @@ def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast,
     assert record_of(cast, bounty)["outcome"] == "awarded"
     audit_with_bundle(cast, bounty)
     assert_secrets_stayed(cast, bounty, work)
+    assert_told(cast, earlier)
+
+
+def figures(cast: Cast, name: str) -> Figures:
+    return scrape(cast.stack.services[name].internal_port)
+
+
+def assert_told(cast: Cast, earlier: Mapping[str, Figures]) -> None:
+    """What was done is told to a scraper by the process that did it."""
+    api, delivery = figures(cast, "api"), figures(cast, "delivery")
+    assert api.rise(earlier["api"], "service_written_verdicts_total") == 2
+    wraps = {
+        event: delivery.rise(earlier["delivery"], "service_delivery_wraps_total", event=event)
+        for event in ("stored", "retrieved")
+    }
+    assert wraps == {"stored": 1, "retrieved": 1}
+    submissions = api.value("service_ciphertexts_total", result="matches")
+    assert submissions is not None
+    assert submissions >= 4
+    assert (api.value("service_ciphertext_bytes_total") or 0) > 100 * submissions
+    published = api.value("service_publications_total", outcome="ready")
+    assert published is not None
+    assert published >= 4
+    assert (api.value("service_publication_review_seconds_count") or 0) >= published
+    assert figures(cast, "reviewer-worker").value("service_reviews_total", outcome="ready") == published
+    assert figures(cast, "reviewer-worker").value("service_job_seconds_count", queue="reviews") == published
 
 
 def audit_with_bundle(cast: Cast, bounty: Funded) -> None:

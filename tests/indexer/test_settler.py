@@ -1,15 +1,23 @@
 """The settler: what it sends, once, and when it does nothing."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 from local_stack.contract import Wallet
+from local_stack.runtime import running
+from local_stack.valkey import ValkeyServer
+from redis import Redis
 from service_common.chain.json_rpc import JsonRpc
 from service_common.db.settler import settlements
+from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.types import Address, BountyId, ChainId
 from service_indexer.due import read_due
 from service_indexer.gas_wallet import Fees, make_gas_wallet
-from service_indexer.settler import Settler
+from service_indexer.settler import SETTLEMENTS, Settler
 from sqlalchemy import select, text
 
+from tests.scraping import rises_of, start, wait_until
 from tests.world import World
 
 
@@ -104,9 +112,51 @@ def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -
     world.finalize()
     poor = make_gas_wallet(Wallet().private_key, world.chain_id, world.hub_address)
     settler = Settler(world.engine("service_indexer"), JsonRpc([world.node.url]), poor)
+    before = events()
     assert settler.settle_due(world.chain_id) == 0
     world.node.fund(poor.address)
     assert settler.settle_due(world.chain_id) == 1
+    assert {event: n - before[event] for event, n in events().items() if n > before[event]} == {
+        "not_accepted": 1,
+        "sent_again": 1,
+    }
+
+
+def test_settlements__by_the_running_settler__are_counted_by_what_became_of_them(
+    world: World, redis: Redis, valkey_server: ValkeyServer
+) -> None:
+    variables = {
+        "SERVICE_CHAIN_ID": str(world.chain_id),
+        "SERVICE_HUB_ADDRESS": world.hub_address,
+        "SERVICE_BLOCK_TIME_SECONDS": "2",
+        "SERVICE_RPC_URLS": world.node.url,
+        "SERVICE_DATABASE_URL": world.database.url("service_indexer"),
+        "SERVICE_REDIS_URL": valkey_server.url(),
+        "SERVICE_SETTLER_PRIVATE_KEY": world.people.settler.wallet.private_key,
+    }
+    bounty_id, faster = world.create(seconds=100), world.create(seconds=100)
+    world.advance_to(world.time() + 101)
+    world.finalize()
+    world.contract.transact(world.solver(1), "settle", faster)  # not indexed yet: the settler tries it, too
+    with running() as runtime:
+        settler = start(runtime, "settler", variables, "service-indexer", "settler")
+        rises = rises_of(settler.metrics, "service_settlements_total", "event")
+        for expected in ({"sent": 1, "refused": 1}, {"sent": 1, "refused": 1, "confirmed": 1}):
+            open_queue(QueueName.SETTLE, redis).enqueue("service_indexer.settling.settle", message())
+            wait_until(partial(_is, expected, rises))
+            world.finalize()
+        assert settler.metrics().value("service_job_seconds_count", queue="settle") == 2
+    assert outcome(world, bounty_id) == (2, 2)
+
+
+def _is(expected: object, found: Callable[[], object]) -> bool:
+    return found() == expected
+
+
+def events() -> dict[str, float]:
+    """What this process has counted of each event."""
+    samples = next(iter(SETTLEMENTS.collect())).samples
+    return {each.labels["event"]: each.value for each in samples if each.name.endswith("_total")}
 
 
 def test_fees__raised__stay_valid_and_grow_by_an_eighth() -> None:

@@ -8,7 +8,7 @@ import sha3
 from service_common.auth.header import ApprovalHeader, format_header
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import SigningDomain, digest
-from service_common.auth.verify import Authority, ReceivedRequest
+from service_common.auth.verify import Authority, ReceivedRequest, WalletAnswer
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, address_of
 
 DOMAIN = SigningDomain(ChainId(31337), Address("0x" + "ab" * 20))
@@ -29,8 +29,8 @@ class Chain:
 class PlainKeys:
     """A chain on which no account has code."""
 
-    def accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
-        return False
+    def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+        return WalletAnswer.NO_CODE
 
 
 PLAIN_KEYS = PlainKeys()

@@ -9,7 +9,7 @@ import pytest
 from local_stack.anvil import AnvilServer
 from service_common.auth.header import ApprovalHeader
 from service_common.auth.typed_data import digest
-from service_common.auth.verify import VerifiedRequest, verify_request
+from service_common.auth.verify import Reason, Refused, VerifiedRequest, WalletAnswer, verify_request
 from service_common.chain import contract_wallets
 from service_common.chain.blocks import header_at
 from service_common.chain.contract_wallets import ContractWallets
@@ -37,9 +37,14 @@ def verify(node: AnvilServer, account: Address, signature: bytes) -> VerifiedReq
 
 
 def is_refused(node: AnvilServer, account: Address, signature: bytes) -> bool:
-    with pytest.raises(ServiceError) as caught:
+    return why_refused(node, account, signature) in {Reason.CONTRACT_WALLET, Reason.SIGNATURE}
+
+
+def why_refused(node: AnvilServer, account: Address, signature: bytes) -> Reason:
+    with pytest.raises(Refused) as caught:
         verify(node, account, signature)
-    return (caught.value.code, caught.value.status) == ("unauthorized", 401)
+    assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
+    return caught.value.reason
 
 
 def test_validator__in_the_package__is_the_contract_folders() -> None:
@@ -51,7 +56,8 @@ def test_validator__in_the_package__is_the_contract_folders() -> None:
 def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(node: AnvilServer) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))
     assert verify(node, wallet, SIGNATURE).signer == wallet
-    assert is_refused(node, wallet, new_key().sign(DIGEST))
+    assert why_refused(node, wallet, new_key().sign(DIGEST)) is Reason.CONTRACT_WALLET
+    assert why_refused(node, new_key().address, SIGNATURE) is Reason.SIGNATURE
     assert is_refused(node, wallet, OWNER.sign(bytes(32)))
     assert is_refused(node, wallet, SIGNATURE + b"\0")
     assert is_refused(node, wallet, b"\x01")
@@ -155,15 +161,15 @@ def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good
     good = ApprovalHeader(OWNER.address, SIGNATURE, BlockNumber(HEAD - 3), block_hash(HEAD - 3))
     verify_request(received(good), AUTHORITY, Chain(), asked)
     assert Counting.calls == []
-    assert asked.accepts(OWNER.address, DIGEST, b"\x01") is False
-    assert asked.accepts(OWNER.address, DIGEST, b"\x02" * 65) is False
+    assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
+    assert asked.ask(OWNER.address, DIGEST, b"\x02" * 65) is WalletAnswer.NO_CODE
     assert Counting.calls == ["eth_call"]
     node.mine()
     asked._head = lambda: BlockNumber(1)
     wallet = w.Undeployed(w.owner_wallet(OWNER.address))
-    assert asked.accepts(wallet.address, DIGEST, SIGNATURE) is False
-    assert asked.accepts(wallet.address, DIGEST, wallet.wrap(SIGNATURE)) is True
-    assert asked.accepts(OWNER.address, DIGEST, b"\x02" * 65) is False
+    assert asked.ask(wallet.address, DIGEST, SIGNATURE) is WalletAnswer.NO_CODE
+    assert asked.ask(wallet.address, DIGEST, wallet.wrap(SIGNATURE)) is WalletAnswer.ACCEPTED
+    assert asked.ask(OWNER.address, DIGEST, b"\x02" * 65) is WalletAnswer.NO_CODE
     assert len(Counting.calls) == 4
 
 
@@ -174,9 +180,9 @@ def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServe
 
     asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), Stopped())
     for _ in range(contract_wallets.MAX_PER_SECOND):
-        assert asked.accepts(new_key().address, DIGEST, b"\x01") is False
+        assert asked.ask(new_key().address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
     with pytest.raises(ServiceError) as caught:
-        asked.accepts(OWNER.address, DIGEST, b"\x01")
+        asked.ask(OWNER.address, DIGEST, b"\x01")
     assert (caught.value.code, caught.value.status) == ("service_overloaded", 503)
 
 
@@ -192,7 +198,7 @@ def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
     def ask() -> None:
         start.wait()
         try:
-            asked.accepts(OWNER.address, DIGEST, b"\x01")
+            asked.ask(OWNER.address, DIGEST, b"\x01")
         except ServiceError as error:
             answers.append(error.code)
         except ChainUnavailable:
@@ -209,7 +215,7 @@ def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
         node.resume()
     assert answers.count("service_overloaded") == 4
     assert answers.count("timed out") == contract_wallets.MAX_AT_A_TIME
-    assert asked.accepts(OWNER.address, DIGEST, b"\x01") is False  # the places are free again
+    assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE  # the places are free again
 
 
 def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_answer(node: AnvilServer) -> None:
@@ -217,7 +223,7 @@ def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_an
     asked._head = lambda: BlockNumber(0)
     node.kill()
     with pytest.raises(ChainUnavailable):
-        asked.accepts(OWNER.address, DIGEST, b"\x01")
+        asked.ask(OWNER.address, DIGEST, b"\x01")
 
 
 @pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])
@@ -231,4 +237,4 @@ def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_an
 
     asked = ContractWallets(Lying(["http://127.0.0.1:9"]), lambda: BlockNumber(0), SystemClock())
     with pytest.raises(ChainUnavailable):
-        asked.accepts(OWNER.address, DIGEST, b"\x01")
+        asked.ask(OWNER.address, DIGEST, b"\x01")

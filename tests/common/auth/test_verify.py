@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_common.auth.header import ApprovalHeader, format_header, parse_header
 from service_common.auth.typed_data import SigningDomain, digest, typed_data
-from service_common.auth.verify import ReceivedRequest, VerifiedRequest, verify_request
+from service_common.auth.verify import Reason, ReceivedRequest, Refused, VerifiedRequest, WalletAnswer, verify_request
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, Bytes32, ChainId
@@ -39,14 +39,51 @@ def refused(request: ReceivedRequest) -> str:
     return caught.value.code
 
 
+def reason(request: ReceivedRequest) -> Reason:
+    with pytest.raises(Refused) as caught:
+        verify_request(request, AUTHORITY, Chain(), PLAIN_KEYS)
+    return caught.value.reason
+
+
 def test_request__signed_by_its_wallet__is_verified() -> None:
     verified = verify_request(received(GOOD), AUTHORITY, Chain(), PLAIN_KEYS)
     assert verified.signer == KEY.address
     assert verified.body == REQUEST.body
     verified.require_signer({KEY.address})
-    with pytest.raises(ServiceError) as forbidden:
+    with pytest.raises(Refused) as forbidden:
         verified.require_signer({new_key().address})
-    assert forbidden.value.code == "forbidden"
+    assert (forbidden.value.code, forbidden.value.reason) == ("forbidden", Reason.FORBIDDEN)
+
+
+def test_refusal__by_each_check__names_the_check() -> None:
+    def at(number: int, named: int | None = None) -> ReceivedRequest:
+        header = header_for(KEY, number=number)
+        return received(header if named is None else replace(header, block_hash=block_hash(named)))
+
+    assert reason(replace(received(GOOD), authorization=())) is Reason.MALFORMED
+    assert reason(replace(received(GOOD), path="/\u00e9")) is Reason.MALFORMED
+    assert reason(replace(received(GOOD), raw_query="\u00e9")) is Reason.MALFORMED
+    assert reason(received("Service-Approval x")) is Reason.MALFORMED
+    assert reason(at(HEAD, named=HEAD - 1)) is Reason.NOT_CANONICAL
+    assert reason(at(HEAD + 1)) is Reason.AHEAD
+    assert reason(at(HEAD - 151)) is Reason.STALE
+    assert reason(replace(received(GOOD), body=b"another")) is Reason.SIGNATURE
+
+
+@pytest.mark.parametrize("answer", WalletAnswer)
+def test_wallet__that_is_asked_since_no_key_of_its_own_signed__has_the_last_word(answer: WalletAnswer) -> None:
+    class Wallets:
+        def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+            return answer
+
+    request = received(replace(GOOD, address=new_key().address))
+    if answer is WalletAnswer.ACCEPTED:
+        assert verify_request(request, AUTHORITY, Chain(), Wallets()).signer != KEY.address
+        return
+    with pytest.raises(Refused) as caught:
+        verify_request(request, AUTHORITY, Chain(), Wallets())
+    wanted = {WalletAnswer.REFUSED: Reason.CONTRACT_WALLET, WalletAnswer.NO_CODE: Reason.SIGNATURE}
+    assert caught.value.reason is wanted[answer]
 
 
 def test_digest__of_an_approval__is_the_one_any_wallet_computes() -> None:

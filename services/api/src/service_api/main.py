@@ -17,6 +17,7 @@ from service_common.web.server import serve
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.jobs import PERIODIC
+from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,7 +46,8 @@ def _worker(environment: Environment) -> None:
     config = _configured(environment)
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
-    run_worker([QueueName.ARTIFACTS], connect(config.redis_url, answer_seconds=None))
+    counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)
+    run_worker([QueueName.ARTIFACTS], connect(config.redis_url, answer_seconds=None), counters)
 
 
 def _migrate(environment: Environment) -> None:

@@ -19,6 +19,7 @@ from service_common.types import BlockNumber
 from sqlalchemy import Engine, delete, exists
 
 from service_delivery.config import DeliveryConfig, read_config
+from service_delivery.metrics import WRAPS
 from service_delivery.usecases.rotation import rewrap
 
 PERIODIC: Final = (
@@ -43,7 +44,9 @@ def sweep(received: Mapping[str, object]) -> int:
             ~((f.winner == w.solver) & (f.submission_commitment == w.submission_commitment)),
         )
         with writing(found.engine) as connection:
-            return connection.execute(delete(t.wraps).where(lost)).rowcount
+            swept = connection.execute(delete(t.wraps).where(lost)).rowcount
+        WRAPS.labels("swept").inc(swept)
+        return swept
 
 
 def rewrap_retired(received: Mapping[str, object]) -> int:

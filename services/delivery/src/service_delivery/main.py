@@ -20,6 +20,7 @@ from service_common.web.server import serve
 from service_delivery.config import DeliveryConfig, read_config
 from service_delivery.jobs import PERIODIC
 from service_delivery.memory import keep_memory_private
+from service_delivery.metrics import WRAPS
 from service_delivery.usecases.keys import describe_keys
 
 
@@ -49,7 +50,7 @@ def _worker(environment: Environment) -> None:
     config = _configured(environment)
     serve_internal_port(config.web.internal_port, _checks(config) | {"redis": connect(config.redis_url).ping})
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
-    run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None))
+    run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None), (WRAPS,))
 
 
 def _keys(environment: Environment) -> None:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from prometheus_client import REGISTRY
+from prometheus_client import REGISTRY, Counter
 from service_common import log
 from service_common.clock import SystemClock
 from service_common.db.engine import check_database, engine_of_job, make_engine, reading
@@ -40,16 +40,17 @@ def _worker(environment: Environment) -> None:
 
 def _settler(environment: Environment) -> None:
     import service_indexer.settling  # noqa: F401  # loaded before the worker forks: each job would load it again
+    from service_indexer.settler import SETTLEMENTS
 
-    _work(_configured(environment), QueueName.SETTLE)
+    _work(_configured(environment), QueueName.SETTLE, SETTLEMENTS)
 
 
-def _work(config: IndexerConfig, queue: QueueName) -> None:
+def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     REGISTRY.register(IndexCollector(engine, redis, config.chain.chain_id, SystemClock()))
     serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
-    run_worker([queue], connect(config.redis_url, answer_seconds=None))
+    run_worker([queue], connect(config.redis_url, answer_seconds=None), counters)
 
 
 def _scheduler(environment: Environment) -> None:

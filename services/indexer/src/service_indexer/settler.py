@@ -12,6 +12,7 @@ from typing import Final
 from service_common.chain.abi import hub_abi
 from service_common.chain.json_rpc import JsonRpc, RpcRefused, mapping, quantity
 from service_common.chain.reverts import explain
+from service_common.counters import counter_by
 from service_common.db import hub_index
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import read_head
@@ -27,6 +28,13 @@ from service_indexer.gas_wallet import Fees, GasWallet
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_FEE_WEI: Final = 500 * 10**9
 MAX_ATTEMPTS: Final = 10
+SETTLEMENTS: Final = counter_by(
+    "event",
+    ("sent", "sent_again", "replaced", "confirmed", "refused", "not_accepted", "overtaken"),
+    "service_settlements_total",
+    "Settlements of this deployment's settler, by what became of them",
+)
+"""``refused``: by the Hub in simulation; ``not_accepted``: by the node; ``overtaken``: the nonce was used otherwise."""
 
 log = get_logger(__name__)
 
@@ -66,7 +74,7 @@ class Settler:
                 "attempts": 1,
             }
             connection.execute(insert(settlements).values(row))
-        return self._broadcast(bounty_id, raw)
+        return self._broadcast(bounty_id, raw, "sent")
 
     def _resend(self, bounty_id: BountyId) -> bool:
         """The same bytes again, or after a while a replacement with a higher fee."""
@@ -81,11 +89,13 @@ class Settler:
             if quantity(self.rpc.call("eth_getTransactionCount", self.wallet.address, "latest")) > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
+                SETTLEMENTS.labels("overtaken").inc()
                 return False
-            raw = row.raw_transaction
+            raw, event = row.raw_transaction, "sent_again"
             if row.stuck and row.attempts < MAX_ATTEMPTS:
                 raw = self._replacement(connection, bounty_id, row.nonce, int(row.max_fee_per_gas), row.attempts)
-        return self._broadcast(bounty_id, raw)
+                event = "replaced"
+        return self._broadcast(bounty_id, raw, event)
 
     def _replacement(self, connection: Connection, bounty_id: BountyId, nonce: int, old_fee: int, attempts: int) -> str:
         raised, current = Fees(old_fee, old_fee).raised(), self._current_fees()
@@ -101,13 +111,15 @@ class Settler:
         connection.execute(update(settlements).where(settlements.c.bounty_id == bounty_id).values(values))
         return raw
 
-    def _broadcast(self, bounty_id: BountyId, raw: str) -> bool:
+    def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
         try:
             self.rpc.call("eth_sendRawTransaction", raw)
         except RpcRefused as refusal:
             if "already" not in refusal.message.lower():
+                SETTLEMENTS.labels("not_accepted").inc()
                 log.warning("settlement not accepted", bounty_id=bounty_id, reason=refusal.message[:200])
             return False
+        SETTLEMENTS.labels(event).inc()
         log.info("settlement sent", bounty_id=bounty_id, tx_hash=_hash(raw))
         return True
 
@@ -116,6 +128,7 @@ class Settler:
         try:
             self.rpc.call("eth_call", {"from": self.wallet.address, "to": self.wallet.hub, "data": data}, "latest")
         except RpcRefused as refusal:
+            SETTLEMENTS.labels("refused").inc()
             log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusal).code)
             return False
         return True
@@ -135,7 +148,8 @@ class Settler:
         """Rows of bounties that the index shows final are history."""
         final = exists().where(hub_index.finalizations.c.bounty_id == settlements.c.bounty_id)
         with writing(self.engine) as connection:
-            connection.execute(delete(settlements).where(final))
+            confirmed = connection.execute(delete(settlements).where(final)).rowcount
+        SETTLEMENTS.labels("confirmed").inc(confirmed)
 
 
 def _capped(max_fee: int, tip: int) -> Fees:

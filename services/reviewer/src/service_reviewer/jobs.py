@@ -8,12 +8,14 @@ import os
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 from service_common.clock import SystemClock
+from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
-from service_common.domain.reviews import Circumstances, Ending, review_id, unpack_page
+from service_common.domain.reviews import DONE, OUTCOMES, Circumstances, Ending, outcome_of, review_id, unpack_page
 from service_common.errors import ServiceError
 from service_common.jobs.queues import check_message
 from service_common.log import get_logger
@@ -26,7 +28,9 @@ from service_reviewer.config import ReviewerConfig, read_config
 from service_reviewer.providers.port import Judgement, Material, Provider, ProviderError
 from service_reviewer.providers.rules.provider import RulesProvider
 from service_reviewer.providers.staged import StagedProvider
-from service_reviewer.record import Asked, is_recorded, keep_record
+from service_reviewer.record import Asked, is_recorded, keep_record, result_of
+
+REVIEWS: Final = counter_by("outcome", OUTCOMES, "service_reviews_total", "Reviews that ended, by how")
 
 log = get_logger(__name__)
 
@@ -34,22 +38,30 @@ log = get_logger(__name__)
 def review(received: Mapping[str, object]) -> dict[str, str | int | None]:
     """Judge one page; how that ended, as ``Ending``."""
     check_message(received)
+    ending = _review(received)
+    if ending.code != DONE:
+        REVIEWS.labels(outcome_of(ending.code)).inc()
+    return ending.to_json()
+
+
+def _review(received: Mapping[str, object]) -> Ending:
     config = read_config(os.environ)
     asked, rubric = _asked(received), current_rubric()
     if asked.review_id != review_id(asked.poster, spec_commitment(asked.page), rubric.hash):
         log.error("a review of another rubric than this worker's", review_id=asked.review_id)
-        return Ending("orchestrator_provider_error").to_json()
+        return Ending("orchestrator_provider_error")
     with engine_of_job(config.database_url, application="reviewer") as engine:
         if is_recorded(engine, asked.review_id):
-            return Ending().to_json()
+            return Ending()
         try:
             started = time.monotonic()
             judgement = judge(make_provider(config, engine, asked.review_id), asked.page, asked.circumstances)
             keep_record(engine, asked, rubric, judgement, int((time.monotonic() - started) * 1000))
+            REVIEWS.labels(result_of(judgement)).inc()
         except ProviderError as error:
             log.warning("review without judgement", code=error.ending.code, review_id=asked.review_id)
-            return error.ending.to_json()
-    return Ending().to_json()
+            return error.ending
+    return Ending()
 
 
 def make_provider(config: ReviewerConfig, engine: Engine, identifier: Bytes32) -> Provider:

@@ -16,6 +16,7 @@ from service_common.types import parse_bytes32
 from service_common.web.server import serve
 
 from service_reviewer.config import ReviewerConfig, read_config
+from service_reviewer.jobs import REVIEWS
 from service_reviewer.replay import ReplayError, replay
 
 
@@ -39,7 +40,7 @@ def _worker(environment: Environment) -> None:
     if config.model is not None:
         import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
     serve_internal_port(config.internal_port, _checks(config))
-    run_worker([QueueName.REVIEWS], connect(config.redis_url, answer_seconds=None))
+    run_worker([QueueName.REVIEWS], connect(config.redis_url, answer_seconds=None), (REVIEWS,))
 
 
 def _serve(environment: Environment) -> None:

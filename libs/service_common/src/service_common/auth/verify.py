@@ -7,6 +7,7 @@ account or accounts taken from the path or from indexed Hub state. Section "Veri
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from enum import Enum, StrEnum, auto
 from typing import Protocol
 
 from service_common.auth.header import ApprovalHeader, parse_header
@@ -15,6 +16,34 @@ from service_common.auth.signature import recover
 from service_common.auth.typed_data import Approval, SigningDomain, body_hash, digest, endpoint_id
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, Bytes32, bytes32
+
+
+class Reason(StrEnum):
+    """Why a signed request is refused: one word for each check, in the order of the checks."""
+
+    MALFORMED = "malformed"
+    NOT_CANONICAL = "block_not_canonical"
+    AHEAD = "block_ahead"
+    STALE = "block_stale"
+    SIGNATURE = "signature"
+    CONTRACT_WALLET = "contract_wallet"
+    FORBIDDEN = "forbidden"
+
+
+class Refused(ServiceError):
+    """401 or 403, with its reason for whoever counts them."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__("forbidden" if reason is Reason.FORBIDDEN else "unauthorized", message)
+        self.reason = reason
+
+
+class WalletAnswer(Enum):
+    """What an account says of a signature."""
+
+    ACCEPTED = auto()
+    REFUSED = auto()
+    NO_CODE = auto()
 
 
 class ChainView(Protocol):
@@ -30,8 +59,8 @@ class ChainView(Protocol):
 class WalletView(Protocol):
     """Accounts that are contracts. Raises for an unreachable chain and when too much is asked at once."""
 
-    def accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
-        """Whether the account's own code accepts the signature (ERC-1271, before deployment ERC-6492)."""
+    def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+        """What the account's own code says of the signature (ERC-1271, before deployment ERC-6492)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +102,7 @@ class VerifiedRequest:
     def require_signer(self, allowed: Collection[Address]) -> None:
         """Step 4: the signer is one the action belongs to; else 403."""
         if self.signer not in allowed:
-            raise ServiceError("forbidden", "The signature is valid, but this action belongs to another wallet.")
+            raise Refused(Reason.FORBIDDEN, "The signature is valid, but this action belongs to another wallet.")
 
 
 def verify_request(
@@ -84,12 +113,12 @@ def verify_request(
     # 1. The block is canonical: the claimed hash is the real hash at its number.
     canonical, head = chain.hash_at(header.block_number), chain.head()
     if canonical is not None and canonical != header.block_hash:
-        raise unauthorized("The approval names a block that is not part of this chain.")
+        raise Refused(Reason.NOT_CANONICAL, "The approval names a block that is not part of this chain.")
     # 2. The block is fresh: not in the future and not older than the freshness window.
     if header.block_number > head:
-        raise unauthorized("The approval names a block that this chain has not produced yet.")
+        raise Refused(Reason.AHEAD, "The approval names a block that this chain has not produced yet.")
     if canonical is None or header.block_number < head - authority.window:
-        raise unauthorized("The approval names a block older than the freshness window.")
+        raise Refused(Reason.STALE, "The approval names a block older than the freshness window.")
     # 3. The signature is valid over the recomputed typed data.
     approval = Approval(
         endpoint_id=endpoint_id(request.method, request.path),
@@ -101,25 +130,21 @@ def verify_request(
     )
     signed = digest(authority.domain, approval)
     # A plain key counts whether or not its account has code (EIP-7702); only then is the account itself asked.
-    if recover(signed, header.signature) != header.address and not wallets.accepts(
-        header.address, signed, header.signature
-    ):
-        raise unauthorized("The signature does not verify for this exact request and signer.")
+    if recover(signed, header.signature) != header.address:
+        answer = wallets.ask(header.address, signed, header.signature)
+        if answer is not WalletAnswer.ACCEPTED:
+            reason = Reason.CONTRACT_WALLET if answer is WalletAnswer.REFUSED else Reason.SIGNATURE
+            raise Refused(reason, "The signature does not verify for this exact request and signer.")
     # 4. Address scope follows where the route knows whom the action belongs to: VerifiedRequest.require_signer.
     return VerifiedRequest(header.address, bytes32(signed), request.body, _MADE_HERE)
 
 
-def unauthorized(message: str) -> ServiceError:
-    """401 with a message for the client's developer."""
-    return ServiceError("unauthorized", message)
-
-
 def _parse(request: ReceivedRequest) -> tuple[ApprovalHeader, str]:
     if len(request.authorization) != 1:
-        raise unauthorized("Send exactly one Authorization header with the scheme Service-Approval.")
+        raise Refused(Reason.MALFORMED, "Send exactly one Authorization header with the scheme Service-Approval.")
     if not (request.method.isascii() and request.path.isascii()):
-        raise unauthorized("The method or the path holds a character outside ASCII.")
+        raise Refused(Reason.MALFORMED, "The method or the path holds a character outside ASCII.")
     try:
         return parse_header(request.authorization[0]), canonical_query(request.raw_query)
     except ValueError as error:
-        raise unauthorized("The Authorization header or the query is malformed.") from error
+        raise Refused(Reason.MALFORMED, "The Authorization header or the query is malformed.") from error

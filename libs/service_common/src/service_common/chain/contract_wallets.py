@@ -15,6 +15,7 @@ from importlib.resources import files
 from threading import Lock, Semaphore
 from typing import Final
 
+from service_common.auth.verify import WalletAnswer
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.clock import Clock
 from service_common.errors import ServiceError
@@ -31,9 +32,10 @@ MAX_REMEMBERED: Final = 4096
 
 _WORD: Final = 32
 _WRAPPED: Final = bytes.fromhex("6492" * 16)
-_VERDICTS: Final = {"0x" + number.to_bytes(_WORD, "big").hex(): number for number in (0, 1, 2)}
-_ACCEPTED: Final = 1
-_NO_CODE: Final = 2
+_ANSWERS: Final = {
+    "0x" + number.to_bytes(_WORD, "big").hex(): answer
+    for number, answer in enumerate((WalletAnswer.REFUSED, WalletAnswer.ACCEPTED, WalletAnswer.NO_CODE))
+}
 
 
 class ContractWallets:
@@ -46,32 +48,32 @@ class ContractWallets:
         self._rate = _Rate(clock, MAX_PER_SECOND)
         self._without_code = _SeenAt(MAX_REMEMBERED)
 
-    def accepts(self, account: Address, digest: bytes, signature: bytes) -> bool:
-        """Whether the account's code accepts the signature over ``digest`` at the newest known block."""
+    def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+        """What the account's code says of the signature over ``digest`` at the newest known block."""
         head = self._head()
         if not signature.endswith(_WRAPPED) and self._without_code.knows(account, head):
-            return False
+            return WalletAnswer.NO_CODE
         if not self._places.acquire(blocking=False):
             raise _overloaded()
         try:
             if not self._rate.take():
                 raise _overloaded()
-            verdict = self._ask(validator_call(account, digest, signature), head)
+            answer = self._call(validator_call(account, digest, signature), head)
         finally:
             self._places.release()
-        if verdict == _NO_CODE:
+        if answer is WalletAnswer.NO_CODE:
             self._without_code.note(account, head)
-        return verdict == _ACCEPTED
+        return answer
 
-    def _ask(self, data: bytes, head: BlockNumber) -> int:
+    def _call(self, data: bytes, head: BlockNumber) -> WalletAnswer:
         call = {"data": "0x" + data.hex(), "gas": hex(CALL_GAS)}
         try:
             answer = self._rpc.call("eth_call", call, hex(head))
         except RpcRefused as error:  # the validator itself never reverts: the endpoint could not run it
             raise ChainUnavailable("an RPC endpoint could not check a contract wallet") from error
-        if not isinstance(answer, str) or answer not in _VERDICTS:
+        if not isinstance(answer, str) or answer not in _ANSWERS:
             raise ChainUnavailable("an RPC endpoint answered no verdict on a contract wallet")
-        return _VERDICTS[answer]
+        return _ANSWERS[answer]
 
 
 def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:

@@ -14,6 +14,15 @@ from service_common.domain.commitments import keccak256
 from service_common.types import Address, Bytes32, UnixSeconds, bytes32, to_bytes
 
 DONE: Final = "done"
+_PROVIDER_ERROR: Final = "provider_error"
+_OUTCOMES: Final = {
+    "bounty_challenge_not_ready": "not_ready",
+    "invalid_orchestrator_output": "invalid_output",
+    "orchestrator_provider_error": _PROVIDER_ERROR,
+    "orchestrator_unconfigured": "unconfigured",
+    "publication_review_limit_reached": "limit_reached",
+    "service_overloaded": "overloaded",
+}
 
 
 class ReviewResult(StrEnum):
@@ -21,6 +30,15 @@ class ReviewResult(StrEnum):
 
     READY = "ready"
     NOT_READY = "not_ready"
+
+
+OUTCOMES: Final = tuple(dict.fromkeys((*ReviewResult, *_OUTCOMES.values())))
+"""What a review is counted as."""
+
+
+def outcome_of(code: str) -> str:
+    """The outcome behind an error code; one that this release does not know is a provider's failure."""
+    return _OUTCOMES.get(code, _PROVIDER_ERROR)
 
 
 @dataclass(frozen=True, slots=True)

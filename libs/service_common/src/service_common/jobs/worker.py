@@ -2,13 +2,15 @@
 
 Promises: a job runs in a forked child, so that a crash or an endless loop ends one job and not the worker; SIGTERM
 lets the running job finish within its own bound; failed jobs stay visible in their queue's failed registry. A queue
-server that goes away, also in the middle of a job, ends neither the job nor the worker: it begins anew.
+server that goes away, also in the middle of a job, ends neither the job nor the worker: it begins anew. How long jobs
+take, and what they count, is told on the worker's internal port.
 """
 
 import time
 from collections.abc import Sequence
 from typing import Final
 
+from prometheus_client import Counter, Histogram
 from prometheus_client.registry import REGISTRY
 from redis import Redis
 from redis.exceptions import RedisError
@@ -18,25 +20,44 @@ from rq.serializers import JSONSerializer
 
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.queues import QueueName, open_queue
+from service_common.jobs.tally import Tally
 from service_common.log import correlation_id, get_logger
 
+JOB_SECONDS: Final = Histogram(
+    "service_job_seconds",
+    "Time from a job's start to its end, by queue",
+    ["queue"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 600, 3_600),
+)
 _PAUSE_SECONDS: Final = 1.0
 
 log = get_logger(__name__)
 
 
 class _CorrelatedWorker(Worker):
-    """A worker whose log lines name the job."""
+    """A worker whose log lines name the job, and which takes in what the job counted."""
+
+    tally: Tally
 
     def perform_job(self, job, queue):  # type: ignore[no-untyped-def]  # RQ gives it no types
+        """In the job's own process."""
         correlation_id.set(job.id)
-        return super().perform_job(job, queue)
+        with self.tally.telling():
+            return super().perform_job(job, queue)
+
+    def execute_job(self, job, queue):  # type: ignore[no-untyped-def]
+        """In the worker, from the fork to the child's end."""
+        with JOB_SECONDS.labels(queue.name).time():
+            super().execute_job(job, queue)
+        self.tally.take_in()
 
 
-def run_worker(names: Sequence[QueueName], connection: Redis) -> None:
-    """Work until SIGTERM or SIGINT; what the queues hold is told on the internal port."""
+def run_worker(names: Sequence[QueueName], connection: Redis, counters: Sequence[Counter] = ()) -> None:
+    """Work until SIGTERM or SIGINT; what the queues hold, and ``counters`` of their jobs, the internal port tells."""
+    tally = Tally(counters)
     for name in names:
         REGISTRY.register(QueueCollector(name, connection))
+        JOB_SECONDS.labels(name.value)
     while True:
         worker = _CorrelatedWorker(
             [open_queue(name, connection) for name in names],
@@ -44,6 +65,7 @@ def run_worker(names: Sequence[QueueName], connection: Redis) -> None:
             serializer=JSONSerializer,
             job_monitoring_interval=5,
         )
+        worker.tally = tally
         try:
             worker.work(logging_level="WARNING", with_scheduler=False)
             if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ says it nowhere else

@@ -2,7 +2,8 @@
 
 Promises: each view is marked ``@public`` or ``@signed`` (an architecture test fails on an unmarked one); a signed
 view receives a ``VerifiedRequest`` and nothing of the request was parsed before the signature was proven. Order of
-answers: route and method; size and media type; 401; then the view.
+answers: route and method; size and media type; 401; then the view. Each refused signer is counted by the check that
+failed, never by who it was.
 """
 
 from collections.abc import Callable
@@ -16,13 +17,19 @@ from service_common.auth.query import parse_query
 from service_common.auth.verify import (
     Authority,
     ChainView,
+    Reason,
     ReceivedRequest,
+    Refused,
     VerifiedRequest,
     WalletView,
     verify_request,
 )
+from service_common.counters import counter_by
 from service_common.errors import Issue, ServiceError
 
+REFUSALS: Final = counter_by(
+    "reason", Reason, "service_signature_refusals_total", "Signed requests refused, by the check that failed"
+)
 P = ParamSpec("P")
 R = TypeVar("R")
 EXTENSION: Final = "service-authentication"
@@ -72,7 +79,11 @@ def signed(
         @wraps(view)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
             body = read_body(request, media_type, max_bytes)
-            return view(authenticate(request, body), *args, **kwargs)
+            try:
+                return view(authenticate(request, body), *args, **kwargs)
+            except Refused as refused:
+                REFUSALS.labels(refused.reason).inc()
+                raise
 
         wrapped.access = "signed"  # type: ignore[attr-defined]
         return wrapped

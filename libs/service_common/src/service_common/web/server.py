@@ -1,10 +1,11 @@
 """Running a WSGI app in production form: granian in front, the internal port beside it.
 
 Promises: SIGTERM drains: accepted requests are answered before the process ends. The app is named, not passed:
-each worker process makes its own.
+each worker process makes its own. What a worker counts is told by the internal port, which the main process has.
 """
 
 import os
+import sys
 import tempfile
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +26,7 @@ threads would let idle clients lock out everyone. Requests are limited by ``edge
 
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
     """Serve ``package.module:application`` until SIGTERM or SIGINT."""
-    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="metrics-"))
+    _share_metrics()
     serve_internal_port(internal_port, {**checks, "http": lambda: _check_public_port(host, port)})
     Granian(
         target,
@@ -40,6 +41,13 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         log_access=False,
         log_enabled=False,
     ).serve()
+
+
+def _share_metrics() -> None:
+    """Begin anew with a folder for the workers' metrics, where none is named: the library looks only when it loads."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="metrics-")
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # this very command
 
 
 def _check_public_port(host: str, port: int) -> None:

@@ -24,6 +24,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
+from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
@@ -62,6 +63,7 @@ def verify(
     result = verify_object(
         deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length, keep_going=keep_going
     )
+    CIPHERTEXTS.labels(result.value).inc()
     if result is Verification.MATCHES:
         row = {
             "storage_locator": info.locator,
@@ -70,7 +72,10 @@ def verify(
             "byte_length": wanted.byte_length,
         }
         with writing(deps.engine) as connection:
-            connection.execute(insert(t.verified_objects).values(row).on_conflict_do_nothing())
+            statement = insert(t.verified_objects).values(row).on_conflict_do_nothing()
+            first = connection.execute(statement.returning(t.verified_objects.c.generation)).first()
+        if first is not None:  # else somebody else hashed it in the meantime
+            CIPHERTEXT_BYTES.inc(wanted.byte_length)
     elif result is Verification.DIFFERS:
         deps.store.delete(info.locator, generation=info.generation)
     return result

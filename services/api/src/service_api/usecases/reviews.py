@@ -14,7 +14,7 @@ from rq.job import Job, JobStatus
 from rq.results import Result
 from service_common.db.engine import reading
 from service_common.db.review import reviews
-from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, pack_page, review_id
+from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, outcome_of, pack_page, review_id
 from service_common.errors import Issue, ServiceError
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.log import get_logger
@@ -23,6 +23,7 @@ from service_common.types import Address, Bytes32
 from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
+from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
 from service_api.usecases.review_charges import charge, confirm, limit_reached, refund
 
 JOB_SECONDS = 120
@@ -53,7 +54,18 @@ class ReviewRequest:
 
 
 def review(deps: Dependencies, asked: ReviewRequest) -> FinishedReview:
-    """Return when the page is ready; otherwise raise what the interface says for the outcome."""
+    """Return when the page is ready; otherwise raise what the interface says for the outcome. Counted and timed."""
+    try:
+        with PUBLICATION_SECONDS.time():
+            finished = _review(deps, asked)
+    except ServiceError as error:
+        PUBLICATIONS.labels(outcome_of(error.code)).inc()
+        raise
+    PUBLICATIONS.labels(ReviewResult.READY).inc()
+    return finished
+
+
+def _review(deps: Dependencies, asked: ReviewRequest) -> FinishedReview:
     rubric = current_rubric()
     identifier = review_id(asked.poster, asked.commitment, rubric.hash)
     finished = FinishedReview(identifier, rubric.version, rubric.hash)

@@ -22,6 +22,7 @@ from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
+from service_api.metrics import VERDICTS
 
 _CODE: Final = "invalid_written_verdict"
 
@@ -46,6 +47,8 @@ def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Byte
         if kept is None:
             key = [t.written_verdicts.c.report_commitment]
             connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"content": request.body}))
+    if kept is not None:
+        VERDICTS.inc()
     return {"report_commitment": commitment, "byte_length": len(request.body)}, kept is not None
 
 

@@ -19,6 +19,7 @@ from service_common.log import get_logger
 from service_common.types import Address, BountyId, Bytes32
 from sqlalchemy import Connection, Engine, RowMapping, func, select, update
 
+from service_delivery.metrics import WRAPS
 from service_delivery.usecases.envelopes import read_envelope
 from service_delivery.usecases.keys import current_key, key_id
 
@@ -48,6 +49,7 @@ def rewrap(engine: Engine, keyring: Sequence[Identity]) -> Rewrapped:
     for row, wrapped in renewed:
         if wrapped is not None:
             done += _replace(engine, row, wrapped, key_id(current.public_key))
+    WRAPS.labels("rewrapped").inc(done)
     left = dead + sum(wrapped is None for _, wrapped in renewed)
     if left:
         log.error("wraps that no key held here opens", wraps=left)

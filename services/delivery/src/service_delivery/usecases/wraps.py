@@ -24,6 +24,7 @@ from sqlalchemy import BindParameter, Connection, bindparam, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_delivery.dependencies import Dependencies
+from service_delivery.metrics import WRAPS
 from service_delivery.usecases.keys import key_id
 from service_delivery.usecases.known import Known, KnownBounty
 
@@ -68,7 +69,10 @@ def store_wrap(deps: Dependencies, known: Known, bounty_id: BountyId, wrap: Wrap
         "held": _held(deps),
     }
     with single(deps.engine) as connection:
-        return connection.execute(_KEEP, row).first() is not None
+        created = connection.execute(_KEEP, row).first() is not None
+    if created:
+        WRAPS.labels("stored").inc()
+    return created
 
 
 def wrap_exists(deps: Dependencies, connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> bool:
@@ -96,6 +100,7 @@ def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_k
         raise ServiceError(
             _CODE, "The fresh key is not usable.", issues=[Issue("poster_ephemeral_public_key", error.message)]
         ) from None
+    WRAPS.labels("retrieved").inc()
     return {
         "solver_address": winner.winner,
         "submission_commitment": winner.submission_commitment,

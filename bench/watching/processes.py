@@ -1,0 +1,42 @@
+"""What processes take of the machine, each with all that it started."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psutil
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """CPU in seconds, of ended children too, and resident memory in bytes."""
+
+    cpu: float
+    resident: int
+
+
+def taken(roots: dict[str, int]) -> dict[str, Taken]:
+    """What each root and everything below it takes now; every process of the machine is looked at once."""
+    below: dict[int, list[psutil.Process]] = {}
+    found: dict[int, psutil.Process] = {}
+    for process in psutil.process_iter(["ppid"]):
+        found[process.pid] = process
+        below.setdefault(process.info["ppid"], []).append(process)
+    return {name: _sum(_family(found[pid], below)) for name, pid in roots.items() if pid in found}
+
+
+def _family(root: psutil.Process, below: dict[int, list[psutil.Process]]) -> Iterator[psutil.Process]:
+    yield root
+    for child in below.get(root.pid, []):
+        yield from _family(child, below)
+
+
+def _sum(family: Iterator[psutil.Process]) -> Taken:
+    cpu, resident = 0.0, 0
+    for process in family:
+        try:
+            times, memory = process.cpu_times(), process.memory_info()
+        except psutil.NoSuchProcess:  # it ended in this instant; its parent has its times
+            continue
+        cpu += times.user + times.system + times.children_user + times.children_system
+        resident += memory.rss
+    return Taken(cpu, resident)

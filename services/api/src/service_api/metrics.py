@@ -1,0 +1,30 @@
+"""What the api counts of its own trade; its worker's jobs count the same ciphertexts."""
+
+from typing import Final
+
+from prometheus_client import Counter, Histogram
+from service_common.counters import counter_by
+from service_common.domain.reviews import OUTCOMES
+from service_common.storage.verify import Verification
+
+PUBLICATIONS: Final = counter_by(
+    "outcome",
+    OUTCOMES,
+    "service_publications_total",
+    "Publications answered, by how the review that was waited for ended",
+)
+PUBLICATION_SECONDS: Final = Histogram(
+    "service_publication_review_seconds",
+    "Time a publication waited for its review",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60),
+)
+CIPHERTEXTS: Final = counter_by(
+    "result",
+    [each.value for each in Verification],
+    "service_ciphertexts_total",
+    "Uploaded ciphertexts hashed, by what was found",
+)
+CIPHERTEXT_BYTES: Final = Counter(
+    "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that were found to be the announced ones"
+)
+VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored that were not held before")

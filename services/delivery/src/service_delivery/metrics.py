@@ -1,0 +1,12 @@
+"""What the delivery service counts; nothing of it tells a bounty, a Guardian or a key."""
+
+from typing import Final
+
+from service_common.counters import counter_by
+
+WRAPS: Final = counter_by(
+    "event",
+    ("stored", "retrieved", "rewrapped", "swept"),
+    "service_delivery_wraps_total",
+    "Wraps of content keys, by what was done with them",
+)
