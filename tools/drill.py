@@ -39,6 +39,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
     "restore": ("Restoring the database", ("tests/indexer/test_restore.py",)),
     "chain": ("A chain upgrade", ("tests/indexer/test_quorum.py",)),
+    "upgrade": ("Upgrading", ("tests/common/db/test_migrate.py", "tests/upgrade/test_rolling.py")),
 }
 """A drill's name, the runbook's heading, and its tests."""
 
