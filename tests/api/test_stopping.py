@@ -17,7 +17,7 @@ from local_stack import valkey
 from local_stack.process import Child, minimal_environment
 from service_common.db import app as t
 from service_common.db.review import reviews
-from service_common.jobs.once import enqueue_once
+from service_common.jobs.once import DEAD_AFTER, enqueue_once
 from service_common.jobs.queues import QueueName, connect, message
 from sqlalchemy import func, select
 
@@ -191,8 +191,8 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
     job, queue = "service_api.jobs.verify_artifact", QueueName.ARTIFACTS
     said = message(storage_locator=wanted.storage_locator, sha256=wanted.sha256, byte_length=wanted.byte_length)
 
-    def enqueue() -> bool:
-        return enqueue_once(redis, queue, job, said, "verify-it", seconds=60, dead_after=timedelta(seconds=7))
+    def enqueue(dead_after: timedelta = DEAD_AFTER) -> bool:
+        return enqueue_once(redis, queue, job, said, "verify-it", seconds=60, dead_after=dead_after)
 
     def verified() -> int:
         with scene.service.dependencies.engine.connect() as connection:
@@ -205,6 +205,7 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
     scene.storage.delay = 0.02
     worker = scene.start_worker("service-api")
     until(lambda: scene.storage.connections > 0)
+    redis.hset("rq:job:verify-it", "last_heartbeat", "2020-01-01T00:00:00.000000Z")  # by a clock that is off
     assert (enqueue(), verified()) == (False, 0)
     if ended == "asked":
         worker.send(signal.SIGTERM)
@@ -213,7 +214,8 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
     else:
         scene.service.runtime.family.end([worker], kill=True)
         assert verified() == 0
-        until(enqueue, 60)
+        assert not enqueue()  # it was heard a moment ago
+        assert enqueue(dead_after=timedelta(0))
         scene.storage.delay = 0.0
         worker = scene.start_worker("service-api")
         until(lambda: verified() == 1, 60)

@@ -6,7 +6,7 @@ does not end in a judgement is not charged, whoever was waiting for it. Losing R
 
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from redis.exceptions import RedisError
 from rq.exceptions import DuplicateJobError
@@ -16,6 +16,7 @@ from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, pack_page, review_id
 from service_common.errors import Issue, ServiceError
+from service_common.jobs.once import is_heard
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.log import get_logger
 from service_common.rubric import current_rubric
@@ -137,10 +138,7 @@ def _is_alive(job: Job) -> bool:
     status = job.get_status(refresh=True)
     if status is not JobStatus.STARTED:
         return status not in {JobStatus.FINISHED, JobStatus.FAILED, JobStatus.STOPPED, JobStatus.CANCELED}
-    seen = job.last_heartbeat or job.started_at
-    if seen is None:
-        return True
-    return datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC)) < LOST_AFTER
+    return is_heard(job, LOST_AFTER)
 
 
 def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | Ending:
