@@ -24,7 +24,7 @@ from service_common.types import Address, Bytes32
 from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
-from service_api.usecases.review_charges import charge, confirm, limit_reached, refund
+from service_api.usecases.review_charges import charge, confirm, database_time, limit_reached, refund
 
 JOB_SECONDS = 120
 LOST_AFTER = timedelta(seconds=30)
@@ -84,7 +84,7 @@ def _review_now(
     known = _wait(deps, identifier, job)
     if isinstance(known, Ending):
         refund(deps, attempt)
-        raise _failure(known)
+        raise _failure(deps, known)
     if attempt is None:
         confirm(deps, identifier, asked.poster)
     return known
@@ -158,11 +158,12 @@ def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, 
     raise ServiceError("orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5)
 
 
-def _failure(ending: Ending) -> ServiceError:
+def _failure(deps: Dependencies, ending: Ending) -> ServiceError:
     """What a review that ended without a judgement is to the Poster."""
     code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
     if code == "publication_review_limit_reached" and ending.retry_at is not None:
-        return limit_reached("The service's reviews for the last 24 hours are used up.", ending.retry_at)
+        words = "The service's reviews for the last 24 hours are used up."
+        return limit_reached(words, ending.retry_at, database_time(deps))
     if code == "orchestrator_unconfigured":
         return ServiceError(code, "No review provider is configured.", retry_after=600)
     if code == "invalid_orchestrator_output":
