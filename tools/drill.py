@@ -26,6 +26,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         (
             "tests/reviewer/test_jobs.py::test_message__of_an_unknown_version__is_parked_as_failed_and_visible",
             "tests/indexer/test_metrics.py::test_metrics__of_a_queue__count_what_waits_and_what_is_parked",
+            "tests/common/jobs/test_parked.py",
         ),
     ),
     "settle": ("A settlement is stuck", ("tests/indexer/test_settler.py",)),
