@@ -41,6 +41,7 @@ class Scene:
     """``postgres``, ``valkey``, ``rpc``, ``storage``, ``beacon``, ``delivery`` and ``provider``, which is the
     reviewer's."""
     twin: ModelTwin
+    cast: Cast
 
     def ask(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> Answer:
         """One request to the public API, with a body as JSON."""
@@ -144,7 +145,7 @@ def staged(folder: Path) -> Iterator[Scene]:
             "provider": urlsplit(twin.url).port or 0,
         }
         with proxies(*ports.values()) as made:
-            scene = Scene(stack, bounty, submitted, dict(zip(ports, made, strict=True)), twin)
+            scene = Scene(stack, bounty, submitted, dict(zip(ports, made, strict=True)), twin, cast)
             _restart(stack, "api", scene.through_proxies())
             model = twin.variables(SERVICE_OPENAI_BASE_URL=scene.proxies["provider"].url(twin.url))
             _restart(stack, "reviewer-worker", {**model, "SERVICE_OPENAI_TIMEOUT_SECONDS": "6"})
