@@ -66,7 +66,8 @@ class Proxy:
             return
         both = {writer, onward}
         self._writers |= both
-        await asyncio.gather(self._pass_on(reader, onward, slow=False), self._pass_on(further, writer, slow=True))
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.gather(self._pass_on(reader, onward, slow=False), self._pass_on(further, writer, slow=True))
         self._writers -= both
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, slow: bool) -> None:

@@ -32,7 +32,16 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "settle": ("A settlement is stuck", ("tests/indexer/test_settler.py",)),
     "provider": ("The review provider is out", ("tests/reviewer/test_model.py", "tests/api/test_reviews.py")),
     "errors": ("Answers are errors", ("tests/api/test_faults.py",)),
-    "outages": ("A dependency is away", ("tests/drills/test_outages.py",)),
+    "outages": (
+        "A dependency is away",
+        (
+            "tests/drills/test_outages.py",
+            "tests/drills/test_slow_and_flapping.py",
+            "tests/drills/test_server_faults.py",
+            "tests/common/storage/test_credentials.py",
+            "tests/common/chain/test_tls.py",
+        ),
+    ),
     "load": ("Answers are slow", ("tests/api/test_running_server.py",)),
     "storage": ("Storage is out", ("tests/common/storage/test_gcs_outages.py",)),
     "keys": ("A key is compromised", ("tests/delivery/test_rotation.py", "tests/deploy/test_hub_operations.py")),
