@@ -75,7 +75,14 @@ def steps() -> list[Step]:
             "tests/api/test_reviews.py",
             "tests/reviewer/test_hostile_pages.py",
         ),
-        _tests("outages", "each dependency down, then hanging, under a whole stack", "tests/drills"),
+        _tests(
+            "outages",
+            "each dependency down, hanging, slow, flapping, full or locked, under a whole stack",
+            "tests/drills",
+        ),
+        _tests(
+            "upgrade", "the release before and this one side by side, there and back, no request fails", "tests/upgrade"
+        ),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/common/auth"),
         Step(
             "auth-mutants",

@@ -26,6 +26,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         (
             "tests/reviewer/test_jobs.py::test_message__of_an_unknown_version__is_parked_as_failed_and_visible",
             "tests/indexer/test_metrics.py::test_metrics__of_a_queue__count_what_waits_and_what_is_parked",
+            "tests/common/jobs/test_parked.py",
         ),
     ),
     "settle": ("A settlement is stuck", ("tests/indexer/test_settler.py",)),
@@ -38,7 +39,16 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
             "tests/api/test_running_server.py::test_refusals__of_each_check__are_counted_by_their_reason",
         ),
     ),
-    "outages": ("A dependency is away", ("tests/drills/test_outages.py",)),
+    "outages": (
+        "A dependency is away",
+        (
+            "tests/drills/test_outages.py",
+            "tests/drills/test_slow_and_flapping.py",
+            "tests/drills/test_server_faults.py",
+            "tests/common/storage/test_credentials.py",
+            "tests/common/chain/test_tls.py",
+        ),
+    ),
     "load": ("Answers are slow", ("tests/api/test_running_server.py",)),
     "storage": ("Storage is out", ("tests/common/storage/test_gcs_outages.py",)),
     "keys": ("A key is compromised", ("tests/delivery/test_rotation.py", "tests/deploy/test_hub_operations.py")),
@@ -46,6 +56,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
     "restore": ("Restoring the database", ("tests/indexer/test_restore.py",)),
     "chain": ("A chain upgrade", ("tests/indexer/test_quorum.py",)),
+    "upgrade": ("Upgrading", ("tests/common/db/test_migrate.py", "tests/upgrade/test_rolling.py")),
 }
 """A drill's name, the runbook's heading, and its tests."""
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from local_stack import valkey
@@ -17,6 +18,7 @@ from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.review import paid_calls
 from service_common.errors import ServiceError
+from service_common.jobs.queues import QueueName, open_queue
 from service_common.types import Bytes32
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
@@ -233,6 +235,25 @@ def test_worker__killed_in_the_middle_of_a_review__is_replaced_and_the_review_do
     monkeypatch.setattr(waiting, "LOST_AFTER", waiting.LOST_AFTER * 0)
     assert reviewing.publish(page, poster).status_code == 200
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (2, 1)
+
+
+@pytest.mark.parametrize("minutes", [-5, 5])
+def test_review__at_work_on_a_machine_whose_clock_is_off__is_joined_and_paid_once(
+    reviewing: Reviewing, poster: Key, minutes: int
+) -> None:
+    page = reviewing.page()
+    reviewing.wait(1)
+    reviewing.twin.released.clear()
+    assert reviewing.publish(page, poster).status_code == 502
+    redis = reviewing.service.dependencies.redis
+    (job_id,) = open_queue(QueueName.REVIEWS, redis).started_job_registry.get_job_ids()
+    off = datetime.now(UTC) + timedelta(minutes=minutes)
+    redis.hset(f"rq:job:{job_id}", "last_heartbeat", off.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    assert reviewing.publish(page, poster).status_code == 502
+    reviewing.wait(20)
+    reviewing.twin.released.set()
+    assert reviewing.publish(page, poster).status_code == 200
+    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
 def test_charge__of_a_review_that_came_to_nothing_while_nobody_waited__stops_counting(

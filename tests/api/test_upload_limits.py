@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import pytest
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 from service_api.app import make_app
-from service_api.config import UploadLimits
+from service_api.config import UploadLimits, read_config
+from service_api.dependencies import make_dependencies
 from service_api.usecases.upload_limits import WINDOW_SECONDS, client_network, take_place
 from service_common.errors import ServiceError
 from service_common.types import Address
@@ -18,6 +21,7 @@ from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import open_bounty
+from tests.proxy import proxies
 
 ONE, TWO, THREE = (Address("0x" + digit * 40) for digit in "123")
 HOME, CAFE = "203.0.113.7", "198.51.100.1"
@@ -52,6 +56,25 @@ def test_limit__of_one_solver__is_refilled_evenly_and_is_nobody_elses(counts: Re
     assert [wait_of(counts, limits, ONE, HOME) for _ in range(3)] == [0, 0, 0]
     assert 0 < WINDOW_SECONDS / 3 - wait_of(counts, limits, ONE, CAFE) + 2 < 10
     assert wait_of(counts, limits, TWO, HOME) == 0
+
+
+def test_limit__whose_count_was_made_but_its_answer_lost__is_not_counted_again(service: Service, counts: Redis) -> None:
+    limits, address = UploadLimits(solver=2, client=100), service.variables["SERVICE_REDIS_URL"]
+    with proxies(urlsplit(address).port or 0) as (far,), ThreadPoolExecutor(1) as pool:
+        redis = make_dependencies(
+            read_config({**service.variables, "SERVICE_REDIS_URL": far.url(address)})
+        ).limits_redis
+        redis.ping()
+        far.delay = 1.0
+        asked = pool.submit(wait_of, redis, limits, ONE, HOME)
+        while not counts.exists(f"rate:upload:account:{ONE}"):
+            assert not asked.done()
+        far.cut()
+        far.mend()
+        assert asked.result(20) == 0
+        redis.close()
+    assert wait_of(counts, limits, ONE, HOME) == 0
+    assert wait_of(counts, limits, ONE, HOME) > 0
 
 
 def test_limit__what_was_refused__is_not_counted(counts: Redis) -> None:

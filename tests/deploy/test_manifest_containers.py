@@ -158,7 +158,25 @@ def test_stop__of_every_process__may_take_longer_than_its_longest_work(overlay: 
     longest = {"api": DEFAULT_REVIEW_WAIT_SECONDS}  # a job that is cut short is done again
     for name, pod, container in own_containers(overlay):
         if container["name"] == name and name != "migrate":
-            assert pod["terminationGracePeriodSeconds"] > longest.get(name, 0) + 5, name
+            assert pod["terminationGracePeriodSeconds"] > longest.get(name, 0) + 5 + pause_before_stop(container), name
+
+
+def pause_before_stop(container: Object) -> int:
+    """How long it goes on after the cluster has decided to end it."""
+    stop = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["sleep", "0"])
+    assert stop[0] == "sleep"
+    return int(stop[1])
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_stop__of_what_gets_requests__comes_after_the_cluster_sends_none_there(overlay: str) -> None:
+    pauses = {
+        name: pause_before_stop(container)
+        for name, _, container in own_containers(overlay)
+        if "http" in {port["name"] for port in container.get("ports", [])}
+    }
+    assert set(pauses) == {"api", "delivery", "reviewer"}
+    assert min(pauses.values()) >= 5
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -11,7 +11,7 @@ from service_common.db.review import reviews
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.reviews import Ending, pack_page, review_id
 from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.rubric import current_rubric
+from service_common.rubric import Rubric, current_rubric, known_rubrics
 from service_common.types import Address
 from service_reviewer.jobs import review
 from sqlalchemy import select
@@ -30,8 +30,8 @@ def configured(database: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
     return database
 
 
-def job(page: bytes = PAGE, **changes: str) -> dict[str, object]:
-    identifier = review_id(POSTER, spec_commitment(page), current_rubric().hash)
+def job(page: bytes = PAGE, rubric: Rubric | None = None, **changes: str) -> dict[str, object]:
+    identifier = review_id(POSTER, spec_commitment(page), (rubric or current_rubric()).hash)
     fields = {"review_id": identifier, "poster": POSTER, "spec_commitment": spec_commitment(page), **changes}
     return dict(message(**fields, page=pack_page(page)))
 
@@ -62,6 +62,17 @@ def test_review__without_a_judgement__is_its_code_and_no_row(
     monkeypatch.delitem(os.environ, "SERVICE_REVIEW_PROVIDER")
     assert review(job())["code"] == "orchestrator_unconfigured"
     assert rows(configured) == []
+
+
+@pytest.mark.parametrize("place", range(len(known_rubrics())))
+def test_review__asked_for_by_either_release_of_an_upgrade__is_held_against_the_rubric_it_names(
+    configured: Database, place: int
+) -> None:
+    rubric = known_rubrics()[place]
+    assert review(job(rubric=rubric)) == Ending().to_json()
+    with configured.engine("service_reviewer").connect() as connection:
+        row = connection.execute(select(reviews)).one()
+    assert (row.rubric_version, row.rubric_hash, row.prompt_hash) == (rubric.version, rubric.hash, rubric.hash)
 
 
 def test_message__of_an_unknown_version__is_parked_as_failed_and_visible(redis: Redis) -> None:

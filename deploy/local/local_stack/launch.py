@@ -9,6 +9,7 @@ import http.client
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -25,10 +26,13 @@ _STARTING: Final = StopRule(grace=1.5)
 
 
 class Running:
-    """One process of the service; ``kill``, ``stop`` and ``restart`` are for tests of what the others do then."""
+    """One process of the service; ``kill``, ``stop`` and ``restart`` are for tests of what the others do then.
 
-    def __init__(self, launcher: "Launcher", process: ServiceProcess) -> None:
-        self._launcher, self.process = launcher, process
+    ``programs`` is the folder of its entry point where it is another than the stack's: another release.
+    """
+
+    def __init__(self, launcher: "Launcher", process: ServiceProcess, programs: Path | None = None) -> None:
+        self._launcher, self.process, self.programs = launcher, process, programs
         self.internal_port = launcher.runtime.port()
         self.port = launcher.port(process.name) if process.serves else None
         self.environment = launcher.environment(process, self.port, self.internal_port)
@@ -36,7 +40,14 @@ class Running:
 
     def start(self) -> None:
         """Start it without waiting."""
-        self.child = self._launcher.spawn(self.process, self.environment)
+        self.child = self._launcher.spawn(self.process, self.environment, self.programs)
+
+    def beside(self, name: str, programs: Path) -> "Running":
+        """Another process of the same kind on ports of its own, from another release; ready when this returns."""
+        other = Running(self._launcher, replace(self.process, name=name), programs)
+        other.start()
+        other.wait_ready()
+        return other
 
     def wait_ready(self) -> None:
         """Wait until it is ready; ``ChildFailed`` when it dies or takes too long."""
@@ -127,9 +138,10 @@ class Launcher:
             values |= {"SERVICE_PORT": str(port), "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
         return values | self._extra
 
-    def spawn(self, process: ServiceProcess, environment: Mapping[str, str]) -> Child:
-        """Start a process through its console entry point."""
-        program = self._programs.get(process.command[0], Path(sys.executable).parent) / process.command[0]
+    def spawn(self, process: ServiceProcess, environment: Mapping[str, str], programs: Path | None = None) -> Child:
+        """Start a process through its console entry point, which lies in ``programs`` where that is given."""
+        folder = programs or self._programs.get(process.command[0], Path(sys.executable).parent)
+        program = folder / process.command[0]
         return self.runtime.family.spawn(
             process.name,
             [program, *process.command[1:]],
@@ -139,9 +151,9 @@ class Launcher:
             rank=RANK,
         )
 
-    def start_once(self, process: ServiceProcess) -> Child:
+    def start_once(self, process: ServiceProcess, programs: Path | None = None) -> Child:
         """Start a process that ends by itself; ``finish`` waits for it."""
-        return self.spawn(process, self.environment(process, None, self.runtime.port()))
+        return self.spawn(process, self.environment(process, None, self.runtime.port()), programs)
 
     def finish(self, child: Child) -> None:
         """Wait for a one-shot process; ``ChildFailed`` unless it succeeded."""

@@ -65,6 +65,7 @@ class Stack:
     services: Mapping[str, Running]
     common: Mapping[str, str]
     files: EnvironmentFiles | None
+    launcher: Launcher = field(repr=False)
 
     @property
     def api_base_url(self) -> str:
@@ -186,7 +187,8 @@ def _bring_up(
     services = launcher.start_all(settings.services)
 
     # 4. What people need at the shell.
-    stack = Stack(*(settings, runtime, people, hub, chain, database, redis, storage, drand, services, common, files))
+    servers = (chain, database, redis, storage, drand)
+    stack = Stack(settings, runtime, people, hub, *servers, services, common, files, launcher)
     if files is not None:
         roles = {name: running.variables() for name, running in services.items()}
         roles |= {person.name: stack.environment(person.name) for person in people.everyone()}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
+import structlog
 from local_stack import postgres, valkey
 from local_stack.postgres import PostgresServer
 from local_stack.process import Child
@@ -12,6 +13,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from service_common.db import engine as module
 from service_common.db.engine import DatabaseUnavailable, check_database, make_engine
 from service_common.jobs.queues import connect
+from structlog.testing import capture_logs
 
 
 @pytest.fixture
@@ -43,6 +45,33 @@ def test_database__that_stops_answering__is_unavailable_and_then_used_again(
         send(server.child, signal.SIGCONT)
     check_database(engine)
     engine.dispose()
+
+
+def test_database__that_refuses_the_password__is_unavailable_and_the_log_says_why_without_it(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "log", structlog.get_logger())
+    server.create_role("somebody", password="the-former-password")
+    engine = make_engine(server.url(user="somebody", password="the-present-password"), application="test")
+    with capture_logs() as lines, pytest.raises(DatabaseUnavailable):
+        check_database(engine)
+    (line,) = lines
+    assert (line["event"], line["log_level"]) == ("database unavailable", "warning")
+    assert "password authentication failed" in line["reason"]
+    assert "-password" not in str(line)
+
+
+def test_database__that_runs_out_of_connections__is_unavailable_and_the_log_says_why(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "log", structlog.get_logger())
+    engine = make_engine(server.url(), application="test", pool_size=1)
+    engine.pool._timeout = 0.2  # type: ignore[attr-defined]
+    with engine.connect(), engine.connect(), capture_logs() as lines, pytest.raises(DatabaseUnavailable):
+        check_database(engine)
+    check_database(engine)
+    engine.dispose()
+    assert [line["reason"] for line in lines] == ["no connection became free in time"]
 
 
 def test_queue_server__that_stops_answering__is_given_up() -> None:

@@ -6,7 +6,7 @@ import pytest
 from redis import Redis
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
-from service_common.jobs.once import enqueue_once, is_pending
+from service_common.jobs.once import SIGN_SECONDS, enqueue_once, give_sign, is_pending
 from service_common.jobs.periodic import Periodic, enqueue_due
 from service_common.jobs.queues import QueueName, message, open_queue
 
@@ -45,6 +45,22 @@ def test_job__at_work__is_pending_until_its_worker_is_not_heard(redis: Redis, si
     job.last_heartbeat = datetime.now(UTC) - timedelta(seconds=silent)
     job.save()
     assert is_pending(redis, ID) is pending
+
+
+@pytest.mark.parametrize("minutes", [-5, 5])
+def test_job__at_work_on_a_machine_whose_clock_is_off__is_pending_as_long_as_it_is_heard(
+    redis: Redis, minutes: int
+) -> None:
+    enqueue(redis)
+    job = job_of(redis)
+    job.set_status(JobStatus.STARTED)
+    job.last_heartbeat = datetime.now(UTC) + timedelta(minutes=minutes)
+    job.save()
+    give_sign(redis, ID)
+    assert 0 < int(str(redis.ttl(f"at-work:{ID}"))) <= SIGN_SECONDS
+    assert is_pending(redis, ID)
+    assert not enqueue(redis)
+    assert not is_pending(redis, ID, timedelta(0)) or minutes > 0
 
 
 def test_periodic_job__by_several_workers__is_enqueued_once_in_its_interval(redis: Redis) -> None:

@@ -53,6 +53,8 @@ class Dependencies:
     redis: Redis
     review_redis: Redis
     """For waiting on a review, which is silent for longer than anything else may be."""
+    limits_redis: Redis
+    """For counting requests, each once: a count whose answer came late is not made again."""
     store: ObjectStore
     rpc: JsonRpc
     http: urllib3.PoolManager
@@ -98,6 +100,7 @@ def make_dependencies(config: ApiConfig, *, application: str = "api", pool_size:
         engine=make_engine(config.database_url, application=application, pool_size=pool_size),
         redis=connect(config.redis_url),
         review_redis=connect(config.redis_url, answer_seconds=REVIEW_STEP_SECONDS + ANSWER_SECONDS),
+        limits_redis=connect(config.redis_url, retries=0),
         store=GcsStore(config.storage),
         rpc=config.chain.rpc(),
         http=urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=2.0, read=15.0)),

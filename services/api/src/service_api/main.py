@@ -51,6 +51,7 @@ def _worker(environment: Environment) -> None:
 
 
 def _migrate(environment: Environment) -> None:
+    log.configure("migrate")
     reader = EnvironmentReader(environment)
     url = reader.required("SERVICE_DATABASE_URL", str)
     reader.check()

@@ -19,7 +19,7 @@ from service_common.domain.reviews import DONE, OUTCOMES, Circumstances, Ending,
 from service_common.errors import ServiceError
 from service_common.jobs.queues import check_message
 from service_common.log import get_logger
-from service_common.rubric import current_rubric
+from service_common.rubric import Rubric, known_rubrics
 from service_common.types import Bytes32, UnixSeconds, parse_address
 from sqlalchemy import Engine
 
@@ -46,16 +46,16 @@ def review(received: Mapping[str, object]) -> dict[str, str | int | None]:
 
 def _review(received: Mapping[str, object]) -> Ending:
     config = read_config(os.environ)
-    asked, rubric = _asked(received), current_rubric()
-    if asked.review_id != review_id(asked.poster, spec_commitment(asked.page), rubric.hash):
-        log.error("a review of another rubric than this worker's", review_id=asked.review_id)
+    asked = _asked(received)
+    if (rubric := _rubric_of(asked)) is None:
+        log.error("a review of a rubric that this worker does not know", review_id=asked.review_id)
         return Ending("orchestrator_provider_error")
     with engine_of_job(config.database_url, application="reviewer") as engine:
         if is_recorded(engine, asked.review_id):
             return Ending()
         try:
             started = time.monotonic()
-            judgement = judge(make_provider(config, engine, asked.review_id), asked.page, asked.circumstances)
+            judgement = judge(make_provider(config, engine, asked.review_id, rubric), asked.page, asked.circumstances)
             keep_record(engine, asked, rubric, judgement, int((time.monotonic() - started) * 1000))
             REVIEWS.labels(result_of(judgement)).inc()
         except ProviderError as error:
@@ -64,16 +64,16 @@ def _review(received: Mapping[str, object]) -> Ending:
     return Ending()
 
 
-def make_provider(config: ReviewerConfig, engine: Engine, identifier: Bytes32) -> Provider:
+def make_provider(config: ReviewerConfig, engine: Engine, identifier: Bytes32, rubric: Rubric) -> Provider:
     """The configured provider; one that is paid comes after the rules and out of the deployment's budget."""
     if config.provider is None:
         raise ProviderError("orchestrator_unconfigured")
     if config.model is None:
-        return RulesProvider()
+        return RulesProvider(rubric)
     from service_reviewer.providers.model.provider import ModelProvider  # the SDK takes a second to load
 
-    paid = ModelProvider(config.model, current_rubric(), SystemClock())
-    return StagedProvider(RulesProvider(), paid, DailyCap(engine, config.daily_cap, identifier))
+    paid = ModelProvider(config.model, rubric, SystemClock())
+    return StagedProvider(RulesProvider(rubric), paid, DailyCap(engine, config.daily_cap, identifier))
 
 
 def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judgement:
@@ -83,6 +83,14 @@ def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judg
     except ServiceError as error:
         raise ProviderError("invalid_orchestrator_output") from error
     return provider.judge(Material(challenge, page, **circumstances.to_fields()))  # type: ignore[arg-type]
+
+
+def _rubric_of(asked: Asked) -> Rubric | None:
+    """The rubric that the review's identifier names; the api that asks may be of the release before."""
+    page = spec_commitment(asked.page)
+    return next(
+        (known for known in known_rubrics() if asked.review_id == review_id(asked.poster, page, known.hash)), None
+    )
 
 
 def _asked(received: Mapping[str, object]) -> Asked:

@@ -8,7 +8,7 @@ operator asked for it).
 from pathlib import Path
 
 from service_common.domain.reviews import Circumstances
-from service_common.rubric import current_rubric
+from service_common.rubric import Rubric, current_rubric, known_rubrics
 from service_common.types import Bytes32, UnixSeconds
 from sqlalchemy import Engine
 
@@ -30,14 +30,15 @@ def replay(config: ReviewerConfig, engine: Engine, review_id: Bytes32, page_file
         raise ReplayError(f"there is no record of a review {review_id}")
     page = _page(record, page_file)
     circumstances = record.circumstances or Circumstances(UnixSeconds(0), 0, "USDC", 6)
+    rubric = next((known for known in known_rubrics() if known.hash == record.rubric_hash), current_rubric())
     try:
-        judgement = judge(_provider(config, record), page, circumstances)
+        judgement = judge(_provider(config, record, rubric), page, circumstances)
     except ProviderError as error:
         raise ReplayError(f"the provider gave no judgement: {error.ending.code}") from error
     now = hashes_of(page, judgement)
     same: dict[str, bool] = {
         "input": now["input_hash"] == record.input_hash,
-        "rubric": current_rubric().hash == record.rubric_hash,
+        "rubric": rubric.hash == record.rubric_hash,
         "prompt": now["prompt_hash"] == record.prompt_hash,
         "model": judgement.model == record.model,
         "output": now["output_hash"] == record.output_hash,
@@ -66,13 +67,13 @@ def _page(record: Record, page_file: Path | None) -> bytes:
     return bytes(record.page)
 
 
-def _provider(config: ReviewerConfig, record: Record) -> Provider:
+def _provider(config: ReviewerConfig, record: Record, rubric: Rubric) -> Provider:
     if record.provider == "rules":
-        return RulesProvider()
+        return RulesProvider(rubric)
     if config.model is None:
         raise ReplayError(f"the review was made by {record.provider}: set SERVICE_REVIEW_PROVIDER and its variables")
     from service_common.clock import SystemClock
 
     from service_reviewer.providers.model.provider import ModelProvider
 
-    return ModelProvider(config.model, current_rubric(), SystemClock())
+    return ModelProvider(config.model, rubric, SystemClock())

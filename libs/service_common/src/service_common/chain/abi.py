@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Final
 
 import sha3
+
 from service_common.types import Bytes32
 
 

@@ -1,7 +1,8 @@
 """Connections.
 
 Promises: short timeouts everywhere, so that a stuck database makes errors and not a stuck service, also one that keeps
-its connections and says nothing; library errors leave this room as ``DatabaseUnavailable`` without their text.
+its connections and says nothing; library errors leave this room as ``DatabaseUnavailable`` without their text, which
+the log has.
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,13 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from service_common.log import get_logger
+
 STATEMENT_TIMEOUT_MS: Final = 10_000
 ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
 """How long the client waits by its own clock: a server that stands still cannot keep the statement's limit."""
+
+log = get_logger(__name__)
 
 
 class DatabaseUnavailable(Exception):
@@ -91,11 +96,19 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+        _tell(error)
         raise DatabaseUnavailable("the database did not answer") from error
     except DBAPIError as error:
         if error.connection_invalidated:
+            _tell(error)
             raise DatabaseUnavailable("the database connection was lost") from error
         raise
+
+
+def _tell(error: DBAPIError | PoolTimeoutError) -> None:
+    """Why, in the driver's own words: SQLAlchemy's hold the statement and what it was given."""
+    words = error.orig if isinstance(error, DBAPIError) else "no connection became free in time"
+    log.warning("database unavailable", reason=str(words).strip()[:500])
 
 
 def check_database(engine: Engine) -> None:

@@ -1,7 +1,9 @@
 """Bringing a database to the newest schema.
 
 Promises: one history for all services, run by the migrator's role, safe to start twice at once (an advisory lock),
-nothing to do when the schema is current. A migration is backward compatible for one release.
+nothing to do when the schema is current. A migration is backward compatible for one release, and online: each is a
+transaction of its own, takes as long as it needs, and gives a table up that it cannot have at once, so that nobody
+queues behind it; then it tries again.
 """
 
 from contextlib import suppress
@@ -12,33 +14,65 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from psycopg.errors import LockNotAvailable
+from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from service_common.clock import Clock
-from service_common.db.engine import engine_of_job, make_engine
+from service_common.clock import Clock, SystemClock
+from service_common.db.engine import engine_of_job
+from service_common.log import get_logger
 
+LOCK_TIMEOUT_MS: Final = 1_000
+"""Whoever comes for a table after a waiting migration waits behind it: this bounds how long."""
+PATIENCE_SECONDS: Final = 300.0
+"""How long it tries: a dump or an operator's query may hold a table for minutes."""
+_PAUSE_SECONDS: Final = 1.0
 _LOCK: Final = 0x5EC0_DB00
+_CLOCK: Final = SystemClock()
+
+log = get_logger(__name__)
 
 
 class SchemaBehind(Exception):
     """The schema is older than this release."""
 
 
-def migrate(url: str) -> str:
-    """Apply what is missing; the revision the schema is at afterwards."""
-    engine = make_engine(url, application="migrate", pool_size=1)
+def migrate(url: str, *, clock: Clock = _CLOCK, seconds: float = PATIENCE_SECONDS, revision: str = "head") -> str:
+    """Apply what is missing up to ``revision``; the revision the schema is at afterwards.
+
+    Raises SQLAlchemy's ``OperationalError`` when a table, or another migration's end, was not to be had in ``seconds``.
+    """
+    ends = clock.monotonic() + seconds
+    while True:
+        try:
+            return _apply(url, revision)
+        except OperationalError as error:
+            if not isinstance(error.orig, LockNotAvailable) or clock.monotonic() > ends:
+                raise
+            log.warning("a migration could not have what somebody else holds; it tries again")
+            clock.sleep(_PAUSE_SECONDS)
+
+
+def _apply(url: str, revision: str) -> str:
+    """One attempt. Its connection ends with it, and so does the lock against another migration."""
+    engine = create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://", 1),
+        poolclass=NullPool,
+        connect_args={
+            "application_name": "migrate",
+            "connect_timeout": 3,
+            "options": f"-c lock_timeout={LOCK_TIMEOUT_MS} -c timezone=UTC",
+        },
+    )
     with engine.connect() as connection, as_file(files(__package__)) as folder:
         connection.execute(text("SELECT pg_advisory_lock(:lock)"), {"lock": _LOCK})
         connection.commit()
         config = Config()
         config.set_main_option("script_location", str(folder / "migrations"))
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)
         connection.commit()
-        connection.execute(text("SELECT pg_advisory_unlock(:lock)"), {"lock": _LOCK})
-    engine.dispose()
-    return ScriptDirectory.from_config(config).get_current_head() or ""
+        return current_revision(connection) or ""
 
 
 def await_schema(url: str, *, clock: Clock, seconds: float) -> str:

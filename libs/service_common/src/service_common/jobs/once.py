@@ -1,7 +1,8 @@
 """Enqueuing a job at most once at a time, under an id that says what it does.
 
 Promises: while a job of this id waits or is at work nothing is enqueued; one that ended, failed, or whose worker was
-killed and is not heard any more is logged, removed and enqueued anew.
+killed and is not heard any more is logged, removed and enqueued anew. A worker's sign of life is a key that the server
+lets expire, so that two machines whose clocks disagree do not start twice what is at work.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,8 @@ from service_common.log import get_logger
 
 DEAD_AFTER: Final = timedelta(seconds=20)
 """A job whose worker was not heard for this long is lost."""
+SIGN_SECONDS: Final = 20
+"""How long a sign of life is kept: workers give one each five seconds."""
 _WAITING: Final = {JobStatus.QUEUED, JobStatus.SCHEDULED, JobStatus.DEFERRED}
 
 log = get_logger(__name__)
@@ -54,11 +57,33 @@ def is_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) ->
         return False
     if status in _WAITING:
         return True
-    if status is JobStatus.STARTED and job.last_heartbeat is not None:
-        if datetime.now(UTC) - job.last_heartbeat < dead_after:
+    if status is JobStatus.STARTED:
+        if is_heard(job, dead_after):
             return True
     elif status is JobStatus.FAILED:
         result = job.latest_result()
         log.error("job failed", job_id=job_id, detail=(result.exc_string or "")[-2000:] if result else "")
     job.delete()
     return False
+
+
+def give_sign(redis: Redis, job_id: str) -> None:
+    """A worker says that this job is at work."""
+    redis.set(_sign(job_id), 1, ex=SIGN_SECONDS)
+
+
+def is_heard(job: Job, dead_after: timedelta) -> bool:
+    """Whether the worker of a started job is at it. One of an earlier release gives no sign but its own clock's time.
+
+    With a ``dead_after`` of nothing the caller knows that no worker can be.
+    """
+    if dead_after and job.connection.exists(_sign(job.id)):
+        return True
+    seen = job.last_heartbeat or job.started_at
+    if seen is None:
+        return False
+    return datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC)) < dead_after
+
+
+def _sign(job_id: str) -> str:
+    return f"at-work:{job_id}"

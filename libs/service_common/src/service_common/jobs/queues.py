@@ -20,6 +20,8 @@ MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0
 """With the retries, a server that says nothing is given up within ten seconds."""
 
+RETRIES: Final = 4
+
 
 class QueueName(StrEnum):
     """Every queue of the service; each has a worker (an architecture test)."""
@@ -31,17 +33,18 @@ class QueueName(StrEnum):
     DELIVERY = "delivery"
 
 
-def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS) -> Redis:
+def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries: int = RETRIES) -> Redis:
     """A connection that retries briefly over a restart of the server.
 
     A server that says nothing for ``answer_seconds`` is given up; None is for a worker, which waits for jobs on it.
+    Without ``retries`` nothing is asked twice: for what must not happen again if only its answer came late.
     """
     return Redis.from_url(
         url,
         socket_connect_timeout=3,
         socket_timeout=answer_seconds,
         health_check_interval=15,
-        retry=Retry(ExponentialBackoff(cap=1, base=0.05), 4),
+        retry=Retry(ExponentialBackoff(cap=1, base=0.05), retries),
         retry_on_error=[RedisConnectionError, RedisTimeoutError],
     )
 

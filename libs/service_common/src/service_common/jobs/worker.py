@@ -19,6 +19,7 @@ from rq.exceptions import StopRequested
 from rq.serializers import JSONSerializer
 
 from service_common.jobs.metrics import QueueCollector
+from service_common.jobs.once import give_sign
 from service_common.jobs.queues import QueueName, open_queue
 from service_common.jobs.tally import Tally
 from service_common.log import correlation_id, get_logger
@@ -35,11 +36,19 @@ log = get_logger(__name__)
 
 
 class _CorrelatedWorker(Worker):
-    """A worker whose log lines name the job, and which takes in what the job counted."""
+    """A worker whose log lines name the job, that says what it is at, and takes in what the job counted."""
 
     tally: Tally
 
-    def perform_job(self, job, queue):  # type: ignore[no-untyped-def]  # RQ gives it no types
+    def prepare_execution(self, job):  # type: ignore[no-untyped-def]  # RQ gives it no types
+        give_sign(self.connection, job.id)  # before the job counts as started
+        return super().prepare_execution(job)
+
+    def maintain_heartbeats(self, job):  # type: ignore[no-untyped-def]
+        give_sign(self.connection, job.id)
+        super().maintain_heartbeats(job)
+
+    def perform_job(self, job, queue):  # type: ignore[no-untyped-def]
         """In the job's own process."""
         correlation_id.set(job.id)
         with self.tally.telling():

@@ -1,4 +1,8 @@
-"""The readiness rubric: one versioned file, applied by the reviewer and served to everyone by the api."""
+"""The readiness rubric: one versioned file, applied by the reviewer and served to everyone by the api.
+
+The file of the release before lies beside it: while an upgrade goes on, or is taken back, processes of both releases
+ask for reviews, and each review is held against the text that it was asked for.
+"""
 
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +24,17 @@ class Rubric:
 @cache
 def current_rubric() -> Rubric:
     """The rubric of this release."""
-    data = (files(__package__) / "readiness.md").read_bytes()
+    return _read("readiness.md")
+
+
+@cache
+def known_rubrics() -> tuple[Rubric, ...]:
+    """What this release reviews by: its own rubric, and the one of the release before."""
+    return current_rubric(), _read("former.md")
+
+
+def _read(name: str) -> Rubric:
+    data = (files(__package__) / name).read_bytes()
     text = data.decode()
     version = text.splitlines()[0].rsplit(" ", 1)[-1]
     return Rubric(version, bytes32(keccak256(data)), text)

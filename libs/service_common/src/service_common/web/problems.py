@@ -74,8 +74,7 @@ def install_problems(app: Flask) -> None:
         )
 
     @app.errorhandler(DatabaseUnavailable)
-    def database(error: DatabaseUnavailable) -> Response:
-        log.warning("database unavailable", exc_info=error)
+    def database(_: DatabaseUnavailable) -> Response:
         return render_problem(
             ServiceError("bounty_projection_unavailable", "The indexed Hub state cannot be read at the moment.")
         )

@@ -39,7 +39,7 @@ class UploadTargetRequest(Schema):
 def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
     """Get a one-time upload URL."""
     deps = dependencies()
-    take_place(deps.redis, deps.config.uploads, request.signer, _client(deps.config.web.forwarded_hops))
+    take_place(deps.limits_redis, deps.config.uploads, request.signer, _client(deps.config.web.forwarded_hops))
     bounty, solver = _scope(request, bounty_id, solver_address)
     wanted = load_json(request.body, UploadTargetRequest(), code=_CODE)
     length = cast("int", wanted["ciphertext_byte_length"])

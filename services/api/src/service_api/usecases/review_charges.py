@@ -6,15 +6,15 @@ take it back. Only the request that made a charge takes it back, so that no late
 """
 
 import secrets
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from service_common.clock import iso_utc
 from service_common.db import app as t
-from service_common.db.engine import writing
+from service_common.db.engine import reading, writing
 from service_common.db.review import reviews
 from service_common.errors import ServiceError
-from service_common.types import Address, Bytes32, UnixSeconds
+from service_common.types import Address, Bytes32
 from sqlalchemy import delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
 
@@ -48,7 +48,8 @@ def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> str | No
         if len(times) >= deps.config.review_quota:
             frees_at = times[len(times) - deps.config.review_quota] + QUOTA_WINDOW
             words = "The review quota of this Poster for the last 24 hours is used up."
-            raise limit_reached(words, UnixSeconds(int(frees_at.timestamp()) + 1))
+            now = connection.execute(select(func.now())).scalar_one()
+            raise limit_reached(words, _seconds(frees_at) + 1, _seconds(now))
         made = insert(t.review_charges).values(review_id=identifier, poster=poster, attempt=attempt)
         renewed = {"charged_at": func.now(), "attempt": attempt}
         connection.execute(made.on_conflict_do_update(index_elements=["review_id"], set_=renewed))
@@ -71,7 +72,17 @@ def confirm(deps: Dependencies, identifier: Bytes32, poster: Address) -> None:
         connection.execute(made.on_conflict_do_nothing())
 
 
-def limit_reached(words: str, frees_at: UnixSeconds) -> ServiceError:
-    """429, with when another attempt is permitted, as a moment and as a wait."""
-    wait = max(1, frees_at - int(datetime.now(UTC).timestamp()))
+def limit_reached(words: str, frees_at: int, now: int) -> ServiceError:
+    """429, with when another attempt is permitted, as a moment and as a wait; both by the database's clock."""
+    wait = max(1, frees_at - now)
     return ServiceError("publication_review_limit_reached", words, retry_after=wait, retry_not_before=iso_utc(frees_at))
+
+
+def database_time(deps: Dependencies) -> int:
+    """The clock that charges are counted by, whatever this machine's says."""
+    with reading(deps.engine) as connection:
+        return _seconds(connection.execute(select(func.now())).scalar_one())
+
+
+def _seconds(moment: datetime) -> int:
+    return int(moment.timestamp())

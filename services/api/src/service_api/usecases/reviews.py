@@ -6,7 +6,7 @@ does not end in a judgement is not charged, whoever was waiting for it. Losing R
 
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from redis.exceptions import RedisError
 from rq.exceptions import DuplicateJobError
@@ -16,6 +16,7 @@ from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, outcome_of, pack_page, review_id
 from service_common.errors import Issue, ServiceError
+from service_common.jobs.once import is_heard
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.log import get_logger
 from service_common.rubric import current_rubric
@@ -24,7 +25,7 @@ from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
-from service_api.usecases.review_charges import charge, confirm, limit_reached, refund
+from service_api.usecases.review_charges import charge, confirm, database_time, limit_reached, refund
 
 JOB_SECONDS = 120
 LOST_AFTER = timedelta(seconds=30)
@@ -95,7 +96,7 @@ def _review_now(
     known = _wait(deps, identifier, job)
     if isinstance(known, Ending):
         refund(deps, attempt)
-        raise _failure(known)
+        raise _failure(deps, known)
     if attempt is None:
         confirm(deps, identifier, asked.poster)
     return known
@@ -149,10 +150,7 @@ def _is_alive(job: Job) -> bool:
     status = job.get_status(refresh=True)
     if status is not JobStatus.STARTED:
         return status not in {JobStatus.FINISHED, JobStatus.FAILED, JobStatus.STOPPED, JobStatus.CANCELED}
-    seen = job.last_heartbeat or job.started_at
-    if seen is None:
-        return True
-    return datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC)) < LOST_AFTER
+    return is_heard(job, LOST_AFTER)
 
 
 def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | Ending:
@@ -172,11 +170,12 @@ def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, 
     raise ServiceError("orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5)
 
 
-def _failure(ending: Ending) -> ServiceError:
+def _failure(deps: Dependencies, ending: Ending) -> ServiceError:
     """What a review that ended without a judgement is to the Poster."""
     code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
     if code == "publication_review_limit_reached" and ending.retry_at is not None:
-        return limit_reached("The service's reviews for the last 24 hours are used up.", ending.retry_at)
+        words = "The service's reviews for the last 24 hours are used up."
+        return limit_reached(words, ending.retry_at, database_time(deps))
     if code == "orchestrator_unconfigured":
         return ServiceError(code, "No review provider is configured.", retry_after=600)
     if code == "invalid_orchestrator_output":

@@ -9,6 +9,7 @@ by anyone, never when the stored bytes no longer hash to the commitment.
 from typing import Final
 
 from service_common.auth.verify import VerifiedRequest
+from service_common.chain.blocks import header_at
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import HubFacts
@@ -86,7 +87,7 @@ def _check_state(deps: Dependencies, facts: HubFacts, document: WrittenVerdict, 
         raise state_refusal(_CODE, "The bounty is final; no further Verdict counts.")
     at = facts.head.block_time
     if at < bounty.reveal_at:
-        if deps.clock.now() >= bounty.reveal_at:  # the copy is a block behind, not the Guardian ahead
+        if header_at(deps.rpc, "latest").time >= bounty.reveal_at:  # the copy is behind, not the Guardian ahead
             message = "The indexed Hub state has not reached the bounty's reveal point yet."
             raise ServiceError(facts.chain_state_code, message, retry_after=1)
         raise state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Final
 
 from service_common.errors import Issue
-from service_common.rubric import current_rubric
+from service_common.rubric import Rubric, current_rubric
 
 from service_reviewer.providers.port import Judgement, Material
 from service_reviewer.providers.rules.credentials import find_credentials
@@ -40,7 +40,10 @@ _CHECKS: Final[tuple[Callable[[Reading], Iterable[Issue]], ...]] = (
 
 
 class RulesProvider:
-    """Applies the rubric's checkable points."""
+    """Applies the rubric's checkable points; ``rubric`` is the text that the judgement is recorded against."""
+
+    def __init__(self, rubric: Rubric | None = None) -> None:
+        self._rubric = rubric or current_rubric()
 
     def judge(self, material: Material) -> Judgement:
         """All issues at once, at most ``MAX_ISSUES``."""
@@ -52,4 +55,5 @@ class RulesProvider:
                 break
             issues[issue] = None
         output = json.dumps([[issue.path, issue.message] for issue in issues]).encode()
-        return Judgement(list(issues), "rules", MODEL, current_rubric().text.encode(), output, withhold=bool(secrets))
+        prompt = self._rubric.text.encode()
+        return Judgement(list(issues), "rules", MODEL, prompt, output, withhold=bool(secrets))

@@ -1,0 +1,130 @@
+"""A machine whose clock is five minutes off: what is proven, counted and promised does not depend on it."""
+
+import secrets
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+
+import pytest
+from service_api.app import make_app
+from service_api.usecases import review_charges
+from service_common.clock import iso_utc
+from service_common.db import app as t
+from service_common.types import UnixSeconds
+from sqlalchemy import func, insert, select
+
+from tests.api.conftest import Service, checked_client, error_of
+from tests.api.pages import page_for
+from tests.api.test_submissions import open_bounty, seal
+from tests.api.test_written_verdicts import document, refused, write
+from tests.common.auth.signing import Key
+from tests.world import ChainClock
+
+SKEW = 300
+PUBLISH = "/api/bounty-challenge-specs/prepare-publication"
+
+
+class SkewedClock(ChainClock):
+    """The chain's time, as a machine tells it whose clock is off."""
+
+    skew = 0
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(super().now() + self.skew)
+
+
+class Off(datetime):
+    """What such a machine says."""
+
+    at: datetime
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        assert tz is UTC
+        return cls.at
+
+
+@pytest.fixture(params=[-SKEW, SKEW], ids=["behind", "ahead"])
+def skewed(service: Service, request: pytest.FixtureRequest) -> Service:
+    """An api on such a machine."""
+    clock = SkewedClock(service.world.rpc)
+    clock.skew = request.param
+    dependencies = replace(service.dependencies, clock=clock)
+    return replace(service, client=checked_client(make_app(dependencies)), dependencies=dependencies)
+
+
+def test_signed_requests__on_a_machine_whose_clock_is_off__verify_and_serve(skewed: Service, tmp_path: Path) -> None:
+    sealed = seal(skewed, tmp_path, open_bounty(skewed), skewed.world.solver(1))
+    assert sealed.upload() == 200
+    assert sealed.prepare().status_code == 201
+    skewed.world.submit(sealed.bounty_id, sealed.solver, sealed.envelope.commitment())
+    skewed.world.finalize()
+    assert sealed.content(skewed.world.people.poster.wallet.private_key).status_code == 200
+
+
+def test_unknown_bounty__on_a_machine_whose_clock_is_off__is_404_or_asked_for_again_soon(skewed: Service) -> None:
+    """A clock that is ahead takes the copy for old and says nothing; it never says that there is no such bounty."""
+    skewed.world.finalize()
+    response = skewed.get("/api/bounties/987654")
+    if response.status_code != 404:
+        assert (response.status_code, error_of(response)["code"]) == (503, "bounty_projection_unavailable")
+        assert 1 <= int(response.headers["Retry-After"]) <= 10
+
+
+def test_publication__on_a_machine_whose_clock_is_off__is_charged_once_and_offers_the_same_time(
+    skewed: Service,
+) -> None:
+    poster = Key(secrets.token_bytes(32))
+    page = page_for(skewed.world, title=f"Skewed {secrets.token_hex(4)}")
+    for _ in range(2):
+        skewed.world.node.mine(1)
+        query = f"poster_address={poster.address}"
+        authorization = skewed.authorization(poster.secret.hex(), "POST", PUBLISH, query=query, body=page)
+        headers = {"Authorization": authorization, "Content-Type": "text/markdown"}
+        response = skewed.client.post(f"{PUBLISH}?{query}", data=page, headers=headers)
+        assert response.status_code == 200
+        assert response.json is not None
+    c = t.review_charges.c
+    with skewed.dependencies.engine.connect() as connection:
+        charged = select(func.count()).select_from(t.review_charges).where(c.poster == poster.address)
+        assert connection.execute(charged).scalar_one() == 1
+
+
+def test_quota__on_a_machine_whose_clock_is_off__frees_at_the_database_s_time(
+    skewed: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off = datetime.now(UTC) + timedelta(seconds=skewed.dependencies.clock.now() - skewed.world.time())
+    monkeypatch.setattr(review_charges, "datetime", Off)
+    Off.at = off
+    poster = Key(secrets.token_bytes(32))
+    with skewed.dependencies.engine.begin() as connection:
+        now = int(connection.execute(select(func.now())).scalar_one().timestamp())
+        for number in range(skewed.dependencies.config.review_quota):
+            row = {"review_id": f"{poster.address}-{number}", "poster": poster.address}
+            connection.execute(insert(t.review_charges).values(**row))
+    page = page_for(skewed.world, title="One too many")
+    skewed.world.node.mine(1)
+    query = f"poster_address={poster.address}"
+    authorization = skewed.authorization(poster.secret.hex(), "POST", PUBLISH, query=query, body=page)
+    headers = {"Authorization": authorization, "Content-Type": "text/markdown"}
+    response = skewed.client.post(f"{PUBLISH}?{query}", data=page, headers=headers)
+    error = error_of(response)
+    assert (response.status_code, error["code"]) == (429, "publication_review_limit_reached")
+    assert error["retry_not_before"] == iso_utc(now + 24 * 3600 + 1)
+    assert abs(int(response.headers["Retry-After"]) - 24 * 3600) < 30
+
+
+def test_verdict__on_a_machine_whose_clock_is_off__is_early_or_late_by_the_chain(skewed: Service) -> None:
+    world = skewed.world
+    bounty_id = world.create()
+    world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    early = document(skewed, bounty_id, world.guardian(1))
+    world.advance_to(world.reveal_at(bounty_id) - 10)
+    world.index()
+    assert "reveal point" in refused(write(skewed, world.guardian(1), early))
+    world.advance_to(world.reveal_at(bounty_id) + 1)  # and the copy is behind
+    response = write(skewed, world.guardian(1), early)
+    assert (response.status_code, error_of(response)["code"]) == (503, "bounty_chain_state_unavailable")
+    world.finalize()
+    assert write(skewed, world.guardian(1), early).status_code == 201

@@ -1,0 +1,224 @@
+"""SIGTERM while there is work: what was accepted is answered whole, what runs is finished, nothing is done twice."""
+
+import secrets
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from local_stack import valkey
+from local_stack.process import Child, minimal_environment
+from service_common.db import app as t
+from service_common.db.review import reviews
+from service_common.jobs.once import DEAD_AFTER, enqueue_once
+from service_common.jobs.queues import QueueName, connect, message
+from sqlalchemy import func, select
+
+from tests.api.conftest import Service
+from tests.api.pages import page_for
+from tests.api.running import Answer, RunningApi, read_answer, start_api
+from tests.api.test_submissions import open_bounty, seal
+from tests.common.auth.signing import Key
+from tests.fakes.model import ModelTwin
+from tests.proxy import Proxy, proxies
+
+PUBLISH = "/api/bounty-challenge-specs/prepare-publication"
+GRACE_SECONDS = 40
+"""What an api is given to end: above its own bound of 30 and its longest wait of 25."""
+SLOW = 12
+
+
+@dataclass
+class Scene:
+    """An api in a process of its own, whose reviewer asks the twin, over a Redis and a storage of the test's own."""
+
+    service: Service
+    api: RunningApi
+    twin: ModelTwin
+    redis: valkey.ValkeyServer
+    storage: Proxy
+
+    def start_worker(self, name: str) -> Child:
+        """``service-reviewer`` or ``service-api``, its queue's worker, as the images run it."""
+        runtime, world = self.service.runtime, self.service.world
+        own = {**self.service.variables, "SERVICE_STORAGE_ENDPOINT": self.storage.url(self.service.gcs.url)}
+        if name == "service-reviewer":
+            own = {**self.twin.variables(), "SERVICE_DATABASE_URL": world.database.url("service_reviewer")}
+        return runtime.family.spawn(
+            f"{name}-{secrets.token_hex(4)}",
+            [Path(sys.executable).parent / name, "worker"],
+            environment=minimal_environment(runtime.logs)
+            | own
+            | {"SERVICE_REDIS_URL": self.redis.url(), "SERVICE_INTERNAL_PORT": str(runtime.port())},
+            cwd=runtime.logs,
+        )
+
+    def publication(self) -> tuple[Key, bytes]:
+        """A poster of its own and its whole request, signed."""
+        poster = Key(secrets.token_bytes(32))
+        page = page_for(self.service.world, title=f"Stopped {secrets.token_hex(4)}")
+        query = f"poster_address={poster.address}"
+        signed = self.service.authorization(poster.secret.hex(), "POST", PUBLISH, query=query, body=page)
+        head = (
+            f"POST {PUBLISH}?{query} HTTP/1.1\r\nHost: a\r\nContent-Type: text/markdown\r\nConnection: close\r\n"
+            f"Authorization: {signed}\r\nContent-Length: {len(page)}\r\n\r\n"
+        )
+        return poster, head.encode() + page
+
+    def rows(self, poster: Key) -> tuple[int, int]:
+        """Charges and reviews of a Poster."""
+        counts = []
+        with self.service.dependencies.engine.connect() as connection:
+            for table in (t.review_charges, reviews):
+                wanted = select(func.count()).select_from(table).where(table.c.poster == poster.address)
+                counts.append(int(connection.execute(wanted).scalar_one()))
+        return counts[0], counts[1]
+
+
+@pytest.fixture
+def scene(service: Service) -> Iterator[Scene]:
+    twin = ModelTwin()
+    service.world.finalize()
+    with (
+        valkey.start(service.runtime, name=f"valkey-{secrets.token_hex(4)}") as redis,
+        proxies(service.gcs.port) as (storage,),
+    ):
+        api = start_api(service.runtime, {**service.variables, "SERVICE_REDIS_URL": redis.url()})
+        yield Scene(service, api, twin, redis, storage)
+        twin.close()
+        service.runtime.family.end([api.child], kill=True)
+        redis.kill()
+
+
+def until(holds: Callable[[], bool], seconds: float = 20) -> None:
+    ends = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < ends, "it did not come to pass"
+        time.sleep(0.02)
+
+
+def keep_reading(api: RunningApi, path: str, stop: threading.Event) -> list[Answer]:
+    """Ask until nobody listens; each answer, status 0 for a connection that ended before its first byte."""
+    answers = []
+    while not stop.is_set():
+        try:
+            answers.append(api.request("GET", path))
+        except ConnectionError:
+            break
+    return answers
+
+
+def is_whole(answer: Answer) -> bool:
+    return len(answer.body) == int(answer.headers["content-length"])
+
+
+def test_api__terminated_under_load__answers_what_it_accepted_refuses_the_rest_and_ends(scene: Scene) -> None:
+    scene.twin.released.clear()
+    worker, stop = scene.start_worker("service-reviewer"), threading.Event()
+    asked = [scene.publication() for _ in range(SLOW)]
+    half_poster, half = scene.publication()
+    with ThreadPoolExecutor(SLOW + 4) as pool, scene.api.connect() as unfinished:
+        readers = [pool.submit(keep_reading, scene.api, "/api/bounties?limit=3", stop) for _ in range(4)]
+        waiting = [pool.submit(scene.api.send, request) for _, request in asked]
+        unfinished.sendall(half[:-100])
+        until(lambda: len(scene.twin.requests) == 1 and all(scene.rows(poster)[0] == 1 for poster, _ in asked))
+        scene.api.child.send(signal.SIGTERM)
+        until(lambda: refuses(scene.api))
+        assert not any(each.done() for each in waiting)
+        unfinished.sendall(half[-100:])
+        scene.twin.released.set()
+        last: Future[Answer] = pool.submit(read_answer, unfinished)
+        answers = [each.result(GRACE_SECONDS) for each in (*waiting, last)]
+        stop.set()
+        read = [answer for each in readers for answer in each.result(20)]
+    until(lambda: scene.api.child.exit_status() is not None, GRACE_SECONDS)
+    assert scene.api.child.exit_status() == 0
+    assert [(answer.status, is_whole(answer)) for answer in answers] == [(200, True)] * (SLOW + 1)
+    assert {scene.rows(poster) for poster in (*(poster for poster, _ in asked), half_poster)} == {(1, 1)}
+    whole = [answer for answer in read if answer.status]
+    assert len(whole) >= 4
+    assert all(answer.status == 200 and is_whole(answer) for answer in whole)
+    scene.service.runtime.family.end([worker], kill=True)
+
+
+def refuses(api: RunningApi) -> bool:
+    """Whether a new connection is refused, rather than taken and left alone."""
+    try:
+        with socket.create_connection(("127.0.0.1", api.port), timeout=2):
+            return False
+    except ConnectionRefusedError:
+        return True
+
+
+def test_review_worker__terminated_at_work__finishes_the_review_and_ends(scene: Scene) -> None:
+    scene.twin.released.clear()
+    worker, (poster, request) = scene.start_worker("service-reviewer"), scene.publication()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(scene.api.send, request)
+        until(lambda: len(scene.twin.requests) == 1)
+        worker.send(signal.SIGTERM)
+        later_poster, later = scene.publication()
+        time.sleep(0.3)
+        assert worker.exit_status() is None
+        scene.twin.released.set()
+        assert answer.result(20).status == 200
+        until(lambda: worker.exit_status() is not None)
+        assert worker.exit_status() == 0
+        # 2. What comes meanwhile waits for another worker.
+        answer = pool.submit(scene.api.send, later)
+        until(lambda: scene.rows(later_poster) == (1, 0))
+        other = scene.start_worker("service-reviewer")
+        assert answer.result(20).status == 200
+    assert (len(scene.twin.requests), scene.rows(poster), scene.rows(later_poster)) == (2, (1, 1), (1, 1))
+    scene.service.runtime.family.end([other], kill=True)
+
+
+@pytest.mark.parametrize("ended", ["asked", "killed"])
+def test_artifact_worker__ended_at_work__has_the_verification_done_once(
+    scene: Scene, tmp_path: Path, ended: str
+) -> None:
+    """Asked to end, it finishes; killed after its grace, the next request has another worker do it."""
+    sealed = seal(scene.service, tmp_path, open_bounty(scene.service), scene.service.world.solver(1), size=9 * 2**20)
+    assert sealed.upload() == 200
+    wanted, redis = sealed.envelope.ciphertext, connect(scene.redis.url())
+    job, queue = "service_api.jobs.verify_artifact", QueueName.ARTIFACTS
+    said = message(storage_locator=wanted.storage_locator, sha256=wanted.sha256, byte_length=wanted.byte_length)
+
+    def enqueue(dead_after: timedelta = DEAD_AFTER) -> bool:
+        return enqueue_once(redis, queue, job, said, "verify-it", seconds=60, dead_after=dead_after)
+
+    def verified() -> int:
+        with scene.service.dependencies.engine.connect() as connection:
+            found = t.verified_objects.c.storage_locator == wanted.storage_locator
+            return int(
+                connection.execute(select(func.count()).select_from(t.verified_objects).where(found)).scalar_one()
+            )
+
+    assert enqueue()
+    scene.storage.delay = 0.02
+    worker = scene.start_worker("service-api")
+    until(lambda: scene.storage.connections > 0)
+    redis.hset("rq:job:verify-it", "last_heartbeat", "2020-01-01T00:00:00.000000Z")  # by a clock that is off
+    assert (enqueue(), verified()) == (False, 0)
+    if ended == "asked":
+        worker.send(signal.SIGTERM)
+        until(lambda: worker.exit_status() is not None, 60)
+        assert worker.exit_status() == 0
+    else:
+        scene.service.runtime.family.end([worker], kill=True)
+        assert verified() == 0
+        assert not enqueue()  # it was heard a moment ago
+        assert enqueue(dead_after=timedelta(0))
+        scene.storage.delay = 0.0
+        worker = scene.start_worker("service-api")
+        until(lambda: verified() == 1, 60)
+        scene.service.runtime.family.end([worker], kill=True)
+    assert verified() == 1
+    redis.close()

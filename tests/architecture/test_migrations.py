@@ -1,0 +1,89 @@
+"""Each migration after the first only adds: the release before goes on with the newer schema, and can be gone back to.
+
+Whatever else a migration does stands in ``ALLOWED`` with the reason why the release before survives it.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[2]
+VERSIONS = TOP / "libs/service_common/src/service_common/db/migrations/versions"
+ALLOWED: dict[tuple[str, str], str] = {}
+"""Migration and statement, as it stands there with single spaces, to the reason."""
+ADDS = (
+    r"CREATE SCHEMA [a-z_]+",
+    r"CREATE TABLE [a-z_.]+ \(.*\)",
+    r"GRANT [A-Z, ]+ ON .* TO .*",
+)
+COLUMN = re.compile(r"ADD COLUMN [a-z_]+ (?P<rest>.+)")
+CONSTRAINT = re.compile(r"\b(REFERENCES|UNIQUE|PRIMARY|CHECK|EXCLUDE|GENERATED)\b", re.IGNORECASE)
+MIGRATIONS = sorted(VERSIONS.glob("0*.py"))
+
+
+def statements(sql: str) -> list[str]:
+    """The statements of a file, each on one line, without comments."""
+    plain = re.sub(r"--[^\n]*", "", sql)
+    return [" ".join(each.split()) for each in plain.split(";") if each.strip()]
+
+
+def adds_only(statement: str, made: set[str]) -> bool:
+    """Whether a statement leaves everything as it is for who does not know it; ``made`` are this migration's tables.
+
+    An index on a table that is in use keeps its writers out while it is built.
+    """
+    if any(re.fullmatch(pattern, statement) for pattern in ADDS):
+        return True
+    if index := re.fullmatch(r"CREATE (?:UNIQUE )?INDEX [a-z_]+ ON ([a-z_.]+) .*", statement):
+        return index[1] in made
+    if altered := re.fullmatch(r"ALTER TABLE [a-z_.]+ (.*)", statement):
+        return all(is_optional_column(each) for each in re.split(r", (?=[A-Z]+ )", altered[1]))
+    return False
+
+
+def is_optional_column(action: str) -> bool:
+    """Whether rows can be written without naming the new column."""
+    column = COLUMN.fullmatch(action)
+    if column is None or CONSTRAINT.search(column["rest"]):
+        return False
+    return "NOT NULL" not in column["rest"] or "DEFAULT" in column["rest"]
+
+
+@pytest.mark.parametrize("migration", MIGRATIONS[1:], ids=lambda path: path.stem)
+def test_migration__after_the_first__only_adds(migration: Path) -> None:
+    found = statements(migration.with_suffix(".sql").read_text(encoding="utf-8"))
+    made = {match[1] for each in found if (match := re.match(r"CREATE TABLE ([a-z_.]+)", each))}
+    assert found
+    refused = [each for each in found if not adds_only(each, made)]
+    assert [each for each in refused if (migration.stem, each) not in ALLOWED] == []
+
+
+@pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda path: path.stem)
+def test_migration__as_code__runs_the_sql_beside_it_and_nothing_else(migration: Path) -> None:
+    code = migration.read_text(encoding="utf-8")
+    assert re.findall(r"\bop\.(\w+)\(", code) == ["execute"]
+    assert f'"{migration.stem}.sql"' in code
+    assert "def downgrade" not in code  # going back leaves the schema as it is
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE app.review_charges DROP COLUMN attempt",
+        "ALTER TABLE app.review_charges ADD COLUMN attempt text NOT NULL",
+        "ALTER TABLE app.review_charges ADD COLUMN a text, ADD COLUMN b text NOT NULL",
+        "ALTER TABLE app.review_charges ADD COLUMN a text, DROP COLUMN b",
+        "ALTER TABLE app.review_charges ADD COLUMN attempt text UNIQUE",
+        "ALTER TABLE app.review_charges ALTER COLUMN attempt TYPE bytea",
+        "ALTER TABLE app.review_charges ALTER COLUMN attempt SET NOT NULL",
+        "ALTER TABLE app.review_charges RENAME COLUMN attempt TO try",
+        "ALTER TABLE app.review_charges RENAME TO charges",
+        "CREATE INDEX charges_poster ON app.review_charges (poster)",
+        "DROP TABLE app.review_charges",
+        "REVOKE SELECT ON app.review_charges FROM service_api",
+        "UPDATE app.review_charges SET attempt = ''",
+    ],
+)
+def test_statement__that_the_former_release_would_feel__is_refused(statement: str) -> None:
+    assert not adds_only(statement, {"review.paid_calls"})

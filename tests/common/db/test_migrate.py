@@ -1,0 +1,100 @@
+"""A migration while the service goes on: nobody queues behind it, and it gets its way when a table is free."""
+
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import psycopg
+import pytest
+from local_stack.services import MIGRATOR
+from psycopg.errors import LockNotAvailable
+from service_common.db import engine
+from service_common.db import migrate as module
+from service_common.db.migrate import migrate
+from service_common.types import UnixSeconds
+from sqlalchemy.exc import OperationalError
+
+from tests.servers import DatabaseServer
+
+
+class Watched:
+    """A clock that tells when somebody sleeps, and lets it sleep a moment only."""
+
+    def __init__(self) -> None:
+        self.slept = Event()
+        self._now = 0.0
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(int(self._now))
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
+        self.slept.set()
+        Event().wait(0.02)
+
+
+@pytest.fixture
+def former(database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A database at the schema before the newest one; a migration gives a table up after a tenth of a second."""
+    monkeypatch.setattr(module, "LOCK_TIMEOUT_MS", 100)
+    server, name = database_server.server, f"former_{secrets.token_hex(6)}"
+    server.create_database(name, owner=MIGRATOR)
+    url = server.url(name, user=MIGRATOR, password=database_server.passwords[MIGRATOR])
+    assert migrate(url, revision="0005") == "0005"
+    yield url
+    server.drop_database(name)
+
+
+def read(url: str) -> None:
+    """As a service reads, with little patience."""
+    with psycopg.connect(url, options="-c statement_timeout=2000") as connection:
+        connection.execute("SELECT count(*) FROM review.reviews")
+
+
+def test_migration__of_a_table_that_is_read_for_long__keeps_no_other_reader_waiting_and_succeeds_afterwards(
+    former: str,
+) -> None:
+    clock = Watched()
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(former) as reader:
+        reader.execute("SELECT count(*) FROM review.reviews")
+        migrated = pool.submit(migrate, former, clock=clock)
+        assert clock.slept.wait(20)
+        for _ in range(20):
+            read(former)
+        assert not migrated.done()
+        reader.rollback()
+        assert migrated.result(20) == "0006"
+
+
+def test_migration__of_a_table_that_is_never_free__gives_up_and_changes_nothing(former: str) -> None:
+    with psycopg.connect(former) as reader:
+        reader.execute("SELECT count(*) FROM review.reviews")
+        with pytest.raises(OperationalError) as refused:
+            migrate(former, clock=Watched(), seconds=2)
+    assert isinstance(refused.value.orig, LockNotAvailable)
+    assert migrate(former, revision="0005") == "0005"
+
+
+def test_migration__started_twice_at_once__is_done_once(former: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(migrate, [former] * 4)) == ["0006"] * 4
+
+
+def test_migration__that_takes_longer_than_a_service_waits_for_an_answer__goes_on(
+    former: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index on a large table takes minutes; here it is the wait for another migration's end that takes long."""
+    monkeypatch.setattr(module, "LOCK_TIMEOUT_MS", 20_000)
+    monkeypatch.setattr(engine, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(engine, "STATEMENT_TIMEOUT_MS", 200)
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(former, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", (module._LOCK,))
+        migrated = pool.submit(migrate, former, clock=Watched(), seconds=0)
+        Event().wait(0.6)
+        assert not migrated.done()
+        other.execute("SELECT pg_advisory_unlock(%s)", (module._LOCK,))
+        assert migrated.result(20) == "0006"

@@ -1,0 +1,74 @@
+"""The release before, as its images hold it: made from the commit that ``former-release`` names.
+
+Promises: the environments lie in ``.local/former``, one for each service, made once for a commit by the script that the
+commit's own images are made with. Refuses, in words, a copy of the repository without that commit: an upgrade that was
+not tried is no upgrade that works.
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+REPOSITORY: Final = Path(__file__).resolve().parents[2]
+FORMER_RELEASE: Final = Path(__file__).with_name("former-release")
+SERVICES: Final = ("api", "indexer", "reviewer", "delivery")
+
+
+class NoFormerRelease(Exception):
+    """The history that holds the former release is not here."""
+
+
+def former_commit() -> str:
+    """The whole name of the commit."""
+    return FORMER_RELEASE.read_text(encoding="ascii").strip()
+
+
+def former_file(path: str) -> bytes:
+    """A file as the former release has it."""
+    return _git("show", f"{former_commit()}:{path}")
+
+
+def former_programs() -> dict[str, Path]:
+    """The folder of each entry point of the former release, made where it is not there yet."""
+    top = REPOSITORY / ".local/former" / former_commit()
+    top.mkdir(parents=True, exist_ok=True)
+    with (top / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for service in SERVICES:
+            if not (top / service / "made").exists():
+                _install(top, service)
+    return {f"service-{service}": top / service / "bin" for service in SERVICES}
+
+
+def _install(top: Path, service: str) -> None:
+    source = top / "source"
+    if not (source / "noxfile.py").exists():
+        with tarfile.open(fileobj=BytesIO(_git("archive", former_commit()))) as archive:
+            archive.extractall(source, filter="data")
+    shutil.rmtree(top / service, ignore_errors=True)
+    path = f"{REPOSITORY / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [source / "deploy/images/install.sh", service, top / service],
+        cwd=source, env={**os.environ, "PATH": path, "PYTHON": sys.executable},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (top / service / "made").touch()
+
+
+def _git(*words: str) -> bytes:
+    environment: Mapping[str, str] = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    done = subprocess.run(["git", *words], cwd=REPOSITORY, env=environment, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise NoFormerRelease(
+            f"the commit {former_commit()} of tests/upgrade/former-release is not in this copy of the repository; "
+            f"fetch the whole history (git fetch --unshallow): {done.stderr.decode(errors='replace').strip()}"
+        )
+    return done.stdout

@@ -1,0 +1,143 @@
+"""The release before and this one side by side on one database: no request fails on the way there or on the way back.
+
+The order is that of docs/operations.md: the migration while the former release serves, then the reviewer's workers,
+then everything else, the api last; back in the opposite order, on the schema as it is.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psycopg
+import pytest
+from demo.bounty import Cast, Funded, Submitted
+from demo.examples import same_files
+from local_stack.services import MIGRATE, MIGRATOR
+from local_stack.stack import Stack, StackSettings, running_stack
+from service_common.rubric import known_rubrics
+
+from tests.upgrade.former import former_file, former_programs
+from tests.upgrade.load import Load
+
+PRESENT = Path(sys.executable).parent
+OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "reviewer", "api-worker", "delivery", "delivery-worker")
+"""What no request of the load waits for, in the order they are replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """A stack on the former release, a bounty with a Submission that is to end soon, and people at work on another."""
+
+    stack: Stack
+    cast: Cast
+    bounty: Funded
+    work: Submitted
+    load: Load
+    former: dict[str, Path]
+
+    def programs(self, name: str, *, present: bool) -> Path:
+        """Where the entry point of a process lies in one of the two releases."""
+        return PRESENT if present else self.former[self.stack.services[name].process.command[0]]
+
+    def schema(self) -> str:
+        url = self.stack.launcher.databases[MIGRATOR]
+        with psycopg.connect(url) as connection:
+            row = connection.execute("SELECT version_num FROM schema_version").fetchone()
+        assert row is not None
+        return str(row[0])
+
+    def migrate(self) -> None:
+        """This release's migration, while everything else goes on."""
+        once = replace(MIGRATE, name="migrate-present")
+        self.stack.launcher.finish(self.stack.launcher.start_once(once, PRESENT))
+
+    def replace_one(self, name: str, *, present: bool) -> None:
+        """What no request waits for: stopped, and started again from the other release."""
+        service = self.stack.services[name]
+        service.stop()
+        service.programs = self.programs(name, present=present)
+        service.restart()
+
+    def replace_worker(self, *, present: bool) -> None:
+        """As a Deployment does it: the new worker takes reviews beside the old one before that one is asked to end."""
+        folder = self.programs("reviewer-worker", present=present)
+        other = self.stack.services["reviewer-worker"].beside(f"reviewer-worker-{present}", folder)
+        self.load.go_on()
+        self.replace_one("reviewer-worker", present=present)
+        other.stop()
+        self.load.go_on()
+
+    def replace_api(self, *, present: bool) -> None:
+        """Both releases answer side by side; each is taken out of turn before it ends."""
+        api = self.stack.services["api"]
+        folder = self.programs("api", present=present)
+        other = api.beside(f"api-{present}", folder)
+        self.load.apis["beside"] = other.addresses()["url"]
+        self.load.go_on()
+        first = self.load.apis.pop("first")
+        api.stop()
+        api.programs = folder
+        api.restart()
+        self.load.apis["first"] = first
+        self.load.go_on()
+        del self.load.apis["beside"]
+        other.stop()
+
+
+@pytest.fixture
+def upgrade(tmp_path: Path) -> Iterator[Upgrade]:
+    former = former_programs()
+    with running_stack(StackSettings(programs=former)) as stack:
+        cast = Cast(stack, tmp_path)
+        lasting = cast.fund(submission_seconds=3_000, judging_seconds=3_000, title="Worked on all the time")
+        load = Load(stack, lasting, cast.submit(lasting, "solver-1"), {"first": stack.api_base_url})
+        bounty = cast.fund(submission_seconds=30, judging_seconds=300)
+        work = cast.submit(bounty, "solver-1")
+        yield Upgrade(stack, cast, bounty, work, load, former)
+
+
+def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken_back(upgrade: Upgrade) -> None:
+    assert upgrade.schema() == "0005"
+    with upgrade.load.going():
+        # 1. There: the schema first, then the workers that jobs of both releases go to, the api last.
+        upgrade.load.go_on()
+        upgrade.migrate()
+        assert upgrade.schema() > "0005"
+        upgrade.load.go_on()
+        upgrade.replace_worker(present=True)
+        for name in OTHERS:
+            upgrade.replace_one(name, present=True)
+        upgrade.replace_api(present=True)
+        end_well(upgrade)
+
+        # 2. Back: the api first; the schema stays.
+        second = upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="Before going back")
+        upgrade.replace_api(present=False)
+        upgrade.replace_worker(present=False)
+        for name in OTHERS:
+            upgrade.replace_one(name, present=False)
+        upgrade.cast.submit(second, "solver-2")
+        upgrade.cast.submit(upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="After"), "solver-1")
+        upgrade.load.go_on()
+
+
+def end_well(upgrade: Upgrade) -> None:
+    """What was begun on the former release is opened, awarded, paid, delivered and audited on this one."""
+    cast, bounty, work = upgrade.cast, upgrade.bounty, upgrade.work
+    cast.wait_for(bounty.reveal_at)
+    pair = (bounty.bounty_id, work.solver, work.commitment)
+    cast.person("guardian-1").run("guardian:open", *pair, "opened")
+    assert same_files(cast.person("guardian-1").home / "opened", work.directory)
+    for guardian in ("guardian-1", "guardian-2"):
+        cast.award(bounty, guardian, work, "All criteria hold.\n")
+    cast.person("solver-1").run("claim", bounty.bounty_id)
+    cast.person("guardian-1").run("guardian:deliver-key", *pair)
+    cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id)
+    audited = cast.person("solver-2").audit(bounty.bounty_id)
+    assert audited.event("service_audit.finished").fields["differs"] == 0
+
+
+def test_rubric__of_the_former_release__is_the_one_that_its_reviews_are_held_against() -> None:
+    former = former_file("libs/service_common/src/service_common/rubric/readiness.md").decode()
+    assert former in {rubric.text for rubric in known_rubrics()}
