@@ -5,6 +5,7 @@ import secrets
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.running import Answer, start_api
 from tests.api.tracing import LEAKED, Traced, traced_processes
+from tests.common.traces.test_off import loaded
 from tests.fakes.collector import PASSWORD, Collector, Seen
 
 PUBLISH = "/api/bounty-challenge-specs/prepare-publication"
@@ -190,3 +192,9 @@ def test_collector__that_never_answers__delays_neither_an_answer_nor_the_end(ser
         assert PASSWORD not in log
     finally:
         collector.close()
+
+
+def test_process__that_answers_without_an_endpoint__imports_neither_sdk_nor_exporter(
+    service: Service, tmp_path: Path
+) -> None:
+    assert loaded("service_api.wsgi", tmp_path, **service.variables) == set()

@@ -113,7 +113,7 @@ class OtelTracer:
     def close(self, seconds: float) -> None:
         """See the port. While the collector is known to be away, nothing is waited for."""
         self._ending.set()
-        if not self._ended.wait(0.0 if self._outage.lasts() else seconds):
+        if not self._outage.lasts() and not self._ended.wait(seconds):
             self._outage.began("no answer before the process ended")
 
     def _end(self, provider: TracerProvider) -> None:

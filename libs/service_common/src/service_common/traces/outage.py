@@ -7,6 +7,7 @@ spans only where none of its siblings found the collector away in the last ``AVO
 import mmap
 import struct
 import time
+from collections.abc import Callable
 from typing import Final
 
 from service_common.log import get_logger
@@ -21,13 +22,14 @@ log = get_logger(__name__)
 class Outage:
     """Two moments in memory that survives a fork; a write that is lost costs one line or one wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
         self._memory = mmap.mmap(-1, _FORMAT.size)
         _FORMAT.pack_into(self._memory, 0, float("-inf"), float("-inf"))
 
     def began(self, reason: str) -> None:
         """Spans were dropped, for a reason that holds no address."""
-        now, (_, said) = time.monotonic(), _FORMAT.unpack_from(self._memory)
+        now, (_, said) = self._monotonic(), _FORMAT.unpack_from(self._memory)
         if now - said >= SILENT_SECONDS:
             said = now
             log.warning("the collector takes no spans; they are dropped", reason=reason)
@@ -41,4 +43,4 @@ class Outage:
     def lasts(self) -> bool:
         """Whether waiting for the collector is in vain at the moment."""
         seen, _ = _FORMAT.unpack_from(self._memory)
-        return bool(time.monotonic() - seen < AVOID_SECONDS)
+        return bool(self._monotonic() - seen < AVOID_SECONDS)
