@@ -141,6 +141,9 @@ def test_tracer__that_ends_in_a_known_outage__does_not_wait_and_does_not_prolong
     collector.held.set()
     outage.began("status 503")
     clock.now += AVOID_SECONDS - 1
-    tracer(collector, outage=outage).close(20)
+    used = tracer(collector, outage=outage)
+    with used.open(Kind.SERVER, "request", {}, {}):
+        pass
+    used.close(1)
     clock.now += 1
     assert not outage.lasts()  # the next child tries again
