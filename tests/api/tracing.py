@@ -14,7 +14,7 @@ from local_stack.process import Child, minimal_environment
 from tests.api.conftest import Service
 from tests.api.running import RunningApi
 from tests.fakes.collector import Collector
-from tests.fakes.model import ModelTwin
+from tests.fakes.model import KEY, ModelTwin
 
 LEAKED = "LEAKED"
 QUEUES = 7
@@ -72,13 +72,10 @@ def traced_processes(service: Service, collector: Collector) -> Iterator[Traced]
     ]
     for child, port in zip((children[0], children[2]), (delivery_port, api_port), strict=True):
         service.runtime.family.wait(child, lambda port=port: _answers(port), 60.0)  # type: ignore[misc]
-    passwords = [*database.passwords.values(), url.split(":")[2].partition("@")[0], model.variables()[KEY]]
+    passwords = [*database.passwords.values(), url.split(":")[2].partition("@")[0], KEY]
     yield Traced(collector, RunningApi(api_port, children[2]), service.runtime.logs, passwords)
     service.runtime.family.end(children)
     model.close()
-
-
-KEY = "SERVICE_OPENAI_API_KEY"
 
 
 def _spawn(service: Service, command: list[str], variables: dict[str, str], role: str) -> Child:

@@ -13,7 +13,7 @@ from service_common.traces.port import Kind
 from service_common.traces.settings import parse_endpoint
 from structlog.testing import capture_logs
 
-from tests.fakes.collector import Collector, Seen
+from tests.fakes.collector import PASSWORD, Collector, Seen
 
 TRACE, SPAN = "ab" * 16, "cd" * 8
 
@@ -97,6 +97,19 @@ def test_queue__that_is_full__drops_spans_and_never_waits(
         used.close(0.1)
     assert [line["reason"] for line in said] == ["no answer before the process ended"]
     assert caplog.text == ""
+
+
+def test_headers__that_the_collector_asks_for__are_the_sdks_to_send(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20of-tests")
+    endpoint = parse_endpoint(collector.url.replace(f"operator:{PASSWORD}@", ""))
+    assert endpoint is not None
+    used = OtelTracer("tests", endpoint, 1.0)
+    with used.open(Kind.SERVER, "request", {}, {}):
+        pass
+    assert len(sent(collector, used)) == 1
+    assert collector.authorizations == ["Bearer of-tests"]
 
 
 class Moments:

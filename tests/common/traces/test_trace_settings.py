@@ -1,5 +1,7 @@
 """Where traces go, as configured."""
 
+from pathlib import Path
+
 import pytest
 from service_common.config import ConfigurationError, EnvironmentReader
 from service_common.traces.settings import TraceSettings, read_trace_settings
@@ -26,11 +28,10 @@ def test_endpoint__an_origin_or_an_address__is_where_spans_are_sent(text: str, a
     assert read(SERVICE_OTLP_ENDPOINT=text).endpoint == address
 
 
-def test_endpoint__from_a_file_or_not_at_all__is_read_or_off(tmp_path: pytest.TempPathFactory) -> None:
-    file = f"{tmp_path}/endpoint"
-    with open(file, "w", encoding="utf-8") as written:  # noqa: PTH123  # one line for a fixture
-        written.write("http://collector:4318\n")
-    assert read(SERVICE_OTLP_ENDPOINT_FILE=file).endpoint == "http://collector:4318/v1/traces"
+def test_endpoint__from_a_file_or_not_at_all__is_read_or_off(tmp_path: Path) -> None:
+    file = tmp_path / "endpoint"
+    file.write_text("http://collector:4318\n")
+    assert read(SERVICE_OTLP_ENDPOINT_FILE=str(file)).endpoint == "http://collector:4318/v1/traces"
     assert read() == read(SERVICE_OTLP_ENDPOINT="") == TraceSettings(None, 1.0)
 
 
