@@ -11,7 +11,7 @@ import pytest
 
 from tests.api.conftest import Service
 from tests.api.pages import page_for
-from tests.api.running import Answer, start_api
+from tests.api.running import Answer, RunningApi, start_api
 from tests.api.tracing import LEAKED, Traced, traced_processes
 from tests.common.traces.test_off import loaded
 from tests.fakes.collector import PASSWORD, Collector, Seen
@@ -174,6 +174,30 @@ def test_spans__of_requests_full_of_secrets__hold_none(service: Service, traced:
     assert all(header.startswith("Basic ") for header in traced.collector.authorizations)  # it was used
 
 
+def end(api: RunningApi) -> None:
+    """Ask the process to end, and see it end."""
+    began = time.monotonic()
+    api.child.send(signal.SIGTERM)
+    while api.child.exit_status() is None:
+        assert time.monotonic() - began < 20, "it waits for its collector"
+        time.sleep(0.05)
+
+
+def test_process__asked_to_end__sends_what_is_left(service: Service) -> None:
+    collector = Collector()
+    try:
+        variables = {**service.variables, **collector.variables(), "OTEL_BSP_SCHEDULE_DELAY": "3600000"}
+        api = start_api(service.runtime, variables)
+        wanted = [api.request("GET", "/api/bounties/4711").headers["x-correlation-id"] for _ in range(3)]
+        assert collector.spans() == []
+        end(api)
+        assert [
+            span.attributes.get("service.correlation_id") for span in collector.spans() if not span.parent
+        ] == wanted
+    finally:
+        collector.close()
+
+
 def test_collector__that_never_answers__delays_neither_an_answer_nor_the_end(service: Service) -> None:
     collector = Collector()
     collector.held.set()
@@ -182,11 +206,7 @@ def test_collector__that_never_answers__delays_neither_an_answer_nor_the_end(ser
         api = start_api(service.runtime, variables)
         answers = [api.request("GET", "/api/bounties/4711") for _ in range(20)]
         assert {answer.status for answer in answers} == {404}
-        began = time.monotonic()
-        api.child.send(signal.SIGTERM)
-        while api.child.exit_status() is None:
-            assert time.monotonic() - began < 20, "it waits for its collector"
-            time.sleep(0.05)
+        end(api)
         log = (service.runtime.logs / f"api-{api.port}.log").read_text()
         assert log.count("the collector takes no spans") == 1
         assert PASSWORD not in log
