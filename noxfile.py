@@ -234,7 +234,7 @@ def lock(session: nox.Session) -> None:
     ]  # fmt: skip
     session.run(*compile_, "requirements/nox.in", "-o", "requirements/nox.txt")
     session.run(*compile_, "requirements/assurance.in", "-o", "requirements/assurance.txt")
-    extras = {"libs/service_common": "[db,jobs,log,storage,web]"}
+    extras = {"libs/service_common": "[db,jobs,log,storage,traces,web]"}
     own = TOP / "requirements/.own.in"
     own.write_text("".join(f"-e ./{package}{extras.get(package, '')}\n" for package in PACKAGES))
     image = TOP / "requirements/.image.in"

@@ -28,6 +28,7 @@ DISTRIBUTIONS = {
     "prometheus_client": "prometheus-client",
     "google": "google-cloud-storage",
     "graphql": "graphql-core",
+    "opentelemetry": "opentelemetry-sdk",
     "markdown_it": "markdown-it-py",
     "requests": "google-cloud-storage",
     "werkzeug": "flask",

@@ -8,7 +8,10 @@ from local_stack.services import SERVICES
 from .conftest import REPOSITORY
 
 K8S = REPOSITORY / "deploy/k8s"
-OVERLAYS = {name: render(K8S / "overlays" / name) for name in ("staging", "mainnet")}
+FOLDERS = {name: K8S / "overlays" / name for name in ("staging", "mainnet")} | {
+    "traced": REPOSITORY / "tests/deploy/traced"
+}
+OVERLAYS = {name: render(folder) for name, folder in FOLDERS.items()}
 ENTRY_POINTS = {process.name: process.command for process in SERVICES}
 
 
@@ -33,7 +36,8 @@ def environment(overlay: str, container: Object) -> dict[str, str]:
     maps = {each["metadata"]["name"]: each["data"] for each in OVERLAYS[overlay] if each["kind"] == "ConfigMap"}
     told: dict[str, str] = {}
     for source in container.get("envFrom", []):
-        told |= maps[source["configMapRef"]["name"]]
+        reference = source["configMapRef"]
+        told |= maps.get(reference["name"], {}) if reference.get("optional") else maps[reference["name"]]
     return told | {each["name"]: each["value"] for each in container.get("env", [])}
 
 

@@ -3,9 +3,9 @@
 import pytest
 from kustomization.render import Object
 
-from .manifests import OVERLAYS, by_name, environment, own_containers
+from .manifests import ENTRY_POINTS, OVERLAYS, by_name, environment, own_containers
 
-PUBLIC, POSTGRES, REDIS, DELIVERY = "the internet", "postgresql", "redis", "delivery"
+PUBLIC, POSTGRES, REDIS, DELIVERY, COLLECTOR = "the internet", "postgresql", "redis", "delivery", "the collector"
 EDGE_OF_VARIABLE = {
     "SERVICE_DATABASE_URL": POSTGRES,
     "SERVICE_REDIS_URL": REDIS,
@@ -13,6 +13,7 @@ EDGE_OF_VARIABLE = {
     "SERVICE_STORAGE_BUCKET": PUBLIC,
     "SERVICE_OPENAI_API_KEY": PUBLIC,
     "SERVICE_DELIVERY_URL": DELIVERY,
+    "SERVICE_OTLP_ENDPOINT": COLLECTOR,
 }
 """What a process that is told this reaches."""
 
@@ -32,6 +33,10 @@ def edges_of_policies(overlay: str) -> set[tuple[str, str]]:
 def _goal(peer: Object, port: int) -> str:
     if "podSelector" in peer:
         return str(peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"])
+    if "namespaceSelector" in peer:
+        assert peer["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "observability"}
+        assert port == 4318
+        return COLLECTOR
     if peer["ipBlock"]["cidr"] == "0.0.0.0/0":
         assert port == 443
         assert "10.0.0.0/8" in peer["ipBlock"]["except"]
@@ -67,3 +72,13 @@ def test_policies__into_the_service__let_the_ingress_reach_the_api_and_the_api_r
     assert set(web) == {"api", "delivery"}
     assert "namespaceSelector" in web["api"][0]
     assert web["delivery"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
+
+
+def test_endpoint__of_the_collector__is_told_to_every_process_where_the_component_is_and_to_none_elsewhere() -> None:
+    for overlay in OVERLAYS:
+        told = {
+            name
+            for name, _, container in own_containers(overlay)
+            if "SERVICE_OTLP_ENDPOINT" in environment(overlay, container)
+        }
+        assert told == (set(ENTRY_POINTS) if overlay == "traced" else set())

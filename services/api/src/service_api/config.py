@@ -9,6 +9,7 @@ from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.config import EnvironmentReader
 from service_common.log import parse_level
 from service_common.storage.settings import StorageSettings, read_storage_settings
+from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
@@ -41,6 +42,7 @@ class ApiConfig:
     review_quota: int
     review_wait_seconds: int
     uploads: UploadLimits
+    traces: TraceSettings
     log_level: int
 
 
@@ -62,6 +64,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
             solver=reader.optional("SERVICE_UPLOAD_SOLVER_LIMIT", _parse_limit, _UPLOADS.solver),
             client=reader.optional("SERVICE_UPLOAD_CLIENT_LIMIT", _parse_limit, _UPLOADS.client),
         ),
+        traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
     reader.check()

@@ -12,6 +12,7 @@ from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
+from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
 from service_api.config import ApiConfig, read_config
@@ -44,6 +45,7 @@ def _serve(environment: Environment) -> None:
 
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
+    start_traces("api", config.traces)
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)

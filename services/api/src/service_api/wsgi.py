@@ -3,6 +3,7 @@
 import os
 
 from service_common import log
+from service_common.traces.setup import start_traces
 
 from service_api.app import make_app
 from service_api.config import read_config
@@ -10,4 +11,5 @@ from service_api.dependencies import make_dependencies
 
 _config = read_config(os.environ)
 log.configure("api", _config.log_level)
+start_traces("api", _config.traces)
 application = make_app(make_dependencies(_config))

@@ -9,6 +9,7 @@ from service_common.config import EnvironmentReader
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.errors import ServiceError
 from service_common.log import parse_level
+from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
 from service_common.web.settings import WebSettings, read_web_settings
 
@@ -26,6 +27,7 @@ class DeliveryConfig:
     keyring: tuple[Identity, ...] = field(repr=False)
     key_grace_seconds: int
     """For how long after its retirement a key still takes new wraps."""
+    traces: TraceSettings
     log_level: int
 
 
@@ -39,6 +41,7 @@ def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
         redis_url=reader.required("SERVICE_REDIS_URL", str),
         keyring=_read_keyring(reader),
         key_grace_seconds=reader.optional("SERVICE_DELIVERY_KEY_GRACE_SECONDS", parse_decimal, KEY_GRACE_SECONDS),
+        traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
     reader.check()

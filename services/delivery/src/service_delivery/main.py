@@ -15,6 +15,7 @@ from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
+from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
 from service_delivery.config import DeliveryConfig, read_config
@@ -48,6 +49,7 @@ def _serve(environment: Environment) -> None:
 
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
+    start_traces("delivery", config.traces)
     serve_internal_port(config.web.internal_port, _checks(config) | {"redis": connect(config.redis_url).ping})
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None), (WRAPS,))

@@ -3,6 +3,7 @@
 import os
 
 from service_common import log
+from service_common.traces.setup import start_traces
 
 from service_delivery.app import make_app
 from service_delivery.config import read_config
@@ -12,4 +13,5 @@ from service_delivery.memory import keep_memory_private
 keep_memory_private()
 _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
+start_traces("delivery", _config.traces)
 application = make_app(make_dependencies(_config))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.config import EnvironmentReader
 from service_common.log import parse_level
+from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
 
 
@@ -20,6 +21,7 @@ class IndexerConfig:
     redis_url: str = field(repr=False)
     settler_key: str | None = field(repr=False)
     internal_port: int
+    traces: TraceSettings
     log_level: int
 
 
@@ -33,6 +35,7 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
         redis_url=reader.required("SERVICE_REDIS_URL", str),
         settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", str, None),
         internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
+        traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
     if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):

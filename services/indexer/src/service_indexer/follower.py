@@ -10,6 +10,7 @@ from service_common.chain.blocks import Header
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
+from service_common.traces import port as traces
 from service_common.types import BlockNumber
 
 from service_indexer.backfill import Backfill
@@ -39,6 +40,12 @@ def advance(source: Source, writer: Writer, backfill: Backfill | None = None) ->
     final = BlockNumber(max(head.finalized_number, tip.finalized.number if tip.finalized else 0))
     if tip.latest.hash == head.block_hash and final == head.finalized_number:
         return False
+    with traces.step("index step", {"index.block": head.block_number, "index.tip": tip.latest.number}):
+        return _move(source, writer, head, tip, final, backfill)
+
+
+def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumber, backfill: Backfill | None) -> bool:
+    """The step itself; False where an endpoint that is behind left nothing to do."""
     # 1. Where the copy and the chain still agree.
     ancestor = _common_ancestor(source, writer, head, tip)
     if ancestor.number == tip.latest.number < head.block_number:

@@ -13,11 +13,12 @@ from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import serve_internal_port
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
+from service_common.traces.setup import start_traces
 
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.metrics import IndexCollector
 from service_indexer.replay import rebuild_copy, verify_copy
-from service_indexer.scheduler import run_scheduler
+from service_indexer.scheduler import FOLLOW, run_scheduler
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,15 +47,17 @@ def _settler(environment: Environment) -> None:
 
 
 def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
+    start_traces("indexer", config.traces)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     REGISTRY.register(IndexCollector(engine, redis, config.chain.chain_id, SystemClock()))
     serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
-    run_worker([queue], connect(config.redis_url, answer_seconds=None), counters)
+    run_worker([queue], connect(config.redis_url, answer_seconds=None), counters, in_steps={FOLLOW})
 
 
 def _scheduler(environment: Environment) -> None:
     config = _configured(environment)
+    start_traces("indexer", config.traces)
     serve_internal_port(config.internal_port, {"redis": connect(config.redis_url).ping})
     run_scheduler(config)
 

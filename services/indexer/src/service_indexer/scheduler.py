@@ -20,6 +20,7 @@ from service_indexer.jobs import LEASE_JOB_SECONDS, lease_key
 
 TICK_SECONDS: Final = 0.5
 SETTLE_SECONDS: Final = 5
+FOLLOW: Final = "service_indexer.jobs.follow"
 
 log = get_logger(__name__)
 
@@ -47,7 +48,7 @@ def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
     return enqueue_once(
         redis,
         QueueName.INDEX,
-        "service_indexer.jobs.follow",
+        FOLLOW,
         message(chain_id=config.chain.chain_id),
         f"follow-{config.chain.chain_id}",
         seconds=LEASE_JOB_SECONDS + 60,

@@ -6,6 +6,7 @@ from typing import Final
 
 from service_common.config import EnvironmentReader
 from service_common.log import parse_level
+from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
 
 PROVIDERS: Final = ("rules", "openai")
@@ -40,6 +41,7 @@ class ReviewerConfig:
     host: str
     port: int
     internal_port: int
+    traces: TraceSettings
     log_level: int
 
 
@@ -56,6 +58,7 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
         host=reader.optional("SERVICE_HOST", str, "127.0.0.1"),
         port=reader.optional("SERVICE_PORT", parse_decimal, 8080),
         internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
+        traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
     reader.check()

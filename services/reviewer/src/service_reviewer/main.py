@@ -12,6 +12,7 @@ from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
+from service_common.traces.setup import start_traces
 from service_common.types import parse_bytes32
 from service_common.web.server import serve
 
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
+    start_traces("reviewer", config.traces)
     if config.model is not None:
         import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
     serve_internal_port(config.internal_port, _checks(config))

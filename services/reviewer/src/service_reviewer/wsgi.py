@@ -5,6 +5,7 @@ import os
 from flask import Flask, Response, jsonify
 from service_common import log
 from service_common.rubric import current_rubric
+from service_common.traces.setup import start_traces
 from service_common.web.app import create_app
 from service_common.web.authentication import public
 
@@ -25,5 +26,7 @@ def make_app() -> Flask:
     return app
 
 
-log.configure("reviewer", read_config(os.environ).log_level)
+_config = read_config(os.environ)
+log.configure("reviewer", _config.log_level)
+start_traces("reviewer", _config.traces)
 application = make_app()

@@ -7,8 +7,10 @@ own (a revert, a method it does not have).
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import copy_context
 from typing import Final
 
 import urllib3
@@ -23,6 +25,15 @@ _NOT_NOW: Final = frozenset({429, 502, 503, 504})
 """Statuses of an endpoint that is limited or down: the next one is tried."""
 
 Call = tuple[str, list[object]]
+Watch = Callable[[Sequence[Call], int], AbstractContextManager[object]]
+
+
+def _unwatched(_calls: Sequence[Call], _place: int) -> AbstractContextManager[object]:
+    return nullcontext()
+
+
+watch: Watch = _unwatched
+"""What stands around each request, given its calls and the endpoint's place; a service with traces puts a span here."""
 
 
 class ChainUnavailable(Exception):
@@ -82,8 +93,10 @@ class JsonRpc:
         """What every endpoint says to the same calls, asked side by side; those that fail are left out."""
         endpoints = self.endpoints.in_order()
         with ThreadPoolExecutor(len(endpoints)) as pool:
-            answers = list(pool.map(lambda endpoint: self._ask(endpoint, calls), endpoints))
-        return [(endpoint, each) for endpoint, each in zip(endpoints, answers, strict=True) if each is not None]
+            # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
+            asked = [pool.submit(copy_context().run, self._ask, endpoint, calls) for endpoint in endpoints]
+        answers = [(endpoint, each.result()) for endpoint, each in zip(endpoints, asked, strict=True)]
+        return [(endpoint, answer) for endpoint, answer in answers if answer is not None]
 
     def distrust(self) -> None:
         """The endpoint that answered last said something its reader cannot use: ask another one first, for a while."""
@@ -91,7 +104,8 @@ class JsonRpc:
 
     def _ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object] | None:
         try:
-            return self._send(endpoint.url, calls)
+            with watch(calls, endpoint.place):
+                return self._send(endpoint.url, calls)
         except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError):
             self.endpoints.failed(endpoint)
             return None

@@ -2,7 +2,7 @@
 
 Promises: short timeouts everywhere, so that a stuck database makes errors and not a stuck service, also one that keeps
 its connections and says nothing; library errors leave this room as ``DatabaseUnavailable`` without their text, which
-the log has.
+the log has. A transaction is one span, without its statements.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from service_common.log import get_logger
+from service_common.traces import port as traces
 
 STATEMENT_TIMEOUT_MS: Final = 10_000
 ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
@@ -73,36 +74,37 @@ def engine_of_job(url: str, *, application: str) -> Iterator[Engine]:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A connection in one repeatable-read, read-only transaction: every query sees the same moment."""
-    with _translated(), engine.connect() as connection:
+    with _translated("reading"), engine.connect() as connection:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A connection in one transaction, committed at the end, rolled back on any error."""
-    with _translated(), engine.begin() as connection:
+    with _translated("writing"), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def single(engine: Engine) -> Iterator[Connection]:
     """A connection for one statement that is its own transaction: half the way to the database and back."""
-    with _translated(), engine.connect() as connection:
+    with _translated("single"), engine.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-        _tell(error)
-        raise DatabaseUnavailable("the database did not answer") from error
-    except DBAPIError as error:
-        if error.connection_invalidated:
+def _translated(access: str) -> Iterator[None]:
+    with traces.client(f"database {access}", {"db.system.name": "postgresql", "db.operation.name": access}):
+        try:
+            yield
+        except (OperationalError, InterfaceError, PoolTimeoutError) as error:
             _tell(error)
-            raise DatabaseUnavailable("the database connection was lost") from error
-        raise
+            raise DatabaseUnavailable("the database did not answer") from error
+        except DBAPIError as error:
+            if error.connection_invalidated:
+                _tell(error)
+                raise DatabaseUnavailable("the database connection was lost") from error
+            raise
 
 
 def _tell(error: DBAPIError | PoolTimeoutError) -> None:

@@ -14,7 +14,7 @@ from rq.exceptions import DuplicateJobError, NoSuchJobError
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 
-from service_common.jobs.queues import QueueName, open_queue
+from service_common.jobs.queues import QueueName, enqueue, open_queue
 from service_common.log import get_logger
 
 DEAD_AFTER: Final = timedelta(seconds=20)
@@ -40,9 +40,8 @@ def enqueue_once(
     if is_pending(redis, job_id, dead_after):
         return False
     try:
-        open_queue(name, redis).enqueue(
-            function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0
-        )
+        queue = open_queue(name, redis)
+        enqueue(queue, function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0)
     except DuplicateJobError:  # somebody else enqueued it in this instant
         return False
     return True

@@ -1,12 +1,13 @@
 """Queue names and access to them.
 
-Promises: every queue and worker speaks JSON, never pickle; a job's one argument is a versioned object. Redis holds no
-fact: whatever is lost with it is found again from PostgreSQL or the chain.
+Promises: every queue and worker speaks JSON, never pickle; a job's one argument is a versioned object. The trace it
+belongs to is no part of that: it is metadata, which a release that knows nothing of it ignores. Redis holds no fact:
+whatever is lost with it is found again from PostgreSQL or the chain.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from redis import Redis
 from redis.backoff import ExponentialBackoff
@@ -14,7 +15,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from rq import Queue
+from rq.exceptions import DuplicateJobError
+from rq.job import Job
 from rq.serializers import JSONSerializer
+
+from service_common.traces import port as traces
 
 MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0
@@ -52,6 +57,18 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
 def open_queue(name: QueueName, connection: Redis) -> Queue:
     """One queue."""
     return Queue(name.value, connection=connection, serializer=JSONSerializer)
+
+
+def enqueue(queue: Queue, function: str, argument: Mapping[str, object], **options: Any) -> Job:
+    """Put a job into a queue, as part of the current trace; ``options`` are RQ's."""
+    attributes = {"messaging.system": "rq", "messaging.destination.name": queue.name, "code.function.name": function}
+    with traces.producer(f"send {queue.name}", attributes) as span:
+        try:
+            return queue.enqueue(function, argument, meta=traces.carrier(), **options)
+        except DuplicateJobError as error:  # no failure: the work is under way
+            span.note({"messaging.duplicate": True})
+            duplicate = error
+    raise duplicate
 
 
 def message(**fields: str | int | None) -> dict[str, str | int | None]:

@@ -3,11 +3,11 @@
 Promises: a job runs in a forked child, so that a crash or an endless loop ends one job and not the worker; SIGTERM
 lets the running job finish within its own bound; failed jobs stay visible in their queue's failed registry. A queue
 server that goes away, also in the middle of a job, ends neither the job nor the worker: it begins anew. How long jobs
-take, and what they count, is told on the worker's internal port.
+take, and what they count, is told on the worker's internal port; where traces are on, a job is a span (``spans``).
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from prometheus_client import Counter, Histogram
@@ -21,6 +21,7 @@ from rq.serializers import JSONSerializer
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.once import give_sign
 from service_common.jobs.queues import QueueName, open_queue
+from service_common.jobs.spans import job_span
 from service_common.jobs.tally import Tally
 from service_common.log import correlation_id, get_logger
 
@@ -36,9 +37,10 @@ log = get_logger(__name__)
 
 
 class _CorrelatedWorker(Worker):
-    """A worker whose log lines name the job, that says what it is at, and takes in what the job counted."""
+    """A worker whose log lines and spans name the job, that says what it is at, and takes in what the job counted."""
 
     tally: Tally
+    in_steps: Collection[str] = ()
 
     def prepare_execution(self, job):  # type: ignore[no-untyped-def]  # RQ gives it no types
         give_sign(self.connection, job.id)  # before the job counts as started
@@ -51,8 +53,10 @@ class _CorrelatedWorker(Worker):
     def perform_job(self, job, queue):  # type: ignore[no-untyped-def]
         """In the job's own process."""
         correlation_id.set(job.id)
-        with self.tally.telling():
-            return super().perform_job(job, queue)
+        with self.tally.telling(), job_span(job, queue.name, self.in_steps) as ended:
+            done = super().perform_job(job, queue)
+            ended(done)
+        return done
 
     def execute_job(self, job, queue):  # type: ignore[no-untyped-def]
         """In the worker, from the fork to the child's end."""
@@ -61,8 +65,17 @@ class _CorrelatedWorker(Worker):
         self.tally.take_in()
 
 
-def run_worker(names: Sequence[QueueName], connection: Redis, counters: Sequence[Counter] = ()) -> None:
-    """Work until SIGTERM or SIGINT; what the queues hold, and ``counters`` of their jobs, the internal port tells."""
+def run_worker(
+    names: Sequence[QueueName],
+    connection: Redis,
+    counters: Sequence[Counter] = (),
+    *,
+    in_steps: Collection[str] = (),
+) -> None:
+    """Work until SIGTERM or SIGINT; what the queues hold, and ``counters`` of their jobs, the internal port tells.
+
+    ``in_steps`` are functions whose jobs go on for long and make spans of their steps by themselves.
+    """
     tally = Tally(counters)
     for name in names:
         REGISTRY.register(QueueCollector(name, connection))
@@ -75,6 +88,7 @@ def run_worker(names: Sequence[QueueName], connection: Redis, counters: Sequence
             job_monitoring_interval=5,
         )
         worker.tally = tally
+        worker.in_steps = in_steps
         try:
             worker.work(logging_level="WARNING", with_scheduler=False)
             if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ says it nowhere else

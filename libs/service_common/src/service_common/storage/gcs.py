@@ -31,6 +31,7 @@ from service_common.errors import ServiceError
 from service_common.log import get_logger
 from service_common.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, UploadTarget
 from service_common.storage.settings import StorageSettings
+from service_common.traces import port as traces
 from service_common.types import Bytes32, UnixSeconds
 
 CALL_SECONDS: Final = 5.0
@@ -206,8 +207,9 @@ def _expiry(url: str) -> UnixSeconds:
 @contextmanager
 def _mapped(action: str) -> Iterator[None]:
     """Turn whatever the library raises into one refusal that its reader can act on."""
-    try:
-        yield
-    except _FAILURES as error:
-        log.warning("storage_failed", action=action, error=type(error).__name__, detail=str(error)[:500])
-        raise ServiceError("storage_unavailable", "The artifact storage does not answer.") from error
+    with traces.client(f"storage {action}", {"storage.operation": action}):
+        try:
+            yield
+        except _FAILURES as error:
+            log.warning("storage_failed", action=action, error=type(error).__name__, detail=str(error)[:500])
+            raise ServiceError("storage_unavailable", "The artifact storage does not answer.") from error

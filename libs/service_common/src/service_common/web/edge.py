@@ -4,7 +4,8 @@ Promises: a correlation id in and out, the headers every answer carries, one cou
 request, and shedding: more requests at a time than ``limit`` get 503 ``service_overloaded`` with Retry-After before
 anything of them is read, and those with a body leave some places to those without. The liveness route is always let
 in, so that an overloaded process is not restarted. Where the app keeps versions, a public read that is kept and young
-enough is answered here, without the framework.
+enough is answered here, without the framework. Where traces are on, each request but those of the liveness route is a
+span, in the trace that its caller names; a kept read is named ``kept``, since no route was looked for.
 """
 
 import json
@@ -22,6 +23,7 @@ from prometheus_client import Counter, Histogram
 
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from service_common.log import correlation_id, get_logger
+from service_common.traces import port as traces
 from service_common.web.problems import envelope
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
@@ -65,6 +67,14 @@ class Edge:
         self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if traces.used.tracer is None or environ["PATH_INFO"] == _ALWAYS:
+            return self._answer(environ, start_response, None)
+        with traces.server(environ.get("HTTP_TRACEPARENT", "")) as span:
+            return self._answer(environ, start_response, span)
+
+    def _answer(
+        self, environ: WSGIEnvironment, start_response: StartResponse, span: traces.Span | None
+    ) -> Iterable[bytes]:
         began = time.perf_counter()
         given = environ.get("HTTP_X_CORRELATION_ID", "")
         identifier = given if _CORRELATION.fullmatch(given) else secrets.token_hex(16)
@@ -73,6 +83,8 @@ class Edge:
         def start(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
             headers.extend((*_EVERYWHERE, ("X-Correlation-Id", identifier)))
             _record(environ, status[:3], time.perf_counter() - began)
+            if span is not None:
+                _describe(span, environ, int(status[:3]), identifier)
             return start_response(status, headers, exc_info)  # type: ignore[arg-type]
 
         answer = self.kept(environ)
@@ -102,12 +114,32 @@ def _has_body(environ: WSGIEnvironment) -> bool:
 
 
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
-    method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
-    method = method if method in _METHODS else "other"
+    method, route = _method(environ), environ.get(ROUTE, "none")
     counter, histogram = _series(route, method, status)
     counter.inc()
     histogram.observe(seconds)
     log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
+
+
+def _describe(span: traces.Span, environ: WSGIEnvironment, status: int, identifier: str) -> None:
+    """What an operator finds a request by; nothing of it that its caller wrote freely."""
+    method, route = _method(environ), environ.get(ROUTE, "none")
+    span.rename(f"{method} {route}")
+    span.note(
+        {
+            "http.request.method": method,
+            "http.route": route,
+            "http.response.status_code": status,
+            "service.correlation_id": identifier,
+        }
+    )
+    if status >= 500:
+        span.fail()
+
+
+def _method(environ: WSGIEnvironment) -> str:
+    method = str(environ["REQUEST_METHOD"])
+    return method if method in _METHODS else "other"
 
 
 @cache
@@ -118,6 +150,7 @@ def _series(route: str, method: str, status: str) -> tuple[Counter, Histogram]:
 
 def _overloaded() -> Answer:
     error = ServiceError("service_overloaded", "This service answers as many requests as it can at the moment.")
+    traces.note({"error.type": error.code})
     body = json.dumps(envelope(error)).encode()
     headers = [
         ("Content-Type", "application/json"),

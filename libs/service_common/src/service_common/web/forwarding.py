@@ -1,8 +1,8 @@
 """Forwarding a request to an inner service byte for byte.
 
-Promises: method, path, query, body and the wallet's own Authorization go through unchanged and nothing else does; the
-inner service verifies by itself and trusts nothing the forwarder says. Its answer comes back with its status; no
-answer is 503 ``delivery_unavailable``.
+Promises: method, path, query, body and the wallet's own Authorization go through unchanged; beside them go only the
+correlation id and, where traces are on, the trace it belongs to. The inner service verifies by itself and trusts
+nothing the forwarder says. Its answer comes back with its status; no answer is 503 ``delivery_unavailable``.
 """
 
 from typing import Final
@@ -12,6 +12,7 @@ from flask import Request, Response
 
 from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
+from service_common.traces import port as traces
 
 _PASSED: Final = ("Authorization", "Content-Type")
 _RETURNED: Final = ("Content-Type", "Retry-After", "Cache-Control", "Allow", "WWW-Authenticate")
@@ -27,9 +28,14 @@ def forward(http: urllib3.PoolManager, origin: str, request: Request, body: byte
     query = request.query_string.decode("latin-1")
     url = origin + request.path + (f"?{query}" if query else "")
     try:
-        answer = http.request(request.method, url, body=body, headers=headers, redirect=False, preload_content=False)
-        data = answer.read(_MAX_ANSWER + 1)
-        answer.release_conn()
+        with traces.client(f"forward {request.method}", {"http.request.method": request.method}) as span:
+            headers |= traces.carrier()
+            answer = http.request(
+                request.method, url, body=body, headers=headers, redirect=False, preload_content=False
+            )
+            data = answer.read(_MAX_ANSWER + 1)
+            answer.release_conn()
+            span.note({"http.response.status_code": answer.status})
     except urllib3.exceptions.HTTPError as error:
         log.warning("inner service unavailable", exc_info=error)
         raise ServiceError("delivery_unavailable", "The delivery service cannot be reached at the moment.") from error

@@ -16,6 +16,7 @@ from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from service_common.log import get_logger
+from service_common.traces import port as traces
 
 ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
 
@@ -47,6 +48,7 @@ def envelope(error: ServiceError) -> dict[str, object]:
 def render_problem(error: ServiceError) -> Response:
     """The envelope of one error, with its status and headers; counted by its code."""
     ERRORS.labels(error.code).inc()
+    traces.note({"error.type": error.code})
     response = jsonify(envelope(error))
     response.status_code = error.status
     if error.status in {429, 503} or error.retry_after is not None:

@@ -17,7 +17,7 @@ from service_common.db.review import reviews
 from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, outcome_of, pack_page, review_id
 from service_common.errors import Issue, ServiceError
 from service_common.jobs.once import is_heard
-from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs.queues import QueueName, enqueue, message, open_queue
 from service_common.log import get_logger
 from service_common.rubric import current_rubric
 from service_common.types import Address, Bytes32
@@ -127,7 +127,8 @@ def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest) -> J
     fields = {"review_id": identifier, "poster": asked.poster, "spec_commitment": asked.commitment}
     while True:
         try:
-            return queue.enqueue(
+            return enqueue(
+                queue,
                 "service_reviewer.jobs.review",
                 message(**fields, page=pack_page(asked.page), **asked.circumstances.to_fields()),
                 job_id=job_id,

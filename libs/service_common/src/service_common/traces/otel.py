@@ -1,0 +1,167 @@
+"""The port's spans through OpenTelemetry's SDK, sent as OTLP over HTTP.
+
+Promises: spans wait in a bounded queue that a thread sends from; a full queue, and whatever the collector does, costs
+spans and nothing else. An exception leaves its type and the code of a ``ServiceError``, never its words. The caller's
+``traceparent`` is read by the library, which ignores what is malformed; its ``tracestate`` is not taken. The libraries'
+own loggers are silent: they quote addresses.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any, Final
+
+import requests
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from service_common.errors import ServiceError
+from service_common.log import trace_id
+from service_common.traces.outage import Outage
+from service_common.traces.port import Attributes, Carrier, Kind
+
+SEND_SECONDS: Final = 3.0
+"""For one batch, its second attempt included."""
+_KINDS: Final = {
+    Kind.SERVER: trace.SpanKind.SERVER,
+    Kind.CLIENT: trace.SpanKind.CLIENT,
+    Kind.PRODUCER: trace.SpanKind.PRODUCER,
+    Kind.CONSUMER: trace.SpanKind.CONSUMER,
+    Kind.STEP: trace.SpanKind.INTERNAL,
+}
+_PROPAGATOR: Final = TraceContextTextMapPropagator()
+
+
+class OtelSpan:
+    """See the port."""
+
+    __slots__ = ("_span",)
+
+    def __init__(self, span: trace.Span) -> None:
+        self._span = span
+
+    def rename(self, name: str) -> None:
+        self._span.update_name(name)
+
+    def note(self, attributes: Attributes) -> None:
+        self._span.set_attributes(attributes)
+
+    def fail(self) -> None:
+        self._span.set_status(trace.StatusCode.ERROR)
+
+
+class OtelTracer:
+    """See the port."""
+
+    def __init__(self, service: str, endpoint: str, ratio: float, outage: Outage | None = None) -> None:
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
+        self._service, self._endpoint, self._ratio = service, endpoint, ratio
+        self._outage = outage or Outage()
+        provider = TracerProvider(
+            sampler=ParentBased(TraceIdRatioBased(ratio)),
+            resource=Resource.create({"service.name": service}),
+            shutdown_on_exit=False,
+        )
+        provider.add_span_processor(BatchSpanProcessor(_Exporter(endpoint, self._outage)))
+        self._tracer = provider.get_tracer("service_common")
+        self._ending, self._ended = Event(), Event()
+        Thread(target=self._end, args=(provider,), name="traces-end", daemon=True).start()
+
+    @contextmanager
+    def open(self, kind: Kind, name: str, attributes: Attributes, carrier: Carrier | None) -> Iterator[OtelSpan]:
+        """See the port."""
+        context = None if carrier is None else _PROPAGATOR.extract(carrier, Context())
+        with self._tracer.start_as_current_span(
+            name,
+            context,
+            _KINDS[kind],
+            attributes,
+            record_exception=False,  # its words may quote anything
+            set_status_on_exception=False,
+        ) as span:
+            token = trace_id.set(trace.format_trace_id(span.get_span_context().trace_id))
+            try:
+                yield OtelSpan(span)
+            except BaseException as error:
+                _fail(span, error)
+                raise
+            finally:
+                trace_id.reset(token)
+
+    def current(self) -> OtelSpan | None:
+        """See the port."""
+        span = trace.get_current_span()
+        return OtelSpan(span) if span.get_span_context().is_valid else None
+
+    def carrier(self) -> dict[str, str]:
+        """See the port."""
+        carrier: dict[str, str] = {}
+        _PROPAGATOR.inject(carrier)
+        return carrier
+
+    def forked(self) -> "OtelTracer":
+        """See the port."""
+        return OtelTracer(self._service, self._endpoint, self._ratio, self._outage)
+
+    def close(self, seconds: float) -> None:
+        """See the port. While the collector is known to be away, nothing is waited for."""
+        self._ending.set()
+        if not self._outage.lasts() and not self._ended.wait(seconds):
+            self._outage.began("no answer before the process ended")
+
+    def _end(self, provider: TracerProvider) -> None:
+        """In a thread that exists before the process ends: the SDK's own end waits for half a minute."""
+        self._ending.wait()
+        provider.shutdown()
+        self._ended.set()
+
+
+class _Session(requests.Session):
+    """Remembers how the last attempt ended, without an address."""
+
+    said = ""
+
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        try:
+            response = super().send(request, **options)
+        except requests.RequestException as error:
+            self.said = type(error).__name__
+            raise
+        self.said = f"status {response.status_code}"
+        return response
+
+
+class _Exporter(SpanExporter):
+    """The library's exporter, its failures said rarely and in our words."""
+
+    def __init__(self, endpoint: str, outage: Outage) -> None:
+        self._session, self._outage = _Session(), outage
+        self._inner = OTLPSpanExporter(endpoint=endpoint, timeout=SEND_SECONDS, session=self._session)
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        result = self._inner.export(spans)
+        if result is SpanExportResult.SUCCESS:
+            self._outage.ended()
+        else:
+            self._outage.began(self._session.said)
+        return result
+
+    def shutdown(self) -> None:
+        self._inner.shutdown()  # type: ignore[no-untyped-call]
+
+
+def _fail(span: trace.Span, error: BaseException) -> None:
+    if not isinstance(error, ServiceError):
+        span.set_attribute("error.type", type(error).__name__)
+        span.set_status(trace.StatusCode.ERROR)
+        return
+    span.set_attribute("error.type", error.code)
+    if error.status >= 500:
+        span.set_status(trace.StatusCode.ERROR)
