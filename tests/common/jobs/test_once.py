@@ -9,6 +9,7 @@ from rq.serializers import JSONSerializer
 from service_common.jobs.once import SIGN_SECONDS, enqueue_once, give_sign, is_pending
 from service_common.jobs.periodic import Periodic, enqueue_due
 from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs.worker import _CorrelatedWorker
 
 ID = "verify-1"
 
@@ -61,6 +62,22 @@ def test_job__at_work_on_a_machine_whose_clock_is_off__is_pending_as_long_as_it_
     assert is_pending(redis, ID)
     assert not enqueue(redis)
     assert not is_pending(redis, ID, timedelta(0)) or minutes > 0
+
+
+@pytest.mark.parametrize(("heard", "status"), [(True, JobStatus.STARTED), (False, JobStatus.FAILED)])
+def test_job__at_work_on_a_machine_whose_clock_is_behind__is_abandoned_only_where_it_is_not_heard(
+    redis: Redis, heard: bool, status: JobStatus
+) -> None:
+    enqueue(redis)
+    queue, job = open_queue(QueueName.ARTIFACTS, redis), job_of(redis)
+    queue.remove(ID)
+    job.set_status(JobStatus.STARTED)
+    redis.zadd(queue.started_job_registry.key, {f"{ID}:execution": datetime.now(UTC).timestamp() - 240})
+    if heard:
+        give_sign(redis, ID)
+    worker = _CorrelatedWorker([queue], connection=redis, serializer=JSONSerializer)
+    worker.clean_registries()  # type: ignore[no-untyped-call]
+    assert job_of(redis).get_status() is status
 
 
 def test_periodic_job__by_several_workers__is_enqueued_once_in_its_interval(redis: Redis) -> None:

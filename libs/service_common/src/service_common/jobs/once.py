@@ -5,13 +5,15 @@ killed and is not heard any more is logged, removed and enqueued anew. A worker'
 lets expire, so that two machines whose clocks disagree do not start twice what is at work.
 """
 
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, cast
 
 from redis import Redis
 from rq.exceptions import DuplicateJobError, NoSuchJobError
 from rq.job import Job, JobStatus
+from rq.registry import StartedJobRegistry
 from rq.serializers import JSONSerializer
 
 from service_common.jobs.queues import QueueName, enqueue, open_queue
@@ -69,6 +71,14 @@ def is_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) ->
 def give_sign(redis: Redis, job_id: str) -> None:
     """A worker says that this job is at work."""
     redis.set(_sign(job_id), 1, ex=SIGN_SECONDS)
+
+
+def keep_heard(started: StartedJobRegistry) -> None:
+    """Before this machine looks for abandoned jobs by its own clock: those that give a sign of life are not."""
+    redis = started.connection
+    for entry in cast("list[bytes]", redis.zrange(started.key, 0, -1)):
+        if redis.exists(_sign(started.parse_job_id(entry.decode()))):
+            redis.zadd(started.key, {entry: time.time() + SIGN_SECONDS}, xx=True)
 
 
 def is_heard(job: Job, dead_after: timedelta) -> bool:

@@ -19,7 +19,7 @@ from rq.exceptions import StopRequested
 from rq.serializers import JSONSerializer
 
 from service_common.jobs.metrics import QueueCollector
-from service_common.jobs.once import give_sign
+from service_common.jobs.once import give_sign, keep_heard
 from service_common.jobs.queues import QueueName, open_queue
 from service_common.jobs.spans import job_span
 from service_common.jobs.tally import Tally
@@ -49,6 +49,11 @@ class _CorrelatedWorker(Worker):
     def maintain_heartbeats(self, job):  # type: ignore[no-untyped-def]
         give_sign(self.connection, job.id)
         super().maintain_heartbeats(job)
+
+    def clean_registries(self):  # type: ignore[no-untyped-def]
+        for queue in self.queues:
+            keep_heard(queue.started_job_registry)
+        super().clean_registries()  # type: ignore[no-untyped-call]
 
     def perform_job(self, job, queue):  # type: ignore[no-untyped-def]
         """In the job's own process."""
