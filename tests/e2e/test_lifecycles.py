@@ -146,14 +146,11 @@ def figures(cast: Cast, name: str) -> Figures:
 
 
 def assert_told(cast: Cast, earlier: Mapping[str, Figures]) -> None:
-    """What was done is told to a scraper by the process that did it."""
+    """What was done is told to a scraper by the process that did it; the script does the same beside."""
     api, delivery = figures(cast, "api"), figures(cast, "delivery")
-    assert api.rise(earlier["api"], "service_written_verdicts_total") == 2
-    wraps = {
-        event: delivery.rise(earlier["delivery"], "service_delivery_wraps_total", event=event)
-        for event in ("stored", "retrieved")
-    }
-    assert wraps == {"stored": 1, "retrieved": 1}
+    assert api.rise(earlier["api"], "service_written_verdicts_total") >= 2
+    for event in ("stored", "retrieved"):
+        assert delivery.rise(earlier["delivery"], "service_delivery_wraps_total", event=event) >= 1
     submissions = api.value("service_ciphertexts_total", result="matches")
     assert submissions is not None
     assert submissions >= 4

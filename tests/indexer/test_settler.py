@@ -27,6 +27,8 @@ def settler_of(world: World) -> Settler:
 
 
 def outcome(world: World, bounty_id: BountyId) -> tuple[int, int]:
+    """Once the node has mined what it was sent: it answers before it does."""
+    wait_until(lambda: world.rpc.call("txpool_status") == {"pending": "0x0", "queued": "0x0"})
     view = world.contract.call("getBounty", bounty_id)
     return int(view[13]), int(view[14])
 
