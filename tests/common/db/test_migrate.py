@@ -11,7 +11,7 @@ from local_stack.services import MIGRATOR
 from psycopg.errors import LockNotAvailable
 from service_common.db import engine
 from service_common.db import migrate as module
-from service_common.db.migrate import migrate
+from service_common.db.migrate import SchemaBehind, await_schema, migrate
 from service_common.types import UnixSeconds
 from sqlalchemy.exc import OperationalError
 
@@ -98,3 +98,18 @@ def test_migration__that_takes_longer_than_a_service_waits_for_an_answer__goes_o
         assert not migrated.done()
         other.execute("SELECT pg_advisory_unlock(%s)", (module._LOCK,))
         assert migrated.result(20) == "0006"
+
+
+def test_migration__of_a_schema_of_a_newer_release__leaves_it_and_ends_well(former: str) -> None:
+    with psycopg.connect(former, autocommit=True) as connection:
+        connection.execute("UPDATE schema_version SET version_num = '9999'")
+    assert migrate(former) == "9999"
+    assert await_schema(former, clock=Watched(), seconds=5) == "9999"
+
+
+def test_waiting__for_a_database_that_refuses__says_why(former: str) -> None:
+    wrong = former.replace(":", ":another-", 2).replace("postgresql:another-", "postgresql:", 1)
+    with pytest.raises(SchemaBehind, match="password authentication failed"):
+        await_schema(wrong, clock=Watched(), seconds=3)
+    with pytest.raises(SchemaBehind, match="the database is at schema 0005"):
+        await_schema(former, clock=Watched(), seconds=3)

@@ -131,5 +131,5 @@ def test_schema__of_a_newer_release__is_good_enough(database: Database) -> None:
 
 
 def test_schema__of_a_database_that_is_not_there__is_waited_for(database: Database) -> None:
-    with pytest.raises(SchemaBehind, match="at schema none"):
+    with pytest.raises(SchemaBehind, match='"nowhere" does not exist'):
         await_schema(database.url().rsplit("/", 1)[0] + "/nowhere", clock=Ticks(), seconds=2)

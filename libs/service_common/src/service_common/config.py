@@ -4,9 +4,10 @@ Promises: every value may come from ``NAME`` or from the file named by ``NAME_FI
 mistakes of a process are reported together in one ``ConfigurationError``; a message names variables, never values.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TypeVar, cast
+from urllib.parse import urlsplit
 
 T = TypeVar("T")
 
@@ -17,6 +18,34 @@ class ConfigurationError(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("configuration is incomplete:\n" + "\n".join(f"  - {line}" for line in problems))
         self.problems = tuple(problems)
+
+
+def parse_count(text: str) -> int:
+    """A whole number from 1."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ValueError("a whole number from 1")
+    return int(text)
+
+
+def parse_database_url(text: str) -> str:
+    """Where PostgreSQL is."""
+    return _url(text, ("postgresql",), "postgresql://ROLE:PASSWORD@HOST:PORT/DATABASE")
+
+
+def parse_redis_url(text: str) -> str:
+    """Where Redis is."""
+    return _url(text, ("redis", "rediss", "unix"), "redis://:PASSWORD@HOST:PORT/0, or rediss://")
+
+
+def _url(text: str, schemes: Collection[str], form: str) -> str:
+    try:
+        parts = urlsplit(text)
+        named = parts.scheme in schemes and bool(parts.hostname or parts.path) and parts.port != 0
+    except ValueError:  # a port that is none
+        named = False
+    if not named:
+        raise ValueError(f"an address such as {form}")
+    return text
 
 
 class EnvironmentReader:
@@ -33,9 +62,11 @@ class EnvironmentReader:
 
     def required(self, name: str, parse: Callable[[str], T]) -> T:
         """The parsed value; unset is a problem, reported by ``check``."""
+        told = len(self._problems)
         text = self._text(name)
         if text is None:
-            self._problems.append(f"{name} is not set (nor {name}_FILE)")
+            if len(self._problems) == told:
+                self._problems.append(f"{name} is not set (nor {name}_FILE)")
             return cast("T", None)  # never seen: check() raises before the value is used
         return self._parsed(name, parse, text, cast("T", None))
 

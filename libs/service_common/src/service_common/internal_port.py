@@ -1,7 +1,11 @@
-"""The internal port of every process: ``/healthz``, ``/readyz``, ``/metrics``, for probes and scrapers, never public.
+"""The internal port of every process: ``/healthz``, ``/serving``, ``/readyz``, ``/metrics``; for probes, people and
+scrapers, never public.
 
-Promises: ``/healthz`` is 200 while the process lives, whatever it depends on; ``/readyz`` is 200 when every named
-dependency answers and 503 naming those that do not, checked at most once a second however often it is asked.
+Promises: ``/healthz`` is 200 while the process lives, whatever it depends on. ``/readyz`` is 200 when every named
+dependency answers and 503 naming those that do not, checked at most once a second however often it is asked, and
+answered within ``CHECK_SECONDS`` whatever hangs. ``/serving`` says whether to send work here: 503 until every
+dependency has answered once, so that a process with a wrong configuration takes over from nobody; from then on 200 as
+long as the process itself answers, so that an outage they share takes no process out of service.
 """
 
 import json
@@ -10,12 +14,15 @@ import time
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
+from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 from prometheus_client.registry import REGISTRY
 
+from service_common.bounded import Bounded
 from service_common.log import get_logger
 
+CHECK_SECONDS: Final = 3.0
 Check = Callable[[], object]
 """Returns when the dependency answers; raises when it does not."""
 
@@ -25,24 +32,31 @@ log = get_logger(__name__)
 class Readiness:
     """The state of this process's dependencies."""
 
-    def __init__(self, checks: Mapping[str, Check]) -> None:
-        self._checks = checks
+    def __init__(self, checks: Mapping[str, Check], own: Check | None = None) -> None:
+        self._checks = {name: Bounded(check) for name, check in checks.items()}
+        self._own = None if own is None else Bounded(own)
         self._lock = Lock()
         self._checked_at = float("-inf")
         self._failing: tuple[str, ...] = ()
+        self._was_ready = False
 
     def failing(self) -> tuple[str, ...]:
         """Names of the dependencies that do not answer."""
         with self._lock:
             if time.monotonic() - self._checked_at > 1:
-                self._failing = tuple(name for name, check in self._checks.items() if not _answers(name, check))
+                self._failing = _silent(self._checks)
                 self._checked_at = time.monotonic()
             return self._failing
 
+    def serving(self) -> bool:
+        """Whether to send work here."""
+        self._was_ready = self._was_ready or not self.failing()
+        return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
-def serve_internal_port(port: int, checks: Mapping[str, Check]) -> ThreadingHTTPServer:
-    """Start answering in a thread; the caller may ``shutdown()`` it."""
-    readiness = Readiness(checks)
+
+def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | None = None) -> ThreadingHTTPServer:
+    """Start answering in a thread; the caller may ``shutdown()`` it. ``own`` asks this process's public port."""
+    readiness = Readiness(checks, own)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name http.server calls
@@ -50,6 +64,9 @@ def serve_internal_port(port: int, checks: Mapping[str, Check]) -> ThreadingHTTP
                 failing = readiness.failing()
                 body = json.dumps({"ready": not failing, "failing": failing}).encode()
                 self._answer(503 if failing else 200, "application/json", body)
+            elif self.path == "/serving":
+                serving = readiness.serving()
+                self._answer(200 if serving else 503, "text/plain; charset=utf-8", b"yes\n" if serving else b"no\n")
             elif self.path == "/healthz":
                 self._answer(200, "text/plain; charset=utf-8", b"ok\n")
             elif self.path == "/metrics":
@@ -82,10 +99,16 @@ def _registry() -> CollectorRegistry:
     return registry
 
 
-def _answers(name: str, check: Check) -> bool:
-    try:
-        check()
-    except Exception as error:  # noqa: BLE001  # whatever a dependency's library raises: it does not answer
-        log.warning("dependency does not answer", dependency=name, error=type(error).__name__)
-        return False
-    return True
+def _silent(checks: Mapping[str, Bounded[object]]) -> tuple[str, ...]:
+    """Names of those that do not answer in time; all are asked at once."""
+    ends, asked = time.monotonic() + CHECK_SECONDS, {name: check.begin() for name, check in checks.items()}
+    found = []
+    for name, answer in asked.items():
+        try:
+            answer.result(max(0.0, ends - time.monotonic()))
+        except Exception as error:  # noqa: BLE001  # whatever a dependency's library raises: it does not answer
+            own = type(error).__module__.startswith("service_")  # a library's words may hold an address
+            reason = {"reason": str(error)} if own else {}
+            log.warning("dependency does not answer", dependency=name, error=type(error).__name__, **reason)
+            found.append(name)
+    return tuple(found)

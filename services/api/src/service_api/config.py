@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.deployment import BeaconRecord
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
 from service_common.log import parse_level
 from service_common.storage.settings import StorageSettings, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
@@ -55,8 +55,8 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         web=read_web_settings(reader),
         storage=read_storage_settings(reader),
         beacon=read_beacon_record(reader, chain.chain_id),
-        database_url=reader.required("SERVICE_DATABASE_URL", str),
-        redis_url=reader.required("SERVICE_REDIS_URL", str),
+        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
+        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin),
         review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
         review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from service_common import log
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, parse_database_url
 from service_common.db.engine import check_database
 from service_common.db.migrate import migrate
 from service_common.db.waiting import AWAIT_SCHEMA
@@ -55,7 +55,7 @@ def _worker(environment: Environment) -> None:
 def _migrate(environment: Environment) -> None:
     log.configure("migrate")
     reader = EnvironmentReader(environment)
-    url = reader.required("SERVICE_DATABASE_URL", str)
+    url = reader.required("SERVICE_DATABASE_URL", parse_database_url)
     reader.check()
     print(f"schema at {migrate(url)}")  # noqa: T201
 
@@ -72,6 +72,6 @@ def _checks(config: ApiConfig) -> dict[str, Check]:
     return {
         "database": lambda: check_database(dependencies.engine),
         "redis": dependencies.redis.ping,
-        "chain": lambda: dependencies.rpc.call("eth_blockNumber"),
+        "chain": lambda: config.chain.check(dependencies.rpc),
         "storage": dependencies.store.check,
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.errors import ServiceError
 from service_common.log import parse_level
@@ -37,8 +37,8 @@ def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
     config = DeliveryConfig(
         chain=read_chain_settings(reader),
         web=read_web_settings(reader),
-        database_url=reader.required("SERVICE_DATABASE_URL", str),
-        redis_url=reader.required("SERVICE_REDIS_URL", str),
+        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
+        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
         keyring=_read_keyring(reader),
         key_grace_seconds=reader.optional("SERVICE_DELIVERY_KEY_GRACE_SECONDS", parse_decimal, KEY_GRACE_SECONDS),
         traces=read_trace_settings(reader),

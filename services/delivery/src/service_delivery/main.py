@@ -81,5 +81,5 @@ def _checks(config: DeliveryConfig) -> dict[str, Check]:
     rpc = config.chain.rpc()
     return {
         "database": lambda: check_database(engine),
-        "chain": lambda: rpc.call("eth_blockNumber"),
+        "chain": lambda: config.chain.check(rpc),
     }

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from service_common.auth.signature import account_of_key
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
 from service_common.log import parse_level
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
@@ -30,10 +31,10 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     reader = EnvironmentReader(environment)
     config = IndexerConfig(
         chain=read_chain_settings(reader),
-        rpc_quorum=reader.optional("SERVICE_RPC_QUORUM", _parse_count, 1),
-        database_url=reader.required("SERVICE_DATABASE_URL", str),
-        redis_url=reader.required("SERVICE_REDIS_URL", str),
-        settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", str, None),
+        rpc_quorum=reader.optional("SERVICE_RPC_QUORUM", parse_count, 1),
+        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
+        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
+        settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", _parse_key, None),
         internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
         traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
@@ -44,8 +45,9 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     return config
 
 
-def _parse_count(text: str) -> int:
-    number = parse_decimal(text)
-    if number < 1:
-        raise ValueError("a whole number from 1")
-    return number
+def _parse_key(text: str) -> str:
+    try:
+        account_of_key(bytes.fromhex(text.removeprefix("0x")))
+    except ValueError:
+        raise ValueError("a private key: 32 bytes in hexadecimal digits") from None
+    return text

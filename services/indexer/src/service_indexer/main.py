@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from prometheus_client import REGISTRY, Counter
 from service_common import log
+from service_common.bounded import BoundedCollector
 from service_common.clock import SystemClock
 from service_common.db.engine import check_database, engine_of_job, make_engine, reading
 from service_common.db.hub_reads import read_head
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
-from service_common.internal_port import serve_internal_port
+from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 from service_common.traces.setup import start_traces
@@ -50,8 +51,14 @@ def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
     start_traces("indexer", config.traces)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    REGISTRY.register(IndexCollector(engine, redis, config.chain.chain_id, SystemClock()))
-    serve_internal_port(config.internal_port, {"redis": redis.ping, "database": lambda: check_database(engine)})
+    REGISTRY.register(BoundedCollector(IndexCollector(engine, redis, config.chain.chain_id, SystemClock())))
+    rpc = config.chain.rpc()
+    checks: dict[str, Check] = {
+        "redis": redis.ping,
+        "database": lambda: check_database(engine),
+        "chain": lambda: config.chain.check(rpc),
+    }
+    serve_internal_port(config.internal_port, checks)
     run_worker([queue], connect(config.redis_url, answer_seconds=None), counters, in_steps={FOLLOW})
 
 

@@ -1,4 +1,5 @@
-"""Our own RQ scheduler: keeps exactly one follower queued or running, and has the settler look every few seconds.
+"""Our own RQ scheduler: keeps exactly one follower queued or running, and has the settler look every few seconds;
+without a settler that one job waits.
 
 Promises: JSON messages only (RQ's own cron pickles); losing Redis, this process or the worker costs seconds and no
 fact. A follower that fails is started again, after its failed job has been logged and removed.
@@ -34,8 +35,7 @@ def run_scheduler(config: IndexerConfig) -> None:
     while not stopped.is_set():
         try:
             ensure_following(config, redis)
-            if config.settler_key is not None:
-                ensure_settling(config, redis)
+            ensure_settling(config, redis)
         except RedisError as error:
             log.warning("cannot schedule", reason=type(error).__name__)
         stopped.wait(TICK_SECONDS)

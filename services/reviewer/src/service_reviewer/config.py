@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
 from service_common.log import parse_level
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
@@ -50,8 +50,8 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
     reader = EnvironmentReader(environment)
     provider = reader.optional("SERVICE_REVIEW_PROVIDER", _parse_provider, None)
     config = ReviewerConfig(
-        database_url=reader.required("SERVICE_DATABASE_URL", str),
-        redis_url=reader.required("SERVICE_REDIS_URL", str),
+        database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
+        redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
         provider=provider,
         model=_read_model(reader) if provider == "openai" else None,
         daily_cap=reader.optional("SERVICE_REVIEW_DAILY_CAP", parse_decimal, 500),

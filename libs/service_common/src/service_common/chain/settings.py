@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from service_common.chain.deployment import Deployment, deployment_of, freshness_window
-from service_common.chain.json_rpc import JsonRpc
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
 from service_common.config import EnvironmentReader
 from service_common.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
@@ -32,6 +32,13 @@ class ChainSettings:
     def rpc(self) -> JsonRpc:
         """A client of the chain."""
         return JsonRpc(self.rpc_urls)
+
+    def check(self, rpc: JsonRpc) -> None:
+        """Return when the endpoints serve this chain and hold this Hub; for readiness."""
+        if quantity(rpc.call("eth_chainId")) != self.chain_id:
+            raise ChainUnavailable("the RPC endpoint serves another chain than SERVICE_CHAIN_ID")
+        if rpc.call("eth_getCode", self.hub_address, "latest") in {"0x", None}:
+            raise ChainUnavailable("there is no contract at SERVICE_HUB_ADDRESS")
 
 
 def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:

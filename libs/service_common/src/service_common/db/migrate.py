@@ -6,8 +6,8 @@ transaction of its own, takes as long as it needs, and gives a table up that it 
 queues behind it; then it tries again.
 """
 
-from contextlib import suppress
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Final
 
 from alembic import command
@@ -38,7 +38,7 @@ class SchemaBehind(Exception):
 
 
 def migrate(url: str, *, clock: Clock = _CLOCK, seconds: float = PATIENCE_SECONDS, revision: str = "head") -> str:
-    """Apply what is missing up to ``revision``; the revision the schema is at afterwards.
+    """Apply what is missing up to ``revision``; the revision the schema is at afterwards. A newer one stays.
 
     Raises SQLAlchemy's ``OperationalError`` when a table, or another migration's end, was not to be had in ``seconds``.
     """
@@ -70,6 +70,11 @@ def _apply(url: str, revision: str) -> str:
         config = Config()
         config.set_main_option("script_location", str(folder / "migrations"))
         config.attributes["connection"] = connection
+        found = current_revision(connection)
+        connection.commit()
+        if found is not None and found not in _known(folder):
+            log.warning("the schema is of a newer release and stays as it is", revision=found)
+            return found
         command.upgrade(config, revision)
         connection.commit()
         return current_revision(connection) or ""
@@ -83,14 +88,27 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> str:
     """
     ends, found = clock.monotonic() + seconds, None
     with engine_of_job(url, application="await-schema") as engine, as_file(files(__package__)) as folder:
-        known = [each.revision for each in ScriptDirectory(str(folder / "migrations")).walk_revisions()]
+        known, told = _known(folder), ""
         while clock.monotonic() < ends:
-            with suppress(OperationalError, ProgrammingError), engine.connect() as connection:
-                found = current_revision(connection)
+            try:
+                with engine.connect() as connection:
+                    found = current_revision(connection)
+            except (OperationalError, ProgrammingError) as error:
+                reason = str(error.orig).strip()[:300]
+            else:
                 if found is not None and (found == known[0] or found not in known):
                     return found
+                reason = f"the database is at schema {found or 'none'}; this release needs {known[0]}"
+            if reason != told:
+                log.warning("waiting for the schema", reason=reason)
+                told = reason
             clock.sleep(1.0)
-    raise SchemaBehind(f"the database is at schema {found or 'none'}; this release needs {known[0]}: run the migration")
+    raise SchemaBehind(f"{told or 'no time was left to look'}: reach the database, then run the migration")
+
+
+def _known(folder: Path) -> list[str]:
+    """This release's revisions, the newest first."""
+    return [each.revision for each in ScriptDirectory(str(folder / "migrations")).walk_revisions()]
 
 
 def current_revision(connection: Connection) -> str | None:

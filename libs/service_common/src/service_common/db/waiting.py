@@ -7,8 +7,9 @@ long is an exit code of 1 with the reason, so that the cluster tries again and s
 import sys
 from typing import Final
 
+from service_common import log
 from service_common.clock import SystemClock
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, parse_database_url
 from service_common.db.migrate import SchemaBehind, await_schema
 from service_common.entry_point import Environment, Process
 
@@ -17,8 +18,9 @@ WAIT_SECONDS: Final = 300.0
 
 def _await(environment: Environment) -> None:
     reader = EnvironmentReader(environment)
-    url = reader.required("SERVICE_DATABASE_URL", str)
+    url = reader.required("SERVICE_DATABASE_URL", parse_database_url)
     reader.check()
+    log.configure("await-schema")
     try:
         print(f"schema at {await_schema(url, clock=SystemClock(), seconds=WAIT_SECONDS)}")  # noqa: T201
     except SchemaBehind as error:

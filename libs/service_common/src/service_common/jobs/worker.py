@@ -18,6 +18,7 @@ from rq import Worker
 from rq.exceptions import StopRequested
 from rq.serializers import JSONSerializer
 
+from service_common.bounded import BoundedCollector
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.once import give_sign, keep_heard
 from service_common.jobs.queues import QueueName, open_queue
@@ -83,8 +84,9 @@ def run_worker(
     """
     tally = Tally(counters)
     for name in names:
-        REGISTRY.register(QueueCollector(name, connection))
+        REGISTRY.register(BoundedCollector(QueueCollector(name, connection)))
         JOB_SECONDS.labels(name.value)
+    log.info("started", queues=[name.value for name in names])
     while True:
         worker = _CorrelatedWorker(
             [open_queue(name, connection) for name in names],
@@ -97,10 +99,12 @@ def run_worker(
         try:
             worker.work(logging_level="WARNING", with_scheduler=False)
             if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ says it nowhere else
+                log.info("stopped")
                 return
             log.warning("the worker gave up and starts again")
             time.sleep(_PAUSE_SECONDS)
         except StopRequested:
+            log.info("stopped")
             return
         except RedisError as error:
             log.warning("the queue server went away; the worker starts again", exc_info=error)

@@ -114,6 +114,8 @@ def _has_body(environ: WSGIEnvironment) -> bool:
 
 
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
+    if environ["PATH_INFO"] == _ALWAYS:
+        return  # a probe is no traffic
     method, route = _method(environ), environ.get(ROUTE, "none")
     counter, histogram = _series(route, method, status)
     counter.inc()

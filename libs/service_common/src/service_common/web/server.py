@@ -14,7 +14,9 @@ import urllib3
 from granian import Granian
 from granian.constants import Interfaces
 
+from service_common.config import EnvironmentReader, parse_count
 from service_common.internal_port import Check, serve_internal_port
+from service_common.log import get_logger
 
 BLOCKING_THREADS: Final = 256
 """Enough that a hundred requests waiting on a review leave room for the others, and for refusing what is too much: more
@@ -23,17 +25,21 @@ MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
 
+log = get_logger(__name__)
+
 
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
     """Serve ``package.module:application`` until SIGTERM or SIGINT."""
+    workers = _worker_count()
     _share_metrics()
-    serve_internal_port(internal_port, {**checks, "http": lambda: _check_public_port(host, port)})
+    serve_internal_port(internal_port, checks, lambda: _check_public_port(host, port))
+    log.info("started", port=port, workers=workers)
     Granian(
         target,
         address=host,
         port=port,
         interface=Interfaces.WSGI,
-        workers=int(os.environ.get("SERVICE_WORKERS", "1")),
+        workers=workers,
         blocking_threads=BLOCKING_THREADS,
         backpressure=MAX_CONNECTIONS,
         workers_kill_timeout=30,
@@ -41,6 +47,14 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         log_access=False,
         log_enabled=False,
     ).serve()
+    log.info("stopped")
+
+
+def _worker_count() -> int:
+    reader = EnvironmentReader(os.environ)
+    found = reader.optional("SERVICE_WORKERS", parse_count, 1)
+    reader.check()
+    return found
 
 
 def _share_metrics() -> None:

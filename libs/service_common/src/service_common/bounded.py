@@ -1,0 +1,52 @@
+"""A call that may hang, waited for only so long.
+
+Promises: while one hangs no other is begun, so that a dependency that says nothing holds one thread and no more.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from threading import Lock, Thread
+from typing import Generic, TypeVar
+
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+T = TypeVar("T")
+
+
+class Bounded(Generic[T]):
+    """One function and the call of it that is under way."""
+
+    def __init__(self, function: Callable[[], T]) -> None:
+        self._function = function
+        self._lock = Lock()
+        self._running: Future[T] | None = None
+
+    def begin(self) -> Future[T]:
+        """The call that is under way, else a new one."""
+        with self._lock:
+            if self._running is None or self._running.done():
+                self._running = Future()
+                Thread(target=self._run, args=(self._running,), daemon=True, name="bounded").start()
+            return self._running
+
+    def _run(self, running: Future[T]) -> None:
+        try:
+            running.set_result(self._function())
+        except Exception as error:  # noqa: BLE001  # it belongs to whoever waits
+            running.set_exception(error)
+
+
+class BoundedCollector(Collector):
+    """Figures of another collector; none where they take longer than ``seconds``, so that the others are told."""
+
+    def __init__(self, inner: Collector, seconds: float = 2.0) -> None:
+        self._figures = Bounded(lambda: list(inner.collect()))
+        self._seconds = seconds
+
+    def collect(self) -> Iterator[Metric]:
+        """What can be read in time."""
+        try:
+            yield from self._figures.begin().result(self._seconds)
+        except TimeoutError:
+            return

@@ -1,0 +1,98 @@
+"""Configuration: whatever is wrong is said at once, by the names of the variables, and never quoted."""
+
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from service_common.config import (
+    ConfigurationError,
+    EnvironmentReader,
+    parse_count,
+    parse_database_url,
+    parse_redis_url,
+)
+from service_indexer.config import read_config
+
+from tests.common.auth.signing import Key
+
+INDEXER = {
+    "SERVICE_CHAIN_ID": "31337",
+    "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20,
+    "SERVICE_BLOCK_TIME_SECONDS": "1",
+    "SERVICE_RPC_URLS": "http://127.0.0.1:8545",
+    "SERVICE_DATABASE_URL": "postgresql://service_indexer:secret@127.0.0.1:5432/service",
+    "SERVICE_REDIS_URL": "rediss://:secret@127.0.0.1:6379/0",
+}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "postgres://a@b/c",
+        "mysql://a@b/c",
+        "postgresql:///",
+        "postgresql://a@b:port/c",
+        "secret",
+        "postgresql+psycopg://a@b/c",
+    ],
+)
+def test_database_url__of_another_kind__is_refused_unquoted(wrong: str) -> None:
+    with pytest.raises(ValueError, match="an address such as postgresql://") as refused:
+        parse_database_url(wrong)
+    assert wrong not in str(refused.value)
+
+
+def test_urls__of_the_servers__are_taken_as_they_are() -> None:
+    assert parse_database_url(INDEXER["SERVICE_DATABASE_URL"]) == INDEXER["SERVICE_DATABASE_URL"]
+    for url in ("redis://localhost:6379", INDEXER["SERVICE_REDIS_URL"], "unix:///run/valkey.sock"):
+        assert parse_redis_url(url) == url
+
+
+@pytest.mark.parametrize("wrong", ["http://foo", "redis:", "foo", "redis://a:port"])
+def test_redis_url__of_another_kind__is_refused(wrong: str) -> None:
+    with pytest.raises(ValueError, match="an address such as redis://"):
+        parse_redis_url(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["abc", "0", "-1", "1.5", ""])
+def test_count__that_is_none__is_refused(wrong: str) -> None:
+    assert parse_count("7") == 7
+    with pytest.raises(ValueError, match="a whole number from 1"):
+        parse_count(wrong)
+
+
+def test_required__set_in_both_ways__is_one_mistake(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    reader = EnvironmentReader({"A": "x", "A_FILE": str(tmp_path / "file"), "B_FILE": str(tmp_path / "none")})
+    reader.required("A", str)
+    reader.required("B", str)
+    with pytest.raises(ConfigurationError) as refused:
+        reader.check()
+    assert refused.value.problems == (
+        "A and A_FILE are both set; keep one",
+        "the file named by B_FILE cannot be read",
+    )
+
+
+@pytest.mark.parametrize("wrong", ["0x1234deadbeef", "no hex", "0x" + "00" * 32, "0x" + "ff" * 32])
+def test_settler_key__that_is_none__is_refused_before_anything_starts(wrong: str) -> None:
+    assert read_config(INDEXER).settler_key is None
+    good = Key(secrets.token_bytes(32)).secret.hex()
+    assert read_config(INDEXER | {"SERVICE_SETTLER_PRIVATE_KEY": good}).settler_key == good
+    with pytest.raises(ConfigurationError, match="SERVICE_SETTLER_PRIVATE_KEY is malformed: a private key") as refused:
+        read_config(INDEXER | {"SERVICE_SETTLER_PRIVATE_KEY": wrong})
+    assert wrong not in str(refused.value)
+
+
+def test_service__told_several_things_wrongly__says_all_of_them_and_ends_with_2() -> None:
+    wrong = {"SERVICE_DATABASE_URL": "postgres://a:secret@b/c", "SERVICE_REDIS_URL": "http://secret"}
+    done = subprocess.run(
+        [Path(sys.executable).parent / "service-indexer", "worker"],
+        env={"PATH": os.environ["PATH"], **INDEXER, **wrong}, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, "secret" in done.stderr, "Traceback" in done.stderr) == (2, False, False)
+    assert "SERVICE_DATABASE_URL is malformed" in done.stderr
+    assert "SERVICE_REDIS_URL is malformed" in done.stderr

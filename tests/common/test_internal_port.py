@@ -1,0 +1,130 @@
+"""Probes and scrapers: answered in time whatever hangs, and an outage that all share takes nobody out of service."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Event
+
+import pytest
+import urllib3
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from service_common import internal_port
+from service_common.bounded import BoundedCollector
+from service_common.internal_port import Readiness, serve_internal_port
+
+
+@dataclass
+class Dependency:
+    """Answers, fails or hangs, as the test says."""
+
+    fails: bool = False
+    hangs: bool = False
+    calls: int = 0
+    released: Event = field(default_factory=Event)
+
+    def __call__(self) -> None:
+        self.calls += 1
+        if self.hangs:
+            self.released.wait(30)
+        if self.fails:
+            raise OSError("postgresql://somebody:secret@away")
+
+
+@pytest.fixture
+def dependency() -> Iterator[Dependency]:
+    found = Dependency()
+    yield found
+    found.released.set()
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(internal_port, "CHECK_SECONDS", 0.05)
+
+
+@contextmanager
+def answering(
+    *checks: Dependency, own: Callable[[], object] | None = None
+) -> Iterator[Callable[[str], tuple[int, str]]]:
+    server = serve_internal_port(0, {f"d{place}": check for place, check in enumerate(checks)}, own)
+    origin = f"http://127.0.0.1:{server.server_address[1]}"
+
+    def ask(path: str) -> tuple[int, str]:
+        answer = urllib3.request("GET", origin + path, timeout=10, retries=False)
+        return answer.status, answer.data.decode()
+
+    try:
+        yield ask
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_serving__before_every_dependency_answered_once__sends_no_work_here(dependency: Dependency) -> None:
+    dependency.fails = True
+    with answering(dependency) as ask:
+        assert (ask("/serving")[0], ask("/readyz")[0], ask("/healthz")[0]) == (503, 503, 200)
+
+
+def test_serving__in_an_outage_after_it_was_ready__goes_on(dependency: Dependency) -> None:
+    readiness = Readiness({"database": dependency})
+    assert readiness.serving()
+    dependency.fails, readiness._checked_at = True, float("-inf")
+    assert readiness.failing() == ("database",)
+    assert readiness.serving()
+
+
+def test_serving__whose_own_port_is_silent__sends_no_work_here(dependency: Dependency) -> None:
+    own = Dependency()
+    with answering(dependency, own=own) as ask:
+        assert ask("/serving")[0] == 200
+        own.fails = True
+        assert (ask("/serving")[0], ask("/readyz")[0]) == (503, 200)
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_readiness__of_a_dependency_that_hangs__is_answered_in_time_and_asks_it_once(dependency: Dependency) -> None:
+    dependency.hangs = True
+    fine = Dependency()
+    with answering(dependency, fine) as ask:
+        status, body = ask("/readyz")
+        assert (status, '"failing": ["d0"]' in body) == (503, True)
+        assert ask("/serving")[0] == 503
+        assert ask("/healthz")[0] == 200
+    assert dependency.calls == 1
+
+
+@pytest.mark.usefixtures("_impatient")
+def test_readiness__of_a_library_that_quotes_an_address__logs_none(
+    dependency: Dependency, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dependency.fails = True
+    assert Readiness({"database": dependency}).failing() == ("database",)
+    told = capsys.readouterr()
+    assert "secret" not in told.out + told.err
+
+
+class Hanging(Collector):
+    """Figures from a dependency."""
+
+    def __init__(self, dependency: Dependency) -> None:
+        self._dependency = dependency
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        self._dependency()
+        yield GaugeMetricFamily("service_thing", "A thing", 1)
+
+
+def test_metrics__of_a_dependency_that_hangs__tell_the_others_in_time(dependency: Dependency) -> None:
+    registry, fine = CollectorRegistry(), Dependency()
+    registry.register(BoundedCollector(Hanging(fine), 5.0))
+    dependency.hangs = True
+    other = CollectorRegistry()
+    other.register(BoundedCollector(Hanging(dependency), 0.05))
+    assert b"service_thing 1.0" in generate_latest(registry)
+    assert b"service_thing" not in generate_latest(other)
+    assert b"service_thing" not in generate_latest(other)
+    assert dependency.calls == 1
+    dependency.released.set()
