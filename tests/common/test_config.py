@@ -33,7 +33,6 @@ INDEXER = {
     [
         "postgres://a@b/c",
         "mysql://a@b/c",
-        "postgresql:///",
         "postgresql://a@b:port/c",
         "secret",
         "postgresql+psycopg://a@b/c",

@@ -46,8 +46,12 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
 
 
 def _parse_key(text: str) -> str:
+    wanted = "a private key: 32 bytes in hexadecimal digits"
     try:
-        account_of_key(bytes.fromhex(text.removeprefix("0x")))
+        key = bytes.fromhex(text.removeprefix("0x"))
+        account_of_key(key)
     except ValueError:
-        raise ValueError("a private key: 32 bytes in hexadecimal digits") from None
+        raise ValueError(wanted) from None
+    if len(key) != 32:
+        raise ValueError(wanted)
     return text
