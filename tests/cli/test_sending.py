@@ -16,7 +16,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(24)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(25)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -198,8 +198,8 @@ def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
     moved: bool,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
-    monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
-    ledger.node.mine(1)  # nothing but this empty block goes with the claim's own
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 60.0 if moved else 1.0)
+    ledger.node.mine(2)  # nothing but an empty block goes with the claim's own
     raws: list[str] = []
     looked: list[object] = []
 
@@ -221,6 +221,26 @@ def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
     assert str(claimed["tx_hash"]) in str(block["transactions"])
     assert len(set(looked)) == 2
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 1 if moved else 2)
+
+
+def test_claim__found_in_the_hub_s_log_only__counts_with_enough_blocks_on_top(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "_LOOK_SECONDS", 0.0)
+    looks: list[int] = []
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getLogs" and result:
+            looks.append(ledger.node.rpc.number("eth_blockNumber"))
+            ledger.node.mine(1)
+        return None if method == "eth_getTransactionReceipt" else result
+
+    rpc.after = after
+    claimed = solver.run("claim", bounty).last
+    assert looks[-1] + 1 - int(str(claimed["block_number"])) >= 2
+    assert len(looks) >= 2
+    assert (purse.received(), rpc.sent()) == ((AWARD, 1), 1)
 
 
 def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(

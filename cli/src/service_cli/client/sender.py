@@ -101,7 +101,7 @@ class _Sending:
                     return found
                 unanswered = False
             except Refused:
-                if (found := self.fact(self.attempt.from_block)) is not None:
+                if (found := self._fact()) is not None:
                     return found
                 raise
             except Failed as failure:
@@ -145,7 +145,7 @@ class _Sending:
                 continue
             if receipt.succeeded:
                 return receipt
-            if (found := self.fact(self.attempt.from_block)) is not None:
+            if (found := self._fact()) is not None:
                 return found
             if self._nonce_used():
                 give_up(self.journal, self.step, self.attempt)
@@ -159,7 +159,12 @@ class _Sending:
         if time.monotonic() - self.looked_at < _LOOK_SECONDS:
             return None
         self.looked_at = time.monotonic()
-        return self.fact(self.attempt.from_block)
+        return self._fact()
+
+    def _fact(self) -> Receipt | None:
+        """What the call was to bring about, where the chain shows it with enough blocks on top."""
+        found = self.fact(self.attempt.from_block)
+        return found if found is not None and self._confirmed(found) else None
 
     def _confirmed(self, receipt: Receipt) -> bool:
         wanted = _LOCAL_CONFIRMATIONS if self.chain.is_local else _CONFIRMATIONS
@@ -174,7 +179,7 @@ class _Sending:
         """The nonce is used and no receipt of ours is there: wait for a lagging one, look for the fact, then decide."""
         ends = time.monotonic() + (0 if self.fresh and not self.accepted else MISSING_SECONDS)
         while True:
-            if (found := self._mined() or self.fact(self.attempt.from_block)) is not None:
+            if (found := self._mined() or self._fact()) is not None:
                 return found
             if time.monotonic() >= ends:
                 break
