@@ -124,7 +124,7 @@ def delivery(session: nox.Session) -> None:
 @nox.session
 def cli(session: nox.Session) -> None:
     """The command-line client."""
-    part(session, "cli")
+    part(session, "cli", "-n", "2")
 
 
 @nox.session
