@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from service_cli.dotenv import read_dotenv
+from service_cli.key_files import Unusable, read_small
 from service_cli.outcome import Refused
 from service_cli.output import warn
 
@@ -48,10 +49,11 @@ class Environment:
 
 def _read_secret(name: str, file: str) -> str:
     try:
-        path = Path(file)
-        if path.stat().st_mode & 0o077:
-            warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        problem = f"The file named by {name}_FILE cannot be read."
+        text, exposed = read_small(Path(file))
+    except (OSError, Unusable) as error:
+        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+        problem = f"The file named by {name}_FILE {reason}."
         raise Refused("configuration_malformed", problem, next_action="Check its path and rights.") from None
+    if exposed:
+        warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
+    return text.strip()
