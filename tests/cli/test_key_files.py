@@ -34,7 +34,7 @@ def binary(path: Path) -> Path:
     ("make", "reason"),
     [
         (lambda _: Path("/dev/zero"), "is no regular file"),
-        (lambda path: path.parent, "is no regular file"),
+        (lambda path: path.parent, "cannot be read"),
         (pipe, "is no regular file"),
         (large, "is larger than 64 KiB"),
         (binary, "is not text"),
