@@ -8,11 +8,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from service_cli.dotenv import read_dotenv
 from service_cli.key_files import Unusable, read_small
 from service_cli.outcome import Refused
 from service_cli.output import warn
+
+SECRETS: Final = (
+    "SERVICE_POSTER_PRIVATE_KEY",
+    "SERVICE_SOLVER_PRIVATE_KEY",
+    "SERVICE_CLAIMANT_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON",
+)
+"""The keys of this client's roles, each also by a file that ``NAME_FILE`` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +46,7 @@ class Environment:
         for level, source in ((self.exported, ""), (self.fallback, " in .env")):
             value, file = level.get(name), level.get(f"{name}_FILE")
             if value and file:
-                problem = f"{name} and {name}_FILE are both set{source}."
+                problem = contradiction(name, source)
                 raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
             if file:
                 value = _read_secret(name, file)
@@ -45,6 +55,11 @@ class Environment:
                     warn(f"note: {name} was taken from .env")
                 return value
         return None
+
+
+def contradiction(name: str, source: str = "") -> str:
+    """What is wrong with a key that is set in both forms."""
+    return f"{name} and {name}_FILE are both set{source}."
 
 
 def _read_secret(name: str, file: str) -> str:
