@@ -1,6 +1,5 @@
 """Keys of a run in what it would seal or publish: refused before a signature, and never echoed."""
 
-import io
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from service_cli.client.leaks import check_directory, check_document
 from service_cli.environment import Environment
-from service_cli.loaded_keys import loaded_keys
+from service_cli.loaded_keys import LoadedKeys, loaded_keys
 from service_cli.outcome import Refused
 from service_common.crypto.x25519 import Identity
 
@@ -19,7 +18,7 @@ from tests.cli.submitted import Submitted
 from tests.cli.terminal import Ran, Terminal
 
 KEY = secrets.token_hex(32)
-MIB = 1024 * 1024
+CHUNK = 256 * 1024
 SOLVER, POSTER = "SERVICE_SOLVER_PRIVATE_KEY", "SERVICE_POSTER_PRIVATE_KEY"
 RINGS = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 
@@ -123,23 +122,37 @@ def test_directory__with_a_key_in_any_form__is_refused_and_without_it_taken(
     assert KEY not in refused.value.message.lower()
 
 
-@pytest.mark.parametrize("start", [MIB - 64, MIB - 63, MIB - 1, MIB, 2 * MIB - 32])
-def test_file__with_a_key_at_the_border_of_two_chunks__is_found(start: int) -> None:
+@pytest.mark.parametrize("start", [CHUNK - 64, CHUNK - 63, CHUNK - 1, CHUNK, 2 * CHUNK - 32, 3 * CHUNK - 64, 7])
+def test_file__with_a_key_at_the_border_of_two_chunks__is_found(tmp_path: Path, start: int) -> None:
     keys = loaded_keys(Environment({POSTER: KEY}, {}))
     assert KEY not in repr(keys)
-    at = bytearray(3 * MIB)
+    at = bytearray(3 * CHUNK)
     at[start : start + 64] = KEY.encode()
-    assert found(keys.inside_file, bytes(at))
+    assert found(keys, tmp_path, bytes(at))
     at[start + 5] ^= 1
-    assert not found(keys.inside_file, bytes(at))
+    assert not found(keys, tmp_path, bytes(at))
 
 
-def found(look: Callable[..., bool], data: bytes) -> bool:
-    class File(io.BytesIO):
-        def fileno(self) -> int:
-            return 0
+def test_file__that_ends_with_half_a_key_where_the_chunk_before_had_the_rest__is_taken(tmp_path: Path) -> None:
+    keys = loaded_keys(Environment({POSTER: KEY}, {}))
+    data = bytearray(CHUNK + 100 + 32)
+    data[100 + 32 : 100 + 64] = KEY[32:].encode()
+    data[-32:] = KEY[:32].encode()
+    assert not found(keys, tmp_path, bytes(data))
+    assert found(keys, tmp_path, bytes(data) + KEY[32:].encode())
 
-    return look(File(data))
+
+@pytest.mark.parametrize("shift", range(12))
+def test_text__with_a_key_at_any_place__is_found(shift: int) -> None:
+    keys = loaded_keys(Environment({POSTER: KEY}, {}))
+    assert keys.inside(b"." * shift + KEY.encode() + b".")
+    assert not keys.inside(b"." * shift + KEY[:63].encode() + b".")
+
+
+def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:
+    (folder / "data").write_bytes(data)
+    with (folder / "data").open("rb", buffering=0) as file:
+        return keys.inside_file(file)
 
 
 def test_directory__with_a_key_as_a_file_s_name__is_refused_without_the_name(tmp_path: Path) -> None:
