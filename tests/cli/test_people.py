@@ -81,8 +81,8 @@ def test_local_signer__once_it_has_the_key__takes_it_from_the_environment_and_ne
 def test_external_signer__asked_twice__prints_the_typed_data_each_time_and_reads_one_line_each(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(" 0xAB \ncd\nrest"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f" 0x{'AB' * 65} \n{'cd' * 99}\nrest"))
     signer = ExternalSigner(Address("0x" + "11" * 20))
-    assert [signer.sign_typed_data({"n": n}, "it") for n in (1, 2)] == [b"\xab", b"\xcd"]
+    assert [signer.sign_typed_data({"n": n}, "it") for n in (1, 2)] == [b"\xab" * 65, b"\xcd" * 99]
     assert capsys.readouterr().out.count('"submit.approval_required"') == 2
     assert sys.stdin.read() == "rest"

@@ -221,7 +221,7 @@ def test_submit__with_an_external_wallet__asks_once_for_each_protected_call_and_
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
     address = ledger.people.solvers[0].address
-    signature = b"0x" + b"11" * 65 + b"\n"
+    signature = b"0x" + b"11" * 100 + b"\n"
     ran = external(ledger, api, rpc, solver).run(
         "solver:submit", "--solver-address", address, bounty, work, stdin=signature * 2
     )

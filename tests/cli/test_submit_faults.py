@@ -104,8 +104,8 @@ def keyless(solver: Terminal) -> Terminal:
     return replace(solver, environment={k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
 
 
-SIGNATURES = b"".join(b"0x" + bytes([digit]) * 130 + b"\n" for digit in b"12345")
-"""What a wallet answers, each time something else."""
+SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"12345")
+"""What a contract wallet answers, each time something else."""
 
 
 def submit_with_wallet(ledger: Ledger, solver: Terminal, bounty: str, work: str, code: int = 0) -> Ran:

@@ -8,10 +8,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from service_cli.dotenv import read_dotenv
+from service_cli.key_files import Unusable, read_small
 from service_cli.outcome import Refused
 from service_cli.output import warn
+
+SECRETS: Final = (
+    "SERVICE_POSTER_PRIVATE_KEY",
+    "SERVICE_SOLVER_PRIVATE_KEY",
+    "SERVICE_CLAIMANT_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON",
+)
+"""The keys of this client's roles, each also by a file that ``NAME_FILE`` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ class Environment:
         for level, source in ((self.exported, ""), (self.fallback, " in .env")):
             value, file = level.get(name), level.get(f"{name}_FILE")
             if value and file:
-                problem = f"{name} and {name}_FILE are both set{source}."
+                problem = contradiction(name, source)
                 raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
             if file:
                 value = _read_secret(name, file)
@@ -46,12 +57,18 @@ class Environment:
         return None
 
 
+def contradiction(name: str, source: str = "") -> str:
+    """What is wrong with a key that is set in both forms."""
+    return f"{name} and {name}_FILE are both set{source}."
+
+
 def _read_secret(name: str, file: str) -> str:
     try:
-        path = Path(file)
-        if path.stat().st_mode & 0o077:
-            warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError):
-        problem = f"The file named by {name}_FILE cannot be read."
+        text, exposed = read_small(Path(file))
+    except (OSError, Unusable) as error:
+        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+        problem = f"The file named by {name}_FILE {reason}."
         raise Refused("configuration_malformed", problem, next_action="Check its path and rights.") from None
+    if exposed:
+        warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
+    return text.strip()

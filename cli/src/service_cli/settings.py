@@ -21,6 +21,7 @@ from service_common.chain.deployment import (
 from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32
 
 from service_cli.environment import Environment
+from service_cli.notices import tell_sources
 from service_cli.outcome import Refused
 from service_cli.output import warn
 
@@ -158,11 +159,12 @@ def load_settings(
     needs: Sequence[str] | None = CHAIN_AND_API,
     environment: Environment | None = None,
 ) -> Settings:
-    """The deployment of this run; says on stderr when it is mainnet by default.
+    """The deployment of this run; says on stderr what ``.env`` decides, and when it is mainnet by default.
 
     ``needs`` are refused together where they are missing; with None nothing is, for commands that only look.
     """
     environment = environment or Environment.of_process()
+    tell_sources(environment)
     chosen = network or environment.get("SERVICE_CHAIN_ID")
     if chosen is None:
         warn("no network selected: using mainnet (real money); choose with --network or SERVICE_CHAIN_ID")

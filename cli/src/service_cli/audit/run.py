@@ -51,8 +51,9 @@ def audit(network: str | None, api_base_url: str | None, request: Request) -> No
     """The command ``service-audit``."""
     report = Report()
     if request.source is not None:
-        chosen = network or Environment.of_process().get("SERVICE_CHAIN_ID")
-        settings = None if chosen is None else load_settings(network, api_base_url, None)
+        environment = Environment.of_process()
+        chosen = network or environment.get("SERVICE_CHAIN_ID")
+        settings = None if chosen is None else load_settings(network, api_base_url, None, environment)
         story = _from_bundle(settings, request.source, request.bounty_id, report)
     elif request.bounty_id is not None:
         story = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)

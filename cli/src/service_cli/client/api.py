@@ -105,7 +105,8 @@ class ApiClient:
 
     def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], words: str) -> str:
         from service_common.auth.sign import approval_header
-        from service_common.auth.typed_data import SigningDomain, typed_data
+        from service_common.auth.signature import recover
+        from service_common.auth.typed_data import SigningDomain, digest, typed_data
 
         if self._chain is None:
             raise RuntimeError("a signed request needs the chain")
@@ -113,6 +114,8 @@ class ApiClient:
         used.add(approval.block_number)
         domain = SigningDomain(self._chain.chain_id, self._chain.hub.address)
         signature = signer.sign_typed_data(typed_data(domain, approval), words)
+        if len(signature) == 65 and recover(digest(domain, approval), signature) != signer.address:
+            self._chain.require_own_rules(signer.address)
         return approval_header(signer.address, signature, approval)
 
     def _request(

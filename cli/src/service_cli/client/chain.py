@@ -97,6 +97,15 @@ class ChainClient:
                 raise ChainUnavailable("an RPC endpoint answered another block than the one asked for")
         return request.approval(block.number, block.hash)
 
+    def require_own_rules(self, account: Address) -> None:
+        """Refuse a signature that a plain key of this account did not make, unless the account is a contract."""
+        with chain_errors():
+            code = self.rpc.call("eth_getCode", account, "latest")
+        if code in {"0x", None}:
+            message = f"This signature is not one of {account} over what was shown. It was not sent."
+            next_action = "Sign with that account's wallet, exactly what was shown last."
+            raise Refused("signature_mismatch", message, next_action=next_action)
+
     def balance(self, account: Address) -> int:
         """Wei."""
         with chain_errors():

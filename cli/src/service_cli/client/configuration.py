@@ -1,22 +1,13 @@
 """Every setting as a run would see it, and where it came from.
 
 Promises: secrets are never shown, only that they are set; of an RPC address only the host is, since its path may hold
-a key.
+a key. A key that every command would refuse, since it is set in both forms, is shown as refused.
 """
 
-from typing import Final
-from urllib.parse import urlsplit
-
+from service_cli.environment import SECRETS, contradiction
+from service_cli.notices import without_credentials
 from service_cli.output import event, say
 from service_cli.settings import LOCAL_VARIABLES, Settings
-
-SECRETS: Final = (
-    "SERVICE_POSTER_PRIVATE_KEY",
-    "SERVICE_SOLVER_PRIVATE_KEY",
-    "SERVICE_CLAIMANT_PRIVATE_KEY",
-    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
-    "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON",
-)
 
 
 def show_configuration(settings: Settings) -> None:
@@ -24,7 +15,7 @@ def show_configuration(settings: Settings) -> None:
     _show("SERVICE_CHAIN_ID", str(settings.chain_id), settings.network_source)
     for name in LOCAL_VARIABLES:
         value, source = settings.origin(name)
-        _show(name, _host(value) if value and name == "SERVICE_RPC_URL" else value, source)
+        _show(name, _plain(name, value), source)
     for name in SECRETS:
         _show(name, *_secret(settings, name))
 
@@ -36,16 +27,17 @@ def _show(name: str, value: str | None, source: str) -> None:
 
 def _secret(settings: Settings, name: str) -> tuple[str | None, str]:
     for level, source in ((settings.environment.exported, "environment"), (settings.environment.fallback, ".env")):
-        for variable in (name, f"{name}_FILE"):
-            if level.get(variable):
-                return "set, hidden", f"{source} ({variable})"
+        found = [variable for variable in (name, f"{name}_FILE") if level.get(variable)]
+        if len(found) == 2:
+            problem = contradiction(name, " in .env" if source == ".env" else "")
+            return f"refused: {problem} Keep one of the two.", source
+        if found:
+            return "set, hidden", f"{source} ({found[0]})"
     return None, "unset"
 
 
-def _host(url: str) -> str:
-    parts = urlsplit(url)
-    try:
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "malformed"
-    return f"{parts.scheme}://{parts.hostname}{port}{'/…' if parts.path.strip('/') or parts.query else ''}"
+def _plain(name: str, value: str | None) -> str | None:
+    """Addresses without what may be a credential in them."""
+    if not value or (name != "SERVICE_RPC_URL" and "@" not in value):
+        return value
+    return ",".join(without_credentials(url) for url in value.split(","))

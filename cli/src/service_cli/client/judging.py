@@ -16,6 +16,7 @@ from service_cli.client.calls import HubCall, simulate
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import open_journal
+from service_cli.client.leaks import check_document
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import LocalSigner, local_signer
@@ -31,6 +32,7 @@ def record_verdict(
     settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes, *, replace: bool
 ) -> None:
     """The command ``guardian:verdict``."""
+    check_document(settings.environment, body, "The Verdict's body")
     signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
     chain = ChainClient(settings)
     chain.check_deployment()

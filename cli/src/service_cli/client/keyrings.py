@@ -18,6 +18,7 @@ from service_common.errors import ServiceError
 from service_common.types import Bytes32
 
 from service_cli.environment import Environment
+from service_cli.key_files import Unusable, read_small
 from service_cli.outcome import Failed, Refused
 from service_cli.output import event, say, warn
 
@@ -78,9 +79,10 @@ def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Iden
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise Refused("file_unreadable", f"{path} cannot be read.", next_action="Check its path and rights.") from None
+        return read_small(path)[0]
+    except (OSError, Unusable) as error:
+        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+        raise Refused("file_unreadable", f"{path} {reason}.", next_action="Check its path and rights.") from None
 
 
 def _parsed(text: str, source: str) -> tuple[Identity, ...]:

@@ -21,6 +21,7 @@ from service_cli.client.chain import ChainClient
 from service_cli.client.facts import Receipt
 from service_cli.client.funding import CREATE, Funding
 from service_cli.client.journal import Journal, open_journal
+from service_cli.client.leaks import check_document
 from service_cli.client.offer import Offer, check_terms, preview, read_offer
 from service_cli.client.sender import was_attempted
 from service_cli.client.signer import LocalSigner, local_signer
@@ -38,6 +39,7 @@ _DISAGREES = "Do not fund: the API and this client disagree. Check the configura
 
 def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
     """The command ``poster:publish-fund``."""
+    check_document(settings.environment, page, "The page")
     challenge = parse_challenge(page)
     require_filled(page)
     commitment = spec_commitment(page)
@@ -77,6 +79,7 @@ def _journal(chain: ChainClient, poster: Address, commitment: Bytes32, *, again:
 
 def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
     """``poster:publish-fund --check``: everything that can be known without a key."""
+    check_document(settings.environment, page, "The page")
     challenge = parse_challenge(page)
     require_filled(page)
     commitment = spec_commitment(page)

@@ -2,14 +2,15 @@
 
 Promises: a signature is made only over typed data or a transaction that this client encoded itself; a local key stays
 in this object, is never printed, and is taken out of the process's environment on reading it. ``ExternalSigner`` holds
-no key: it shows the typed data and reads the wallet's signature from stdin.
+no key: it shows the typed data and reads the wallet's signature from stdin; a line that may be a key is refused, never
+echoed or sent.
 """
 
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from service_common.auth.signature import account_of_key
 from service_common.types import Address
@@ -17,6 +18,8 @@ from service_common.types import Address
 from service_cli.environment import Environment
 from service_cli.outcome import Refused
 from service_cli.output import event, say
+
+_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Signer(Protocol):
@@ -27,7 +30,7 @@ class Signer(Protocol):
         """The account."""
 
     def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
-        """65 bytes for a plain key, more for a contract wallet; ``words`` tell a person what is signed."""
+        """65 bytes for a plain key, often more for a contract wallet; ``words`` tell a person what is signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,22 @@ class ExternalSigner:
     def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
         say(f"to sign in your wallet: {words}; paste the signature as one line")
         event("submit.approval_required", {"solver": self.address, "typed_data": dict(typed_data)})
-        line = sys.stdin.readline().strip()
-        digits = line.removeprefix("0x")
-        if not digits or len(digits) % 2 or any(c not in "0123456789abcdefABCDEF" for c in digits):
-            raise Refused("signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits.")
-        return bytes.fromhex(digits)
+        return _signature(sys.stdin.readline().strip())
+
+
+def _signature(line: str) -> bytes:
+    """What a wallet answered: 65 bytes or more; what may be a private key instead goes nowhere."""
+    digits = line[2:] if line[:2] in {"0x", "0X"} else line
+    if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
+        raise Refused("signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits.")
+    if len(digits) == 64:
+        message = "These 32 bytes are no signature. If they are your private key, it was not sent, and not kept."
+        next_action = "Paste the signature that the wallet shows. Never paste a key: take it out of your terminal."
+        raise Refused("signature_malformed", message, next_action=next_action)
+    if len(digits) < 130:
+        message = f"A signature has 65 bytes or more; these are {len(digits) // 2}. Nothing was sent."
+        raise Refused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
+    return bytes.fromhex(digits)
 
 
 def local_signer(environment: Environment, variable: str) -> LocalSigner:
@@ -78,7 +92,7 @@ def local_signer(environment: Environment, variable: str) -> LocalSigner:
     for name in (variable, f"{variable}_FILE"):
         os.environ.pop(name, None)  # no child process inherits it
     digits = text.removeprefix("0x")
-    if len(digits) != 64 or any(c not in "0123456789abcdefABCDEF" for c in digits):
+    if len(digits) != 64 or any(c not in _DIGITS for c in digits):
         raise _malformed(variable)
     key = bytes.fromhex(digits)
     try:

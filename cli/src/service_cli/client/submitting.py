@@ -20,6 +20,7 @@ from service_cli.client.calls import HubCall, prepared_transaction, simulate
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import Journal, open_journal
+from service_cli.client.leaks import check_directory
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.sealing import CIPHERTEXT, Work, seal
 from service_cli.client.sender import send
@@ -52,6 +53,7 @@ def submit(
     if not _accepting(chain, bounty):
         _finish_late(work, api, directory)
         return
+    check_directory(settings.environment, directory, open_key_files=isinstance(signer, LocalSigner))
     _require_permitted(work)
     if api is not None:
         with _way_out():

@@ -36,8 +36,9 @@ def run(
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   guardian_verdict.published, .read_back, .recorded (bounty_id, guardian, kind, solver,
               submission_commitment, report_commitment; the last with tx_hash, block_number)
-    Refuses:  an account that is not on the pinned roster; a bounty that is not judgeable; a Submission that is not
-              the Solver's active one; a document that reads back differently; a second Verdict without --replace
+    Refuses:  a body that holds a private key; an account that is not on the pinned roster; a bounty that is not
+              judgeable; a Submission that is not the Solver's active one; a document that reads back differently; a
+              second Verdict without --replace
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """

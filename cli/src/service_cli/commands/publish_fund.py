@@ -9,7 +9,7 @@ from service_cli.values import ADDRESS
 
 
 @command("poster:publish-fund", "publish_fund", api=True)
-@click.option("--check", is_flag=True, help="Only check the page and show what funding it would cost; reads no key.")
+@click.option("--check", is_flag=True, help="Only check the page and show what funding it would cost; needs no key.")
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check, too.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
 @click.option("--again", is_flag=True, help="Fund the same page once more: a second bounty with its own escrow.")
@@ -41,9 +41,9 @@ def run(
               publish_fund.bounty_created (tx_hash, block_number, bounty_id, spec_commitment)
               publish_fund.checked (what funding fixes and costs, and as which bounties the page was funded
               before: by --poster-address, else by anyone), with --check
-    Refuses:  a page that this account has funded before, without --again; a page that is not ready; an answer that
-              differs from its own derivation in any field; terms that the Hub would refuse; a balance below the
-              escrow or the gas; new terms while an earlier authorization may still be used
+    Refuses:  a page that holds a private key; a page that this account has funded before, without --again; a page
+              that is not ready; an answer that differs from its own derivation in any field; terms that the Hub would
+              refuse; a balance below the escrow or the gas; new terms while an earlier authorization may still be used
     Examples: service-cli poster:publish-fund --check bounty_challenge.md
               service-cli poster:publish-fund bounty_challenge.md
     """

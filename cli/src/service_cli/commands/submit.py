@@ -43,9 +43,9 @@ def run(
               submit.transaction_prepared (chain_id, to, value, data, function_name, args), with --solver-address
               submit.submission_recorded (tx_hash, block_number, bounty_id, solver, submission_commitment,
               guardian_roster_hash)
-    Refuses:  a bounty that does not accept Submissions; a roster that does not hash to the pinned value; an API whose
-              locator, commitment or transaction differs from its own derivation; a page whose terms differ from the
-              chain's, unless --accept-term-differences
+    Refuses:  a directory that holds a key of this run; a bounty that does not accept Submissions; a roster that does
+              not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
+              derivation; a page whose terms differ from the chain's, unless --accept-term-differences
     Examples: service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
     """

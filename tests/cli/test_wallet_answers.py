@@ -1,0 +1,102 @@
+"""What is pasted where a wallet's signature is asked for: a key goes nowhere, a wrong signature is named here."""
+
+import json
+import secrets
+import subprocess
+
+import pytest
+from eth_account import Account
+from service_cli.client.signer import _with_integers
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.kill import spawn
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Params, RpcProxy
+from tests.cli.terminal import Ran, Terminal
+
+KEY = secrets.token_hex(32)
+STRANGE = "0x" + "11" * 65
+
+
+@pytest.fixture(scope="session")
+def funded(ledger: Ledger) -> tuple[int, bytes]:
+    return ledger.fund(seconds=20 * 86_400)
+
+
+@pytest.fixture
+def bounty(funded: tuple[int, bytes], api: ApiTwin) -> str:
+    api.keep_page(funded[1])
+    return str(funded[0])
+
+
+@pytest.fixture
+def keyless(solver: Terminal) -> Terminal:
+    (solver.home / "work").mkdir()
+    (solver.home / "work" / "main.py").write_text("print(1)\n")
+    return Terminal(solver.home, {k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
+
+
+def submit(ledger: Ledger, home: Terminal, bounty: str, answer: str, code: int = 1) -> Ran:
+    address, stdin = ledger.people.solvers[0].address, f"{answer}\n{answer}\n".encode()
+    return home.run("solver:submit", "--solver-address", address, bounty, "work", stdin=stdin, code=code)
+
+
+@pytest.mark.parametrize("pasted", [KEY, f"0x{KEY}", f"0X{KEY.upper()}", f"  {KEY} "])
+def test_answer__that_is_32_bytes__is_refused_unsent_and_never_echoed(
+    ledger: Ledger, api: ApiTwin, keyless: Terminal, bounty: str, pasted: str
+) -> None:
+    ran = submit(ledger, keyless, bounty, pasted)
+    assert (ran.last["event"], ran.last["code"]) == ("submit.refused", "signature_malformed")
+    assert "private key" in str(ran.last["message"])
+    assert KEY not in (ran.stdout + ran.words).lower()
+    assert not api.approvals()
+
+
+@pytest.mark.parametrize("length", [1, 31, 33, 64])
+def test_answer__shorter_than_a_signature__is_refused_with_its_length(
+    ledger: Ledger, api: ApiTwin, keyless: Terminal, bounty: str, length: int
+) -> None:
+    ran = submit(ledger, keyless, bounty, "ab" * length)
+    assert ran.last["message"] == f"A signature has 65 bytes or more; these are {length}. Nothing was sent."
+    assert not api.approvals()
+
+
+def test_answer__of_another_key__is_named_before_it_is_sent_unless_the_account_is_a_contract(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, keyless: Terminal, bounty: str
+) -> None:
+    address = ledger.people.solvers[0].address
+    assert submit(ledger, keyless, bounty, STRANGE).last["code"] == "signature_mismatch"
+    assert not api.approvals()
+
+    def with_code(method: str, params: Params, result: object) -> object:
+        return "0x6001" if method == "eth_getCode" and params[0] == address else result
+
+    rpc.after = with_code
+    assert submit(ledger, keyless, bounty, STRANGE, code=0).last["event"] == "submit.transaction_prepared"
+    assert len(api.approvals()) == 2
+
+
+def test_answer__of_the_account_s_own_key__is_sent(
+    ledger: Ledger, api: ApiTwin, keyless: Terminal, bounty: str
+) -> None:
+    wallet = ledger.people.solvers[0].wallet
+    process = spawn(keyless, "solver:submit", "--solver-address", wallet.address, bounty, "work")
+    names = answered(process, wallet.private_key)
+    assert names.count("submit.approval_required") == len(api.approvals()) == 2
+    assert (names[-1], process.returncode) == ("submit.transaction_prepared", 0)
+
+
+def answered(process: "subprocess.Popen[bytes]", key: str) -> list[str]:
+    """Sign whatever is asked for, as a wallet does."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    names = []
+    for line in process.stdout:
+        found = json.loads(line)
+        names.append(found["event"])
+        if "typed_data" in found:
+            signed = Account.sign_typed_data(key, full_message=_with_integers(found["typed_data"]))
+            process.stdin.write(signed.signature.hex().encode() + b"\n")
+            process.stdin.flush()
+    process.communicate(timeout=30)
+    return names
