@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from service_cli.dotenv import read_dotenv
 from service_cli.environment import Environment
+from service_cli.loaded_keys import loaded_keys
 from service_cli.outcome import Refused
 
 from tests.cli.terminal import Terminal
@@ -35,11 +37,10 @@ def binary(path: Path) -> Path:
     [
         (lambda _: Path("/dev/zero"), "is no regular file"),
         (lambda path: path.parent, "cannot be read"),
-        (pipe, "is no regular file"),
         (large, "is larger than 64 KiB"),
         (binary, "is not text"),
     ],
-    ids=["device", "folder", "pipe", "large", "binary"],
+    ids=["device", "folder", "large", "binary"],
 )
 def test_key_file__that_is_no_small_text__is_refused_with_the_reason(
     tmp_path: Path, make: Callable[[Path], Path], reason: str
@@ -48,6 +49,21 @@ def test_key_file__that_is_no_small_text__is_refused_with_the_reason(
     with pytest.raises(Refused) as refused:
         Environment({f"{KEY}_FILE": str(path)}, {}).secret(KEY)
     assert refused.value.message == f"The file named by {KEY}_FILE {reason}."
+
+
+def test_key_file__that_is_a_pipe__is_read_once_and_known_from_then_on(tmp_path: Path) -> None:
+    path, key = pipe(tmp_path / "key"), "0x" + "11" * 32
+    environment = Environment({f"{KEY}_FILE": str(path)}, {})
+    writer = Thread(target=lambda: path.write_text(key + "\n"))
+    writer.start()
+    assert [environment.secret(KEY) for _ in range(2)] == [key, key]
+    writer.join()
+    assert loaded_keys(environment).inside(b"key = " + key.encode())
+
+
+def test_dotenv__that_is_a_pipe__is_refused_and_not_waited_for(shell: Terminal) -> None:
+    pipe(shell.home / ".env")
+    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
 
 
 def test_key_file__of_64_kib__is_read(tmp_path: Path) -> None:

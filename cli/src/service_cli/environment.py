@@ -6,7 +6,7 @@ that others can read are told, never quoted.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +31,8 @@ class Environment:
 
     exported: Mapping[str, str]
     fallback: Mapping[str, str]
+    read: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Secrets by the file they came from: a pipe gives its content once."""
 
     @staticmethod
     def of_process() -> "Environment":
@@ -49,7 +51,7 @@ class Environment:
                 problem = contradiction(name, source)
                 raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
             if file:
-                value = _read_secret(name, file)
+                value = self.read[file] = self.read.get(file) or _read_secret(name, file)
             if value:
                 if source:
                     warn(f"note: {name} was taken from .env")
@@ -64,7 +66,7 @@ def contradiction(name: str, source: str = "") -> str:
 
 def _read_secret(name: str, file: str) -> str:
     try:
-        text, exposed = read_small(Path(file))
+        text, exposed = read_small(Path(file), pipes=True)
     except (OSError, Unusable) as error:
         reason = str(error) if isinstance(error, Unusable) else "cannot be read"
         problem = f"The file named by {name}_FILE {reason}."

@@ -73,7 +73,7 @@ def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedK
     for name, value in _variables((environment.exported, environment.fallback)):
         if name.endswith("_FILE"):
             files |= _identity(value)
-            texts.extend(_text(value) if open_files else ())
+            texts.extend([environment.read[value]] if value in environment.read else _text(value) if open_files else ())
         else:
             texts.append(value)
     lower = [text.lower() for text in texts]
