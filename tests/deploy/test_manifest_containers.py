@@ -146,11 +146,10 @@ def test_probes__of_every_service__ask_what_the_process_answers(overlay: str) ->
         ports = {each["name"]: each["containerPort"] for each in container["ports"]}
         assert ports["internal"] == 9090
         assert ("http" in ports) is (container["args"] == ["serve"])
-        for probe in ("startupProbe", "readinessProbe"):
-            assert container[probe]["httpGet"] == {"path": "/readyz", "port": "internal"}
-        # Alive is not ready: a database that is away must not restart every pod.
-        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
-        assert container["livenessProbe"]["httpGet"]["port"] == ("http" if "http" in ports else "internal")
+        # Alive is not serving, and serving is not ready: a dependency that is away neither restarts nor empties anything.
+        paths = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/serving"}
+        for probe, path in paths.items():
+            assert container[probe]["httpGet"] == {"path": path, "port": "internal"}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
