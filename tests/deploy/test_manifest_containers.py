@@ -37,7 +37,7 @@ class Recorder(Mapping[str, str]):
 SECRETS = {
     "SERVICE_DATABASE_URL": "postgresql://service@postgresql/service",
     "SERVICE_REDIS_URL": "redis://valkey",
-    "SERVICE_RPC_URLS": "https://rpc.example/key",
+    "SERVICE_RPC_URLS": "https://rpc.example/key,https://other.example/key",
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
 }
@@ -205,3 +205,17 @@ def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:
         if "SERVICE_DELIVERY_PRIVATE_KEYS_FILE" in environment("mainnet", container)
     }
     assert holders == {"delivery", "delivery-worker"}
+
+
+def test_gas_key__is_mounted_by_the_settler_alone() -> None:
+    secrets = {
+        each["metadata"]["name"]: {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
+        for each, pod in workloads("mainnet")
+    }
+    assert [name for name, mounted in secrets.items() if "settler" in mounted] == ["settler"]
+    holders = {
+        name
+        for name, _, container in own_containers("mainnet")
+        if "SERVICE_SETTLER_PRIVATE_KEY_FILE" in environment("mainnet", container)
+    }
+    assert holders == {"settler"}
