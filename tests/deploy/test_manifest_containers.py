@@ -146,7 +146,7 @@ def test_probes__of_every_service__ask_what_the_process_answers(overlay: str) ->
         ports = {each["name"]: each["containerPort"] for each in container["ports"]}
         assert ports["internal"] == 9090
         assert ("http" in ports) is (container["args"] == ["serve"])
-        # Alive is not serving, and serving is not ready: a dependency that is away neither restarts nor empties anything.
+        # A dependency that is away neither restarts a pod nor takes it out of its Service.
         paths = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/serving"}
         for probe, path in paths.items():
             assert container[probe]["httpGet"] == {"path": path, "port": "internal"}
