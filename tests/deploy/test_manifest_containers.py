@@ -219,3 +219,16 @@ def test_gas_key__is_mounted_by_the_settler_alone() -> None:
         if "SERVICE_SETTLER_PRIVATE_KEY_FILE" in environment("mainnet", container)
     }
     assert holders == {"settler"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_label__of_every_workload_of_ours__picks_it_alone_out_of_a_release(overlay: str) -> None:
+    """A release is applied part by part with it: docs/operations.md, "Upgrading"."""
+    named = [
+        (each["metadata"]["name"], each["metadata"]["labels"]["app.kubernetes.io/name"])
+        for each, _ in workloads(overlay)
+        if each["kind"] != "StatefulSet"
+    ]
+    assert [label for _, label in named] == [name for name, _ in named]
+    labelled = [each for each in OVERLAYS[overlay] if "app.kubernetes.io/name" in each["metadata"].get("labels", {})]
+    assert len(labelled) == len(named)
