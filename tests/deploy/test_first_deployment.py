@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import psycopg
 from kustomization.render import Object, containers
 from local_stack import postgres
-from local_stack.postgres import installed_programs
+from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.migrate import migrate
 
@@ -22,7 +22,9 @@ CHANGING = PAGE.split("## Changing a setting")[1].split("\n## ")[0]
 PASSWORD = "of-every-role"
 
 
-def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_and_dumped(tmp_path: Path) -> None:
+def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_dumped_and_restored(
+    tmp_path: Path,
+) -> None:
     (statements,) = re.findall(r"```sql\n(.*?)```", FIRST, re.DOTALL)
     with postgres.start() as server:
         with psycopg.connect(server.url(), autocommit=True) as administrator:
@@ -30,22 +32,30 @@ def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_
                 if statement.strip():
                     administrator.execute(statement)
         migrate(server.url("service", user=MIGRATOR, password=PASSWORD))
-        for role in ROLES:
-            with psycopg.connect(server.url("service", user=role, password=PASSWORD)) as connection:
-                assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
-        _dump(server.url("service", user="service_backup", password=PASSWORD), tmp_path)
+        _expect_service(server)
+        dump = f"{tmp_path}/a.dump"
+        _run(server, "backup", "service_backup", tmp_path, "pg_dump", "--format=custom", f"--file={dump}")
+        (command,) = re.findall(r"kubectl exec restore -- (pg_restore .*) /backups/NAME.dump", PAGE)
+        _run(server, "restore", MIGRATOR, tmp_path, *command.split(), dump)
+        _expect_service(server)
 
 
-def _dump(url: str, folder: Path) -> None:
-    """As the nightly dump does it, with the section that the page describes."""
-    at = urlsplit(url)
-    lines = ["[backup]", f"host={at.hostname}", f"port={at.port}", "dbname=service", "user=service_backup"]
-    (folder / "pg_service.conf").write_text("\n".join([*lines, f"password={at.password}"]) + "\n")
-    environment = {"PGSERVICE": "backup", "PGSERVICEFILE": str(folder / "pg_service.conf"), "PATH": os.environ["PATH"]}
-    command = [f"{installed_programs()}/pg_dump", "--format=custom", "--no-password", f"--file={folder}/a.dump"]
+def _expect_service(server: PostgresServer) -> None:
+    """Every service's role gets in and sees the schema."""
+    for role in ROLES:
+        with psycopg.connect(server.url("service", user=role, password=PASSWORD)) as connection:
+            assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
+
+
+def _run(server: PostgresServer, section: str, user: str, folder: Path, program: str, *arguments: str) -> None:
+    """As the pods do it, with the file that the page describes."""
+    at = urlsplit(server.url("service"))
+    lines = [f"[{section}]", f"host={at.hostname}", f"port={at.port}", "dbname=service", f"user={user}"]
+    (folder / "pg_service.conf").write_text("\n".join([*lines, f"password={PASSWORD}"]) + "\n")
+    environment = {"PGSERVICE": section, "PGSERVICEFILE": str(folder / "pg_service.conf"), "PATH": os.environ["PATH"]}
+    command = [f"{installed_programs()}/{program}", "--no-password", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert (folder / "a.dump").stat().st_size > 10_000
 
 
 def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by_a_command() -> None:
