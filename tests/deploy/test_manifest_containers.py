@@ -37,7 +37,7 @@ class Recorder(Mapping[str, str]):
 SECRETS = {
     "SERVICE_DATABASE_URL": "postgresql://service@postgresql/service",
     "SERVICE_REDIS_URL": "redis://valkey",
-    "SERVICE_RPC_URLS": "https://rpc.example/key",
+    "SERVICE_RPC_URLS": "https://rpc.example/key,https://other.example/key",
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
 }
@@ -146,11 +146,10 @@ def test_probes__of_every_service__ask_what_the_process_answers(overlay: str) ->
         ports = {each["name"]: each["containerPort"] for each in container["ports"]}
         assert ports["internal"] == 9090
         assert ("http" in ports) is (container["args"] == ["serve"])
-        for probe in ("startupProbe", "readinessProbe"):
-            assert container[probe]["httpGet"] == {"path": "/readyz", "port": "internal"}
-        # Alive is not ready: a database that is away must not restart every pod.
-        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
-        assert container["livenessProbe"]["httpGet"]["port"] == ("http" if "http" in ports else "internal")
+        # A dependency that is away neither restarts a pod nor takes it out of its Service.
+        paths = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/serving"}
+        for probe, path in paths.items():
+            assert container[probe]["httpGet"] == {"path": path, "port": "internal"}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -206,3 +205,30 @@ def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:
         if "SERVICE_DELIVERY_PRIVATE_KEYS_FILE" in environment("mainnet", container)
     }
     assert holders == {"delivery", "delivery-worker"}
+
+
+def test_gas_key__is_mounted_by_the_settler_alone() -> None:
+    secrets = {
+        each["metadata"]["name"]: {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
+        for each, pod in workloads("mainnet")
+    }
+    assert [name for name, mounted in secrets.items() if "settler" in mounted] == ["settler"]
+    holders = {
+        name
+        for name, _, container in own_containers("mainnet")
+        if "SERVICE_SETTLER_PRIVATE_KEY_FILE" in environment("mainnet", container)
+    }
+    assert holders == {"settler"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_label__of_every_workload_of_ours__picks_it_alone_out_of_a_release(overlay: str) -> None:
+    """A release is applied part by part with it: docs/operations.md, "Upgrading"."""
+    named = [
+        (each["metadata"]["name"], each["metadata"]["labels"]["app.kubernetes.io/name"])
+        for each, _ in workloads(overlay)
+        if each["kind"] != "StatefulSet"
+    ]
+    assert [label for _, label in named] == [name for name, _ in named]
+    labelled = [each for each in OVERLAYS[overlay] if "app.kubernetes.io/name" in each["metadata"].get("labels", {})]
+    assert len(labelled) == len(named)

@@ -1,13 +1,17 @@
 """The Kubernetes manifests are valid, and the renderer makes of them what kustomize makes."""
 
+import copy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import kubernetes_validate
 import pytest
 import yaml
-from kustomization.render import RenderError, render
+from kustomization.__main__ import main
+from kustomization.render import Object, RenderError, containers, render
+from kustomization.unset import unset
 
 from .manifests import FOLDERS, OVERLAYS, by_name
 
@@ -58,3 +62,41 @@ def test_renderer__of_what_it_does_not_know__refuses_by_name(tmp_path: Path, cha
     )
     with pytest.raises(RenderError, match=words):
         render(tmp_path)
+
+
+def test_manifests__of_an_overlay_as_it_comes__say_what_is_to_be_set(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["manifests", "staging"])
+    assert main() == 0
+    told = capsys.readouterr()
+    assert by_name(list(yaml.safe_load_all(told.out))) == by_name(OVERLAYS["staging"])
+    assert told.err.splitlines() == [
+        *(
+            f"manifests: to be set: the image service-{name}:0.1.0 names no registry"
+            for name in ("api", "indexer", "reviewer", "delivery")
+        ),
+        "manifests: to be set: the host of the Ingress is still staging.bounties.example",
+        "manifests: to be set: SERVICE_HUB_ADDRESS in the ConfigMap chain is empty",
+        "manifests: to be set: SERVICE_DEPLOY_BLOCK in the ConfigMap chain is empty",
+        "manifests: to be set: SERVICE_PUBLIC_HOST in the ConfigMap web is still staging.bounties.example",
+        "manifests: to be set: SERVICE_STORAGE_BUCKET in the ConfigMap api is empty",
+    ]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_manifests__of_a_filled_overlay__ask_for_nothing(overlay: str) -> None:
+    assert unset(_filled(overlay)) == []
+
+
+def _filled(overlay: str) -> list[Object]:
+    objects = copy.deepcopy(OVERLAYS[overlay])
+    for each in objects:
+        for container in containers(each):
+            container["image"] = f"registry.internal/{container['image']}"
+        if each["kind"] == "ConfigMap":
+            each["data"] = {key: value or "set" for key, value in each["data"].items()}
+            each["data"] |= {key: "bounties.org" for key in each["data"] if key == "SERVICE_PUBLIC_HOST"}
+        if each["kind"] == "Ingress":
+            each["spec"]["rules"][0]["host"] = "bounties.org"
+    return objects

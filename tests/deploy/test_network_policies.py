@@ -6,6 +6,9 @@ from kustomization.render import Object
 from .manifests import ENTRY_POINTS, OVERLAYS, by_name, environment, own_containers
 
 PUBLIC, POSTGRES, REDIS, DELIVERY, COLLECTOR = "the internet", "postgresql", "redis", "delivery", "the collector"
+IDENTITY = "the metadata server"
+METADATA_SERVERS = {"169.254.169.254/32", "169.254.169.252/32"}
+"""Where a pod asks for the token of its workload identity, by how the cluster leads it there."""
 EDGE_OF_VARIABLE = {
     "SERVICE_DATABASE_URL": POSTGRES,
     "SERVICE_REDIS_URL": REDIS,
@@ -41,6 +44,9 @@ def _goal(peer: Object, port: int) -> str:
         assert port == 443
         assert "10.0.0.0/8" in peer["ipBlock"]["except"]
         return PUBLIC
+    if peer["ipBlock"]["cidr"] in METADATA_SERVERS:
+        assert port in {80, 988}
+        return IDENTITY
     return {5432: POSTGRES, 6379: REDIS}[port]
 
 
@@ -49,6 +55,8 @@ def edges_of_code(overlay: str) -> set[tuple[str, str]]:
     for name, _, container in own_containers(overlay):
         told = {each.removesuffix("_FILE") for each in environment(overlay, container)}
         edges |= {(name, EDGE_OF_VARIABLE[each]) for each in told if each in EDGE_OF_VARIABLE}
+        if "SERVICE_STORAGE_BUCKET" in told and "SERVICE_STORAGE_CREDENTIALS" not in told:
+            edges.add((name, IDENTITY))  # the storage's account is the pod's own
     # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured.
     return (edges - {("api-worker", DELIVERY)}) | {("reviewer-worker", PUBLIC)}
 
@@ -58,6 +66,18 @@ def test_policies__of_the_network__open_exactly_the_ways_the_code_goes(overlay: 
     assert edges_of_policies(overlay) == edges_of_code(overlay)
     deny = by_name(OVERLAYS[overlay])["NetworkPolicy", "deny"]["spec"]
     assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_policies__of_names__open_port_53_of_the_cluster_and_of_the_nodes_cache_and_nothing_else(overlay: str) -> None:
+    spec = by_name(OVERLAYS[overlay])["NetworkPolicy", "names"]["spec"]
+    assert spec["podSelector"] == {}
+    (rule,) = spec["egress"]
+    assert rule["ports"] == [{"protocol": "UDP", "port": 53}, {"protocol": "TCP", "port": 53}]
+    assert rule["to"] == [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}},
+        {"ipBlock": {"cidr": "169.254.20.10/32"}},
+    ]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -11,6 +11,7 @@ import yaml
 from local_stack.services import SERVICES
 from rq import Queue
 from service_api.metrics import CIPHERTEXTS, PUBLICATIONS
+from service_api.openapi.operations import OPERATIONS
 from service_common.errors import PROBLEMS
 from service_common.jobs.queues import QueueName
 from service_common.web.authentication import REFUSALS
@@ -29,8 +30,15 @@ MATCHER = re.compile(r'(\w+)(=~|!=|!~|=)"([^"]*)"')
 GROUPING = re.compile(r"\bby \(([^)]*)\)")
 OF_THE_TARGET = {"namespace", "pod", "container"}
 """What the PodMonitor adds to every series."""
-OF_THE_CLUSTER = {"container_cpu_usage_seconds_total": set[str](), "container_memory_working_set_bytes": set[str]()}
-"""Series of the kubelet, in every cluster with Prometheus."""
+OF_THE_CLUSTER = {
+    "container_cpu_usage_seconds_total": set[str](),
+    "container_memory_working_set_bytes": set[str](),
+    "kube_deployment_status_replicas_unavailable": {"deployment"},
+    "kube_pod_container_status_restarts_total": set[str](),
+    "kube_cronjob_status_last_successful_time": {"cronjob"},
+    "kube_cronjob_created": {"cronjob"},
+}
+"""Series of the kubelet and of kube-state-metrics."""
 COUNTERS = (REFUSALS, PUBLICATIONS, CIPHERTEXTS, REVIEWS, WRAPS, SETTLEMENTS)
 MAKERS = {
     "Counter": ("_total",),
@@ -68,6 +76,8 @@ def _families() -> dict[str, tuple[tuple[str, ...], set[str]]]:
     return found
 
 
+OF_OBJECTS = {"cronjob", "deployment"}
+"""Labels of the cluster's series that name an object of ours."""
 FAMILIES = _families()
 LABELS = {name + end: labels for name, (ends, labels) in FAMILIES.items() for end in ends} | OF_THE_CLUSTER
 
@@ -90,7 +100,7 @@ def expressions(overlay: str) -> list[str]:
 
 def named(expression: str) -> set[str]:
     """The series that an expression names."""
-    return set(re.findall(r"\b(?:service|container)_\w+", MATCHER.sub("", expression)))
+    return set(re.findall(r"\b(?:service|container|kube)_\w+", MATCHER.sub("", expression)))
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -129,13 +139,19 @@ def test_expressions__select_by_values_that_occur(overlay: str) -> None:
         ("service_errors_total", "code"): set(PROBLEMS),
         ("service_http_requests_total", "status"): {str(problem.status) for problem in PROBLEMS.values()},
         ("service_http_requests_total", "container"): {each.name for each in SERVICES},
+        ("service_http_request_seconds_bucket", "route"): {
+            re.sub(r"{(\w+)}", r"<\1>", each.path) for each in OPERATIONS
+        },
+        ("service_http_request_seconds_bucket", "container"): {each.name for each in SERVICES},
         **{(f"{each._name}_total", each._labelnames[0]): {labels[0] for labels in each._metrics} for each in COUNTERS},
     }
+    kinds |= {(name, "cronjob"): {"backup"} for name in OF_THE_CLUSTER if "cronjob" in name}
+    assert ("CronJob", "backup") in by_name(OVERLAYS[overlay])
     seen = 0
     for expression in expressions(overlay):
         for name, inside in SELECTOR.findall(expression):
             for label, how, value in MATCHER.findall(inside):
-                if label in {"namespace", "pod"} or name in OF_THE_CLUSTER:
+                if label in {"namespace", "pod"} or (name in OF_THE_CLUSTER and label not in OF_OBJECTS):
                     continue
                 seen += 1
                 parts = value.split("|") if how in {"=~", "!~"} else [re.escape(value)]
@@ -192,6 +208,26 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
     assert [alert["exp_annotations"]["runbook_url"] for alert in told] == [
         rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"]
     ]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_traffic(overlay: str) -> None:
+    scalers = [each for each in OVERLAYS[overlay] if each["kind"] == "ScaledObject"]
+    triggers = [(s, t) for s in scalers for t in s["spec"]["triggers"] if t["type"] == "prometheus"]
+    assert [s["metadata"]["name"] for s, _ in triggers] == ([] if overlay == "staging" else ["api", "delivery"])
+    for scaler, trigger in triggers:
+        query, name = trigger["metadata"]["query"], scaler["spec"]["scaleTargetRef"]["name"]
+        assert trigger["metricType"] == "Value"
+        assert f'namespace="{scaler["metadata"]["namespace"]}",container="{name}"' in query
+        assert query.endswith(">= 0) or vector(0)")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_namespace__of_every_overlay__is_one_that_the_alerts_of_the_cluster_look_at(overlay: str) -> None:
+    patterns = {part for each in shown(overlay) for part in re.findall(r'kube_\w+\{namespace=~"([^"]+)"', each)}
+    (namespace,) = [each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Namespace"]
+    assert len(patterns) == 1
+    assert all(re.fullmatch(pattern, namespace) for pattern in patterns)
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -1,4 +1,7 @@
-"""``./noxw -s manifests -- staging``: the objects of an overlay as YAML, for ``kubectl apply -f -``."""
+"""``./noxw -s manifests -- staging``: the objects of an overlay as YAML, for ``kubectl apply -f -``.
+
+What is still to be set is told on stderr, so that the YAML stays what kubectl reads.
+"""
 
 import argparse
 import sys
@@ -7,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from kustomization.render import RenderError, render
+from kustomization.unset import unset
 
 OVERLAYS = Path(__file__).parents[2] / "k8s" / "overlays"
 
@@ -21,6 +25,8 @@ def main() -> int:
     except RenderError as error:
         print(f"manifests: {error}", file=sys.stderr)
         return 1
+    for words in unset(objects):
+        print(f"manifests: to be set: {words}", file=sys.stderr)
     yaml.safe_dump_all(objects, sys.stdout, sort_keys=False)
     return 0
 

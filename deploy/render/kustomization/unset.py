@@ -1,0 +1,39 @@
+"""What an operator has still to set, seen in the rendered objects.
+
+Promises: names every value of a ConfigMap that is empty, every public host that is still a placeholder (``….example``)
+and every image of the service that names no registry; each once. It refuses nothing: a first look at an overlay is
+harmless.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kustomization.render import Object, containers
+
+PLACEHOLDER: Final = ".example"
+OWN_IMAGES: Final = "service-"
+
+
+def unset(objects: Iterable[Object]) -> list[str]:
+    """One sentence for each value."""
+    return list(dict.fromkeys(words for each in objects for words in _of(each)))
+
+
+def _of(each: Object) -> Iterator[str]:
+    if each["kind"] == "ConfigMap":
+        yield from _of_values(each["metadata"]["name"], each["data"])
+    if each["kind"] == "Ingress":
+        hosts = (rule["host"] for rule in each["spec"]["rules"])
+        yield from (f"the host of the Ingress is still {host}" for host in hosts if host.endswith(PLACEHOLDER))
+    for container in containers(each):
+        image = container["image"]
+        if image.startswith(OWN_IMAGES):
+            yield f"the image {image} names no registry"
+
+
+def _of_values(name: str, data: dict[str, str]) -> Iterator[str]:
+    for key, value in data.items():
+        if not value:
+            yield f"{key} in the ConfigMap {name} is empty"
+        elif key.startswith("SERVICE_") and value.endswith(PLACEHOLDER):
+            yield f"{key} in the ConfigMap {name} is still {value}"

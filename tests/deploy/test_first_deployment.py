@@ -1,0 +1,113 @@
+"""docs/operations.md on a first deployment and on changed settings, held against a server and the manifests."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+from kustomization.render import Object, containers
+from local_stack import postgres
+from local_stack.postgres import PostgresServer, installed_programs
+from local_stack.services import MIGRATOR, ROLES
+from service_common.db.migrate import migrate
+
+from .conftest import REPOSITORY
+from .manifests import OVERLAYS, workloads
+
+PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+FIRST = PAGE.split("## The first deployment")[1].split("\n## ")[0]
+CHANGING = PAGE.split("## Changing a setting")[1].split("\n## ")[0]
+PASSWORD = "of-every-role"
+
+
+def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_dumped_and_restored(
+    tmp_path: Path,
+) -> None:
+    (statements,) = re.findall(r"```sql\n(.*?)```", FIRST, re.DOTALL)
+    with postgres.start() as server:
+        with psycopg.connect(server.url(), autocommit=True) as administrator:
+            for statement in statements.replace("LOGIN;", f"LOGIN PASSWORD '{PASSWORD}';").split(";"):
+                if statement.strip():
+                    administrator.execute(statement)
+        migrate(server.url("service", user=MIGRATOR, password=PASSWORD))
+        _expect_service(server)
+        dump = f"{tmp_path}/a.dump"
+        _run(server, "backup", "service_backup", tmp_path, "pg_dump", "--format=custom", f"--file={dump}")
+        (command,) = re.findall(r"kubectl exec restore -- (pg_restore .*) /backups/NAME.dump", PAGE)
+        _run(server, "restore", MIGRATOR, tmp_path, *command.split(), dump)
+        _expect_service(server)
+
+
+def _expect_service(server: PostgresServer) -> None:
+    """Every service's role gets in and sees the schema."""
+    for role in ROLES:
+        with psycopg.connect(server.url("service", user=role, password=PASSWORD)) as connection:
+            assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
+
+
+def _run(server: PostgresServer, section: str, user: str, folder: Path, program: str, *arguments: str) -> None:
+    """As the pods do it, with the file that the page describes."""
+    at = urlsplit(server.url("service"))
+    lines = [f"[{section}]", f"host={at.hostname}", f"port={at.port}", "dbname=service", f"user={user}"]
+    (folder / "pg_service.conf").write_text("\n".join([*lines, f"password={PASSWORD}"]) + "\n")
+    environment = {"PGSERVICE": section, "PGSERVICEFILE": str(folder / "pg_service.conf"), "PATH": os.environ["PATH"]}
+    command = [f"{installed_programs()}/{program}", "--no-password", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by_a_command() -> None:
+    made = set(re.findall(r"^kubectl create secret generic (\S+) .*--from-file=secrets/\1$", FIRST, re.MULTILINE))
+    rows = re.findall(r"^\| `(\S+)` \| (.*) \|$", FIRST, re.MULTILINE)
+    three = {"SERVICE_DATABASE_URL", "SERVICE_REDIS_URL", "SERVICE_RPC_URLS"}
+    table = {name: set(re.findall(r"`([A-Z_]+)`", keys)) | (three if "three" in keys else set()) for name, keys in rows}
+    mounted = set()
+    for overlay in ("staging", "mainnet"):
+        for each, pod in workloads(overlay):
+            told = {variable["name"] for container in containers(each) for variable in container.get("env", [])}
+            asked = {name.removesuffix("_FILE") for name in told if name.endswith("_FILE")}
+            for name in secrets_of(pod):
+                mounted.add(name)
+                assert asked <= table[name], name
+    assert mounted | {"keda-redis"} == set(table) == made - {"api-tls"}
+    assert "--from-literal" not in PAGE
+
+
+def test_restarts__of_every_changed_setting__are_those_of_the_pods_that_read_it() -> None:
+    deployments = {each["metadata"]["name"]: (each, pod) for each, pod in workloads("traced")}
+    jobs = {name for name, (each, _) in deployments.items() if each["kind"] != "Deployment"}
+    readers: dict[tuple[str, str], set[str]] = {}
+    for name, (each, pod) in deployments.items():
+        maps = {source["configMapRef"]["name"] for one in containers(each) for source in one.get("envFrom", [])}
+        read = {("ConfigMap", one) for one in maps} | {("Secret", one) for one in secrets_of(pod)}
+        for one in read:
+            readers.setdefault(one, set()).add(name)
+    everything = set(deployments) - jobs
+    told: dict[tuple[str, str], set[str]] = {}
+    for what, restarts in re.findall(r"^\| ((?:ConfigMap|Secret).*?) \| (.*?) \|$", CHANGING, re.MULTILINE):
+        names = everything if "all of them" in restarts else set(re.findall(r"[a-z]+(?:-[a-z]+)?", restarts.strip("`")))
+        for kind, listed in re.findall(r"(ConfigMap|Secret)s? ((?:`[a-z]+`(?:, )?)+)", what):
+            told |= {(kind, one): names for one in re.findall(r"`([a-z]+)`", listed)}
+    assert {key for key, names in readers.items() if names <= jobs} == {("Secret", "migrate"), ("Secret", "backup")}
+    assert {key: told[key] for key, names in readers.items() if not names <= jobs} == {
+        key: names for key, names in readers.items() if not names <= jobs
+    }
+    assert set(told) <= set(readers)
+
+
+def secrets_of(pod: Object) -> set[str]:
+    """The Secrets that a pod mounts."""
+    return {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
+
+
+def test_scaled_deployments__are_brought_back_by_the_command_of_the_restore() -> None:
+    restoring = PAGE.split("## Restoring the database")[1].split("\n## ")[0]
+    for overlay in ("staging", "mainnet"):
+        scaled = [
+            each["metadata"]["name"]
+            for each in OVERLAYS[overlay]
+            if each["kind"] == "Deployment" and "replicas" not in each["spec"]
+        ]
+        assert f"kubectl scale deployment {' '.join(sorted(scaled))} --replicas=2" in restoring
