@@ -24,7 +24,7 @@ def work(solver: Terminal) -> str:
     return str(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def open_bounty(ledger: Ledger) -> tuple[int, bytes]:
     """A bounty that accepts Submissions as long as these tests run."""
     return ledger.fund(seconds=20 * 86_400)
@@ -207,7 +207,8 @@ def test_submit__changed_work_after_a_transaction_on_its_way__records_the_newer(
     run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=True)
     first = on_chain(ledger, bounty)
     (Path(work) / "src" / "main.py").write_text("print(2)\n")
-    ran = solver.run("solver:submit", bounty, work)
+    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "submission_exists"
+    ran = solver.run("solver:submit", "--replace", bounty, work)
     assert ran.event("submit.submission_recorded")["submission_commitment"] == on_chain(ledger, bounty) != first
 
 
