@@ -14,7 +14,7 @@ from service_common.domain.lifecycle import BountyStatus, Schedule
 from service_common.types import Address, BountyId, ChainId, to_bytes
 
 from service_cli.client.agreement import check_detail, check_page
-from service_cli.client.api import ApiClient
+from service_cli.client.api import ApiClient, api_of
 from service_cli.client.calls import HubCall, simulate
 from service_cli.client.chain import ChainClient
 from service_cli.client.handing_in import hand_in, upload_late
@@ -45,7 +45,7 @@ def submit(
     chain.check_deployment()
     bounty = chain.bounty(bounty_id)
     work = Work(settings, chain, signer, bounty_id, bounty, chain.pinned_roster(bounty))
-    api = None if without_api else ApiClient(settings.api_base_url(), chain)
+    api = None if without_api else api_of(settings, chain)
     if not _accepting(chain, bounty):
         _finish_late(work, api, directory)
         return
