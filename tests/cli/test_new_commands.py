@@ -45,7 +45,9 @@ def test_claim_fee__of_a_guardian_whose_verdict_counted__pays_once(
     ran = guardian.run("guardian:claim-fee", str(ended))
     assert (ran.last["event"], ran.last["amount"]) == ("guardian_claim_fee.claimed", str(SHARE))
     assert int(ledger.token.call("balanceOf", account)) - before == SHARE
-    assert guardian.run("guardian:claim-fee", str(ended), code=1).last["code"] == "nothing_due"
+    again = guardian.run("guardian:claim-fee", str(ended), code=1).last
+    assert again["code"] == "fee_already_claimed"
+    assert str(ran.last["tx_hash"]) in str(again["message"])
 
 
 def test_claim_fee__of_an_open_bounty_or_without_a_verdict__is_refused(
