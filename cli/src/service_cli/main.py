@@ -45,9 +45,9 @@ Network: --network mainnet|staging|local (or a chain id) with any command,
          SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_SUBGRAPH_ENDPOINT,
          SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_API_BASE_URL and
          SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env in the working directory
-         is a fallback. local needs all nine: these six and three of the beacon,
-         as the local stack's stack.env sets them. service-cli config shows
-         what holds.
+         is a fallback. local needs all nine: these six and the beacon's
+         three, as stack.env of the local stack sets them. service-cli config
+         shows what holds.
 Output:  events are JSON lines on stdout, words are on stderr
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
 Audit:   service-audit, a program of its own, checks a final bounty
