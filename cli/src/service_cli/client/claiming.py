@@ -16,7 +16,7 @@ from service_cli.client.journal import open_journal
 from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import local_signer
 from service_cli.client.token import in_words
-from service_cli.outcome import Refused
+from service_cli.outcome import Failed, Refused
 from service_cli.output import event, say
 from service_cli.settings import Settings
 
@@ -125,10 +125,14 @@ def claimed_before(
     bounty_id: BountyId,
     account: Address,
 ) -> Receipt | None:
-    """The transaction that paid this account, by the Hub's log; None where there is none, or its begin is unknown."""
+    """The transaction that paid this account; None where the Hub's log has none, or cannot be read from its begin."""
     if (start := first_block(chain.settings, chain)) is None:
         return None
-    return find_event(chain, kind, start, lambda _: True, [bounty_topic(bounty_id), account_topic(account)])
+    topics = [bounty_topic(bounty_id), account_topic(account)]
+    try:
+        return find_event(chain, kind, start, lambda _: True, topics)
+    except Failed:  # what the Hub owes is known; only the place of an old payment is not
+        return None
 
 
 def _show(chain: ChainClient, call: HubCall) -> None:

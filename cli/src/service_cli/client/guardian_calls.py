@@ -80,5 +80,8 @@ def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> 
             place = f"transaction {found.tx_hash}, block {found.block_number}"
             message = f"The share of {guardian} in bounty {bounty_id} was claimed before: {place}."
             raise Refused("fee_already_claimed", message, next_action="Nothing is left to do.")
-        message = f"Nothing is due to {guardian} from bounty {bounty_id}: no Verdict of it counted."
+        with chain_errors():
+            judged = chain.hub.verdict(bounty_id, guardian).kind != 0
+        why = "its share was claimed before, or is nothing" if judged else "the Hub holds no Verdict of it"
+        message = f"Nothing is due to {guardian} from bounty {bounty_id}: {why}."
         raise Refused("nothing_due", message, next_action="Nothing is left to do.")
