@@ -45,7 +45,9 @@ def test_claim_fee__of_a_guardian_whose_verdict_counted__pays_once(
     ran = guardian.run("guardian:claim-fee", str(ended))
     assert (ran.last["event"], ran.last["amount"]) == ("guardian_claim_fee.claimed", str(SHARE))
     assert int(ledger.token.call("balanceOf", account)) - before == SHARE
-    assert guardian.run("guardian:claim-fee", str(ended), code=1).last["code"] == "nothing_due"
+    again = guardian.run("guardian:claim-fee", str(ended), code=1).last
+    assert again["code"] == "fee_already_claimed"
+    assert str(ran.last["tx_hash"]) in str(again["message"])
 
 
 def test_claim_fee__of_an_open_bounty_or_without_a_verdict__is_refused(
@@ -156,13 +158,39 @@ def test_completion__in_bash__completes_commands_with_colons(shell: Terminal) ->
     script = shell.home / "complete.bash"
     script.write_text(shell.run("completion", "bash").stdout)
     program = (
-        f"source {script}; COMP_WORDS=(service-cli guardian:d); COMP_CWORD=1; _service_cli_completion service-cli; "
-        'printf "%s\\n" "${COMPREPLY[@]}"; echo "$COMP_WORDBREAKS" | grep -c :'
+        f'before=$COMP_WORDBREAKS; source {script}; complete_it() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        '_service_cli_completion service-cli; printf "%s\\n" "${COMPREPLY[@]}"; }; '
+        "complete_it service-cli guardian : d; complete_it service-cli guardian :; complete_it service-cli poster:n; "
+        '[[ $before == "$COMP_WORDBREAKS" ]] && echo kept; COMP_WORDBREAKS=${COMP_WORDBREAKS//:/}; '
+        "complete_it service-cli guardian:d"
     )
     path = f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**shell.variables(), "PATH": path}
     done = subprocess.run(["/bin/bash", "-c", program], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["guardian:deliver-key", "0"], done.stderr
+    told = done.stdout.split()
+    after_colon = [name.removeprefix("guardian:") for name in COMMANDS if name.startswith("guardian:")]
+    assert told == ["deliver-key", *after_colon, "new", "kept", "guardian:deliver-key"], done.stderr
+
+
+@pytest.mark.parametrize("line", ["nonsense ", "nonsense --", "--network local ", f"claim {'ab' * 32} --", "help no "])
+def test_completion__after_what_is_no_command__offers_nothing_and_prints_no_error(shell: Terminal, line: str) -> None:
+    words = f"service-cli {line}"
+    asked = {"_SERVICE_CLI_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = subprocess.run([CLIENT], env={**shell.variables(), **asked}, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stderr == ""
+
+
+def test_completion__of_the_audit__offers_its_options(shell: Terminal) -> None:
+    script = shell.home / "audit.bash"
+    script.write_text(shell.run("completion", "bash", "--program", "service-audit").stdout)
+    program = (
+        f"source {script}; COMP_WORDS=(service-audit --bu); COMP_CWORD=1; _service_audit_completion service-audit; "
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    environment = {**shell.variables(), "PATH": f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["/bin/bash", "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["--bundle"], done.stderr
 
 
 def test_completion__asked_for_everything__offers_every_command(shell: Terminal) -> None:

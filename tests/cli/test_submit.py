@@ -24,7 +24,7 @@ def work(solver: Terminal) -> str:
     return str(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def open_bounty(ledger: Ledger) -> tuple[int, bytes]:
     """A bounty that accepts Submissions as long as these tests run."""
     return ledger.fund(seconds=20 * 86_400)

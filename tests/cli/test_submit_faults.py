@@ -27,7 +27,7 @@ def work(solver: Terminal) -> str:
     return str(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def funded(ledger: Ledger) -> tuple[int, bytes]:
     return ledger.fund(seconds=20 * 86_400)
 
@@ -239,7 +239,8 @@ def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_upload
     assert ran.events[0]["submission_commitment"] == on_chain(ledger, str(bounty))
     assert (api.objects, ledger.nonce(account) - nonce) == (uploaded, 1)
     wallet = submit_with_wallet(ledger, solver, str(bounty), work)
-    assert wallet.names == ["submit.approval_required", "submit.ciphertext_uploaded"]
+    assert wallet.names == ["submit.submission_recorded", "submit.approval_required"]
+    assert "holds the sealed bytes already" in wallet.words
     alone = solver.run("solver:submit", "--without-api", str(bounty), work)
     assert alone.names == ["submit.submission_recorded", "submit.sealed_kept"]
     kept = {path.name for path in Path(str(alone.last["directory"])).iterdir()}
@@ -274,18 +275,6 @@ def test_submit__whose_bytes_the_service_refuses_after_the_deadline__names_the_f
     ran = solver.run("solver:submit", str(bounty), work, code=1)
     assert ran.names == ["submit.submission_recorded", "submit.refused"]
     assert "guardian:open --from" in str(ran.last["next_action"])
-
-
-def test_submit__of_other_work__says_which_submission_it_replaces(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    former = on_chain(ledger, bounty)
-    (solver.home / "better").mkdir()
-    (solver.home / "better" / "main.py").write_text("print(2)\n")
-    ran = solver.run("solver:submit", bounty, "better")
-    assert f"this replaces your Submission {former}" in ran.words
-    assert "this replaces" not in solver.run("solver:submit", bounty, "better").words
 
 
 def test_submit__after_the_deadline_with_nothing_recorded__is_refused(

@@ -41,7 +41,11 @@ def submit(ledger: Ledger, home: Terminal, bounty: str, answer: str, code: int =
     return home.run("solver:submit", "--solver-address", address, bounty, "work", stdin=stdin, code=code)
 
 
-@pytest.mark.parametrize("pasted", [KEY, f"0x{KEY}", f"0X{KEY.upper()}", f"  {KEY} "])
+@pytest.mark.parametrize(
+    "pasted",
+    [KEY, f"0x{KEY}", f"0X{KEY.upper()}", f"  {KEY} "],
+    ids=["bare", "with 0x", "in capitals", "between spaces"],
+)
 def test_answer__that_is_32_bytes__is_refused_unsent_and_never_echoed(
     ledger: Ledger, api: ApiTwin, keyless: Terminal, bounty: str, pasted: str
 ) -> None:

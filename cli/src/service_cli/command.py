@@ -16,7 +16,7 @@ from service_common.errors import ServiceError
 
 from service_cli.helped import HelpedCommand
 from service_cli.outcome import Failed, Refused
-from service_cli.output import OutputLost, event, require_output, set_quiet, warn
+from service_cli.output import OutputLost, ReaderGone, event, require_output, set_quiet, warn
 from service_cli.values import NETWORK_NAME, ORIGIN
 
 QUIET = click.option(
@@ -57,6 +57,10 @@ def ending(prefix: str) -> Callable[[F], F]:
         def wrapped(*args: object, **kwargs: object) -> None:
             try:
                 _run(prefix, lambda: run(*args, **kwargs))
+            except ReaderGone as gone:
+                warn(f"standard output is closed: nobody read what came last, {gone}")
+                _silence_stdout()
+                sys.exit(1)
             except OutputLost as lost:
                 end_without_output(str(lost))
             except KeyboardInterrupt as stopped:

@@ -1,20 +1,66 @@
 """Shell completion, made by click and mended where commands hold a colon.
 
-Promises: completing imports no command's work, only its options; nothing is read from the network.
+Promises: completing imports no command's work, only its options; nothing is read from the network; nothing is changed
+that other commands' completion depends on.
 """
 
+from typing import Final
+
+from click import Command
 from click.shell_completion import get_completion_class
 
-_BASH_WORDS = "# A colon is part of a command's name, not the end of a word.\nCOMP_WORDBREAKS=${COMP_WORDBREAKS//:/}\n"
+PROGRAMS: Final = ("service-cli", "service-audit")
+
+_BASH: Final = """\
+%(complete_func)s() {
+    local IFS=$'\\n' response completion type value word prefix="" words=() i
+    # With a colon among COMP_WORDBREAKS, bash hands "a:b" over as three words and replaces the last one only.
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if ((i > 1)) && [[ $COMP_WORDBREAKS == *:* && ( $word == :* || ${COMP_WORDS[i-1]} == *: ) ]]; then
+            words[${#words[@]}-1]+=$word
+        else
+            words+=("$word")
+        fi
+    done
+    word=${words[${#words[@]}-1]}
+    if [[ $COMP_WORDBREAKS == *:* && $word == *:* ]]; then
+        prefix=${word%%"${word##*:}"}
+    fi
+    i=$((${#words[@]} - 1))
+    response=$(COMP_WORDS="${words[*]}" COMP_CWORD=$i %(complete_var)s=bash_complete "$1" 2>/dev/null)
+    COMPREPLY=()
+    for completion in $response; do
+        IFS=',' read -r type value <<<"$completion"
+        if [[ $type == dir ]]; then
+            compopt -o dirnames
+        elif [[ $type == file ]]; then
+            compopt -o default
+        elif [[ $type == plain ]]; then
+            COMPREPLY+=("${value#"$prefix"}")
+        fi
+    done
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
 
 
-def script(shell: str) -> str:
+def script(shell: str, program: str = "service-cli") -> str:
     """The script for a shell."""
-    from service_cli.main import group
-
     found = get_completion_class(shell)
     if found is None:
         raise ValueError("no such shell")
-    maker = found(group, {}, "service-cli", "_SERVICE_CLI_COMPLETE")
-    source = maker.source_template % maker.source_vars()
-    return (_BASH_WORDS if shell == "bash" else "") + source.strip() + "\n"
+    variable = f"_{program.replace('-', '_').upper()}_COMPLETE"
+    maker = found(_command(program), {}, program, variable)
+    source = _BASH if shell == "bash" else maker.source_template
+    return (source % maker.source_vars()).strip() + "\n"
+
+
+def _command(program: str) -> Command:
+    if program == "service-audit":
+        from service_cli.audit.main import run
+
+        return run
+    from service_cli.main import group
+
+    return group

@@ -45,9 +45,12 @@ Network: --network mainnet|staging|local (or a chain id) with any command,
          SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_SUBGRAPH_ENDPOINT,
          SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_API_BASE_URL and
          SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env in the working directory
-         is a fallback. service-cli config shows what holds.
+         is a fallback. local needs all nine: these six and the beacon's
+         three, as stack.env of the local stack sets them. service-cli config
+         shows what holds.
 Output:  events are JSON lines on stdout, words are on stderr
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
+Audit:   service-audit, a program of its own, checks a final bounty
 State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
          a command that is run again continues
 """
@@ -71,6 +74,8 @@ class LazyGroup(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        if extra.get("resilient_parsing"):  # completing: half a line is no mistake
+            return super().make_context(info_name, args, parent, **extra)
         if problem := key_in_arguments(args):
             with click.Context(self, info_name=info_name) as context:
                 context.fail(problem)
@@ -89,10 +94,11 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and args[0] != "help" and not args[0].startswith("-"):
+        known = args and (args[0] in COMMANDS or args[0] == "help" or args[0].startswith("-"))
+        if args and not known and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.4)
+            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.7)
             hint = f" Did you mean {near[0]}?" if near else ""
             ctx.fail(f"No such command {args[0][:60]!r}.{hint}")
         return super().resolve_command(ctx, args)

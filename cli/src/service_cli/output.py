@@ -20,6 +20,15 @@ class OutputLost(Exception):
     """Standard output is closed, or takes no more: a full disk, say."""
 
 
+class ReaderGone(OutputLost):
+    """Whoever read standard output went away; the message names the event that nobody got."""
+
+
+_NAMING: Final = ("bounty_id", "tx_hash", "spec_commitment", "submission_commitment", "code", "message", "path")
+_LOOKING: Final = ("bounty_list.", "bounty_show.", "bounty_watch.", "guardian_judgeable.", "config.", "doctor.")
+"""Commands that only show: their reader may go away when it has seen enough."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sink:
     """Where events and words go instead, in a program that calls the client."""
@@ -60,7 +69,10 @@ def event(name: str, fields: Mapping[str, object]) -> None:
         sys.stdout.write(json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        if name.startswith(_LOOKING):
+            raise
+        named = ", ".join(f"{field} {fields[field]}" for field in _NAMING if fields.get(field))
+        raise ReaderGone(f"{name} ({named})" if named else name) from None
     except OSError as error:
         raise OutputLost(error.strerror or "it failed") from error
 

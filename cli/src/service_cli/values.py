@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import click
-from service_common.types import parse_address, parse_bounty_id, parse_bytes32
+from service_common.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
 
 
 class Value(click.ParamType[object]):
@@ -40,7 +40,14 @@ def _origin(text: str) -> str:
     return parse_origin(text)
 
 
-BOUNTY_ID: Final = Value("a bounty id", parse_bounty_id)
+def _bounty_id(text: str) -> BountyId:
+    try:
+        return parse_bounty_id(text)
+    except ValueError:
+        raise ValueError("a whole number from 1 to 9223372036854775807") from None  # whatever is wrong with it
+
+
+BOUNTY_ID: Final = Value("a bounty id", _bounty_id)
 ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
 COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID")

@@ -24,6 +24,8 @@ class AuditCommand(HelpedCommand):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        if extra.get("resilient_parsing"):  # completing: half a line is no mistake
+            return super().make_context(info_name, args, parent, **extra)
         if problem := key_in_arguments(args):
             with click.Context(self, info_name=info_name) as context:
                 context.fail(problem)

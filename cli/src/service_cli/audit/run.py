@@ -24,7 +24,7 @@ from service_cli.audit.rules import check_rules
 from service_cli.audit.starts import first_blocks
 from service_cli.audit.story import Story, tell
 from service_cli.audit.views import check_views
-from service_cli.client.api import ApiClient
+from service_cli.client.api import api_of
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.environment import Environment
@@ -76,7 +76,7 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
     chain = ChainClient(settings)
     chain.check_deployment()
     signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
-    api = ApiClient(settings.api_base_url(), chain)
+    api = api_of(settings, chain)
     starts = first_blocks(settings, chain, api, bounty_id, request.from_block)
     story = _told(chain, bounty_id, starts, beacon=signer is not None)
     if signer is not None:

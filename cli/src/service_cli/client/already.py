@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from service_common.chain.events import BountyCreated
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, parse_bounty_id
 
-from service_cli.client.api import ApiClient
+from service_cli.client.api import api_of
 from service_cli.client.browsing import listed
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import account_topic, find_event
@@ -71,7 +71,7 @@ def first_block(settings: Settings, chain: ChainClient) -> BlockNumber | None:
 
 
 def _listed_ids(settings: Settings, poster: Address, commitment: Bytes32) -> Iterator[BountyId]:
-    api = ApiClient(settings.api_base_url(), None)
+    api = api_of(settings)
     for item in listed(api, {"poster_address": poster}, MOST_LISTED):
         facts = item.get("facts")
         if isinstance(facts, dict) and facts.get("spec_commitment") == commitment:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import urllib3
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # public reads need none of it, and start in half the time wi
 
     from service_cli.client.chain import ChainClient
     from service_cli.client.signer import Signer
+    from service_cli.settings import Settings
 
 MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
@@ -37,11 +38,28 @@ _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is asked, and by which setting it was chosen; for messages."""
+
+    name: str
+    setting: str
+    code: str = "api"
+
+    def malformed(self, problem: str) -> Failed:
+        """An answer of another shape than the route's; ``problem`` goes on after the name."""
+        return Failed("answer_malformed", f"{self.name}{problem}", next_action=f"Check {self.setting}.")
+
+
+API: Final = Peer("The API", "SERVICE_API_BASE_URL")
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A successful answer."""
 
     status: int
     body: bytes
+    peer: Peer = API
 
     def json(self) -> dict[str, object]:
         """The body as a JSON object."""
@@ -50,17 +68,15 @@ class Answer:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise Failed(
-                "answer_malformed", "The API answered no JSON object.", next_action="Check SERVICE_API_BASE_URL."
-            )
+            raise self.peer.malformed(" answered no JSON object.")
         return value
 
 
 class ApiClient:
     """Calls of one deployment's API."""
 
-    def __init__(self, base_url: str, chain: "ChainClient | None") -> None:
-        self.base_url, self._chain = base_url, chain
+    def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API) -> None:
+        self.base_url, self._chain, self.peer = base_url, chain, peer
         self._http = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
 
     @property
@@ -128,26 +144,39 @@ class ApiClient:
             )
         except urllib3.exceptions.HTTPError as error:
             raise Failed(
-                "api_unreachable",
-                "The API did not answer.",
-                next_action="Check SERVICE_API_BASE_URL, then run it again.",
+                f"{self.peer.code}_unreachable",
+                f"{self.peer.name} did not answer.",
+                next_action=f"Check {self.peer.setting}, then run it again.",
             ) from error
 
     def _settle(self, attempt: Callable[[], urllib3.BaseHTTPResponse], retry: tuple[int, ...]) -> Answer:
         ends, refused = time.monotonic() + PATIENCE_SECONDS, 0
         while True:
             response = attempt()
-            data = _read(response)
+            data = _read(response, self.peer)
             if 200 <= response.status < 300:
-                return Answer(response.status, data)
-            error = _error(response.status, data)
+                return Answer(response.status, data, self.peer)
+            error = _error(response.status, data, self.peer)
             refused += response.status == 401
             wait = _wait(response)
             retriable = response.status in retry and (response.status != 502 or wait is not None)
             if not retriable or refused >= MAX_UNAUTHORIZED or time.monotonic() + (wait or 1) > ends:
                 raise error
-            say(f"the API says {error.code}: {error.message} Trying again in {wait or 1} s.")
+            say(f"{self.peer.name} says {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
+
+
+def api_of(settings: "Settings", chain: "ChainClient | None" = None) -> ApiClient:
+    """The deployment's API; messages name the option where it was chosen by that."""
+    peer = API if settings.api_override is None else Peer(API.name, "--api-base-url")
+    return ApiClient(settings.api_base_url(), chain, peer)
+
+
+def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
+    """The subgraph's endpoint as a client of its host, and the path to ask."""
+    parts = urlsplit(settings.subgraph_endpoint())
+    peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
+    return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer), parts.path
 
 
 def pause(seconds: float) -> None:
@@ -155,7 +184,7 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _read(response: urllib3.BaseHTTPResponse) -> bytes:
+def _read(response: urllib3.BaseHTTPResponse, peer: Peer) -> bytes:
     """The whole answer, bounded in length and in time: a stream that never ends is not waited for."""
     data, ends = bytearray(), time.monotonic() + ANSWER_SECONDS
     try:
@@ -163,11 +192,10 @@ def _read(response: urllib3.BaseHTTPResponse) -> bytes:
             data += chunk
             if len(data) > MAX_ANSWER_BYTES or time.monotonic() > ends:
                 response.close()
-                raise Failed(
-                    "answer_malformed", "The API's answer has no end.", next_action="Check SERVICE_API_BASE_URL."
-                )
+                raise peer.malformed("'s answer has no end.")
     except urllib3.exceptions.HTTPError as error:
-        raise Failed("api_unreachable", "The API's answer broke off.", next_action="Run the command again.") from error
+        message = f"{peer.name}'s answer broke off."
+        raise Failed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
     response.release_conn()
     return bytes(data)
 
@@ -177,15 +205,14 @@ def _wait(response: urllib3.BaseHTTPResponse) -> int | None:
     return min(int(text), 600) if text.isascii() and text.isdigit() else None
 
 
-def _error(status: int, data: bytes) -> Refused | Failed:
+def _error(status: int, data: bytes, peer: Peer) -> Refused | Failed:
     """The API's own error envelope; anything else is an answer this client does not know."""
     try:
         error = json.loads(data)["error"]
         code, message, next_action = (_text(error[name]) for name in ("code", "message", "next_action"))
         issues = [Issue(_text(i["path"], MAX_ISSUE_PATH), _text(i["message"])) for i in error["issues"][:50]]
     except (ValueError, KeyError, TypeError, RecursionError):
-        message = f"The API answered {status} without an error envelope."
-        return Failed("answer_malformed", message, next_action="Check SERVICE_API_BASE_URL.")
+        return peer.malformed(f" answered {status} without an error envelope.")
     kind = Failed if status >= 500 or status in {401, 429} else Refused
     moment = error.get("retry_not_before")
     known = isinstance(moment, str) and _MOMENT.fullmatch(moment) is not None

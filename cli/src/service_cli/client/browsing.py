@@ -9,17 +9,17 @@ from collections.abc import Iterator, Mapping
 
 from service_common.types import Address, BountyId, parse_address
 
-from service_cli.client.api import ApiClient
+from service_cli.client.api import ApiClient, api_of
 from service_cli.client.read_model import bounty_detail
 from service_cli.client.summaries import lines, one_line, token_names
-from service_cli.outcome import Failed, Refused
+from service_cli.outcome import Refused
 from service_cli.output import event, on_terminal, say
 from service_cli.settings import Settings
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> None:
     """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
-    api, shown = ApiClient(settings.api_base_url(), None), 0
+    api, shown = api_of(settings), 0
     deployment = _deployment(settings, api)
     for item in listed(api, filters, limit):
         event("bounty_list.bounty", item)
@@ -38,7 +38,7 @@ def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[d
         page = api.get("/api/bounties", query).json()
         items, following = page.get("items"), page.get("next_cursor")
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-            raise Failed("answer_malformed", "The API's list has no items.", next_action="Check SERVICE_API_BASE_URL.")
+            raise api.peer.malformed("'s list has no items.")
         yield from items[: limit - seen]
         seen += len(items)
         if not isinstance(following, str) or not items:
@@ -48,7 +48,7 @@ def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[d
 
 def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``bounty:show``."""
-    api = ApiClient(settings.api_base_url(), None)
+    api = api_of(settings)
     detail = bounty_detail(api, bounty_id)
     _require_same(settings, detail)
     event("bounty_show.bounty", detail)
@@ -62,8 +62,7 @@ def require_deployment(settings: Settings, api: ApiClient) -> Address:
     try:
         return parse_address(str(_deployment(settings, api).get("hub_address")))
     except ValueError:
-        message, next_action = "The API names no Hub.", "Check SERVICE_API_BASE_URL."
-        raise Failed("answer_malformed", message, next_action=next_action) from None
+        raise api.peer.malformed(" names no Hub.") from None
 
 
 def _deployment(settings: Settings, api: ApiClient) -> dict[str, object]:

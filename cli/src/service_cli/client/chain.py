@@ -63,6 +63,7 @@ class ChainClient:
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """One bounty; an unknown id is refused."""
+        require_bounty_id(bounty_id)
         with chain_errors():
             view = self.hub.bounty(bounty_id)
         if view is None:
@@ -117,6 +118,14 @@ class ChainClient:
         with chain_errors():
             answer = hex_bytes(self.rpc.call("eth_call", {"to": self.settings.escrow_token(), "data": data}, "latest"))
         return int.from_bytes(answer, "big")
+
+
+def require_bounty_id(value: object) -> None:
+    """Refuse what a program took for an id, such as its text."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        message = f"A bounty id is an integer from 1, not {type(value).__name__}."
+        next_action = "Pass BountyId(7), or parse_bounty_id(text), both of service_common.types."
+        raise Refused("bounty_id_malformed", message, next_action=next_action)
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:

@@ -1,12 +1,14 @@
 """Pulling an award or a refund; needs only the chain."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from service_common.chain.events import AwardClaimed, RefundClaimed
+from service_common.chain.events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from service_common.chain.hub import BountyView
 from service_common.types import Address, BlockNumber, BountyId, TokenAmount
 
+from service_cli.client.already import first_block
 from service_cli.client.calls import HubCall, simulate
 from service_cli.client.chain import ChainClient
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
@@ -14,7 +16,7 @@ from service_cli.client.journal import open_journal
 from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import local_signer
 from service_cli.client.token import in_words
-from service_cli.outcome import Refused
+from service_cli.outcome import Failed, Refused
 from service_cli.output import event, say
 from service_cli.settings import Settings
 
@@ -81,7 +83,10 @@ def _checked_chain(settings: Settings) -> ChainClient:
 
 def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubCall:
     """Decide from contract state what is claimed, simulate it, and say so."""
-    entitlement = find_entitlement(chain.bounty(bounty_id), bounty_id, claimant, lambda due: in_words(chain, due))
+    try:
+        entitlement = find_entitlement(chain.bounty(bounty_id), bounty_id, claimant, lambda due: in_words(chain, due))
+    except Refused as refused:
+        raise _told(chain, bounty_id, claimant, refused) from None
     simulate(chain, claimant, entitlement.call)
     event(
         "claim.prepared",
@@ -93,6 +98,41 @@ def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubC
         },
     )
     return entitlement.call
+
+
+_PAID: Final[Mapping[str, tuple[type[AwardClaimed | RefundClaimed], str, str]]] = {
+    "award_already_claimed": (AwardClaimed, "award_already_claimed", "award"),
+    "nothing_queued": (RefundClaimed, "refund_already_claimed", "refund"),
+}
+
+
+def _told(chain: ChainClient, bounty_id: BountyId, claimant: Address, refused: Refused) -> Refused:
+    """The same refusal, or where the Hub's log holds the payment, which transaction it was."""
+    if refused.code not in _PAID:
+        return refused
+    kind, code, what = _PAID[refused.code]
+    found = claimed_before(chain, kind, bounty_id, claimant)
+    if found is None:
+        return refused
+    paid = in_words(chain, _amount(found))
+    message = f"The {what} of {paid} was claimed before: transaction {found.tx_hash}, block {found.block_number}."
+    return Refused(code, message, next_action="Nothing is left to do.")
+
+
+def claimed_before(
+    chain: ChainClient,
+    kind: type[AwardClaimed | RefundClaimed | GuardianFeeClaimed],
+    bounty_id: BountyId,
+    account: Address,
+) -> Receipt | None:
+    """The transaction that paid this account; None where the Hub's log has none, or cannot be read from its begin."""
+    if (start := first_block(chain.settings, chain)) is None:
+        return None
+    topics = [bounty_topic(bounty_id), account_topic(account)]
+    try:
+        return find_event(chain, kind, start, lambda _: True, topics)
+    except Failed:  # what the Hub owes is known; only the place of an old payment is not
+        return None
 
 
 def _show(chain: ChainClient, call: HubCall) -> None:
@@ -132,7 +172,7 @@ def find_entitlement(
         message = f"{claimant} is neither the winner nor the Poster of bounty {bounty_id}."
         raise Refused("not_entitled", message, next_action="Use the winner's or the Poster's account.")
     if bounty.refund_due == 0:
-        message = "No balance is queued for the Poster of this bounty."
+        message = "Nothing is queued for the Poster of this bounty, and no claim of it is found."
         raise Refused("nothing_queued", message, next_action="Nothing is left to do.")
     words = f"claim the refund of {told(bounty.refund_due)} of bounty {bounty_id}"
     return Entitlement(_call("claimRefund", bounty_id, words), bounty.refund_due)

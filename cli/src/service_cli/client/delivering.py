@@ -9,7 +9,7 @@ from service_common.crypto import sealed_box
 from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
 from service_cli.client.agreement import check_detail
-from service_cli.client.api import ApiClient
+from service_cli.client.api import ApiClient, api_of
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.opening import AWARDED, open_as_guardian
 from service_cli.client.read_model import wait_finalized
@@ -27,7 +27,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commit
     if bounty.outcome != AWARDED or (bounty.winner, bounty.winning_submission) != (solver, commitment):
         message = "The contract does not name this Submission as the winner."
         raise Refused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
-    api = ApiClient(settings.api_base_url(), chain)
+    api = api_of(settings, chain)
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     _require_final(chain, bounty_id, (solver, commitment))
     delivery_key = _delivery_key(api, chain)

@@ -7,12 +7,11 @@ is read.
 import time
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import urlsplit
 
 from service_common.errors import ServiceError
 from service_common.types import Address
 
-from service_cli.client.api import ApiClient
+from service_cli.client.api import api_of, subgraph_of
 from service_cli.client.chain import ChainClient
 from service_cli.outcome import Refused
 from service_cli.output import event, say, warn
@@ -89,7 +88,7 @@ def _roster(settings: Settings) -> str:
 
 
 def _api(settings: Settings) -> str:
-    answer = ApiClient(settings.api_base_url(), None).get("/api/deployment").json()
+    answer = api_of(settings).get("/api/deployment").json()
     token = answer.get("escrow_token")
     address = token.get("address") if isinstance(token, dict) else None
     served = (answer.get("chain_id"), answer.get("hub_address"), address)
@@ -100,9 +99,8 @@ def _api(settings: Settings) -> str:
 
 
 def _subgraph(settings: Settings) -> str:
-    parts = urlsplit(settings.subgraph_endpoint())
-    client = ApiClient(f"{parts.scheme}://{parts.netloc}", None)
-    data = client.post_json(parts.path, {"query": _META, "variables": {}}).json().get("data")
+    client, path = subgraph_of(settings)
+    data = client.post_json(path, {"query": _META, "variables": {}}).json().get("data")
     meta = data.get("_meta") if isinstance(data, dict) else None
     block = meta.get("block") if isinstance(meta, dict) else None
     if not isinstance(meta, dict) or not isinstance(block, dict) or meta.get("hasIndexingErrors"):

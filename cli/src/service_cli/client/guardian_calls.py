@@ -4,10 +4,11 @@ Promises: needs only the chain; run again after an interruption, each continues 
 """
 
 from service_common.chain.events import GuardianFeeClaimed, GuardianHeartbeat
-from service_common.types import BlockNumber, BountyId
+from service_common.types import Address, BlockNumber, BountyId
 
 from service_cli.client.calls import HubCall
 from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.claiming import claimed_before
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
 from service_cli.client.journal import open_journal
 from service_cli.client.sender import send
@@ -71,9 +72,16 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
     )
 
 
-def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: str) -> None:
+def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
     with chain_errors():
         (due,) = chain.hub.read("claimable", bounty_id, guardian)
     if due == 0:
-        message = f"Nothing is due to {guardian} from bounty {bounty_id}: no Verdict of it counted, or it was claimed."
+        if (found := claimed_before(chain, GuardianFeeClaimed, bounty_id, guardian)) is not None:
+            place = f"transaction {found.tx_hash}, block {found.block_number}"
+            message = f"The share of {guardian} in bounty {bounty_id} was claimed before: {place}."
+            raise Refused("fee_already_claimed", message, next_action="Nothing is left to do.")
+        with chain_errors():
+            judged = chain.hub.verdict(bounty_id, guardian).kind != 0
+        why = "its share was claimed before, or is nothing" if judged else "the Hub holds no Verdict of it"
+        message = f"Nothing is due to {guardian} from bounty {bounty_id}: {why}."
         raise Refused("nothing_due", message, next_action="Nothing is left to do.")

@@ -1,10 +1,8 @@
 """What waits for a Guardian, read from the subgraph endpoint; advisory."""
 
-from urllib.parse import urlsplit
-
 from service_common.types import Address
 
-from service_cli.client.api import ApiClient
+from service_cli.client.api import ApiClient, api_of, subgraph_of
 from service_cli.client.browsing import require_deployment
 from service_cli.client.journal import opened_name, was_done
 from service_cli.outcome import Failed
@@ -45,10 +43,9 @@ query Owed($guardian: String!, $skip: Int!, $first: Int!) {
 
 def list_judgeable(settings: Settings, guardian: Address) -> None:
     """The command ``guardian:judgeable``."""
-    api = ApiClient(settings.api_base_url(), None)
+    api = api_of(settings)
     hub = require_deployment(settings, api)
-    parts = urlsplit(settings.subgraph_endpoint())
-    subgraph, path = ApiClient(f"{parts.scheme}://{parts.netloc}", None), parts.path
+    subgraph, path = subgraph_of(settings)
     meta = _object(_ask(subgraph, path, _META, {}), "_meta")
     if meta.get("hasIndexingErrors"):
         warn("warning: the index reports errors; check on chain before judging")

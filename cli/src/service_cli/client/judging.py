@@ -11,18 +11,19 @@ from service_common.domain.verdict import WrittenVerdict, render_verdict
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, to_bytes
 
 from service_cli.client.agreement import check_detail
-from service_cli.client.api import ApiClient
+from service_cli.client.api import api_of
 from service_cli.client.calls import HubCall, simulate
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
-from service_cli.client.journal import open_journal
+from service_cli.client.journal import open_journal, opened_name, was_done
 from service_cli.client.leaks import check_document
 from service_cli.client.read_model import wait_finalized
 from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.outcome import Refused
-from service_cli.output import event
+from service_cli.output import event, warn
 from service_cli.settings import Settings
+from service_cli.words import moment
 
 _SEND = "verdict_transaction"
 Named = tuple[Address, Bytes32] | None
@@ -53,11 +54,14 @@ def record_verdict(
             if _still_counts(chain, bounty_id, signer.address, commitment, done):
                 event("guardian_verdict.recorded", done)
                 return
+            _require_judging(chain, bounty_id)
             if not replace:
                 message = "This Verdict was recorded, and you put another one in its place later."
                 raise Refused("verdict_replaced", message, next_action="To put this one back, add --replace.")
             journal.forget("recorded", _SEND, f"{_SEND}_given_up")
         if not was_attempted(journal, _SEND):
+            _require_judging(chain, bounty_id)
+            _warn_unopened(chain, bounty_id, named)
             if not replace:
                 _refuse_second(chain, bounty_id, signer.address)
             simulate(chain, signer.address, call)
@@ -85,6 +89,26 @@ def _still_counts(
     newest = find_event(chain, VerdictRecorded, start, lambda _: True, topics)
     found = [one.report_commitment for one in newest.events if isinstance(one, VerdictRecorded)] if newest else []
     return not found or found[-1] == commitment
+
+
+def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
+    """The Hub would refuse, too; here the moment is one that people read."""
+    bounty, now = chain.bounty(bounty_id), chain.latest().time
+    if bounty.outcome:
+        message = f"Bounty {bounty_id} is final: no Verdict counts any more."
+        next_action = f"See service-cli bounty:show {bounty_id}; guardian:claim-fee pays a recorded Verdict."
+        raise Refused("bounty_final", message, next_action=next_action)
+    if now < bounty.reveal_at:
+        message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
+        raise Refused("judging_not_started", message, next_action="Wait until then and try again.")
+
+
+def _warn_unopened(chain: ChainClient, bounty_id: BountyId, named: Named) -> None:
+    """A Guardian may have opened it elsewhere; by mistake it should award nothing that it never saw."""
+    if named is None:
+        return
+    if not was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), *named)):
+        warn(f"warning: Submission {named[1]} of {named[0]} was not opened on this machine; you are about to award it")
 
 
 def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
@@ -137,7 +161,7 @@ def _publish(
     commitment: Bytes32,
     fields: dict[str, object],
 ) -> None:
-    api = ApiClient(settings.api_base_url(), chain)
+    api = api_of(settings, chain)
     check_detail(chain, bounty_id, chain.bounty(bounty_id), wait_finalized(api, bounty_id))
     path = f"/api/written-verdicts/{commitment}"
     api.signed(

@@ -69,6 +69,10 @@ def _target(environment: Environment, path: Path | None) -> Path:
 def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
     """The keys there are already: in the file, or where that is new, in the variable."""
     if not os.path.lexists(target):
+        if rotate:
+            message = f"{target} is not there: there is nothing to rotate."
+            next_action = "Check the path; to make a first key leave --rotate out."
+            raise Refused("nothing_to_rotate", message, next_action=next_action)
         text = environment.get(VARIABLE)
         return () if text is None else _parsed(text, VARIABLE)
     if not rotate:

@@ -18,7 +18,7 @@ from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.types import Address, BountyId, Bytes32
 
 from service_cli.client.agreement import check_detail
-from service_cli.client.api import ApiClient
+from service_cli.client.api import ApiClient, api_of
 from service_cli.client.beacon import beacon_of, round_signature
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.handed_over import HandedOver
@@ -83,7 +83,7 @@ def open_as_guardian(
     bounty = chain.bounty(bounty_id)
     _require_recorded(chain, bounty_id, solver, commitment)
     info = beacon_of(settings)
-    api = ApiClient(settings.api_base_url(), chain)
+    api = api_of(settings, chain)
     submission = fetch_submission(api, signer, bounty_id, (solver, commitment))
     check_envelope(chain, submission, bounty, info)
     return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
@@ -113,7 +113,7 @@ def open_from_folder(
 def _fetched(settings: Settings, chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
     """The Submission as the API has it, read with this Guardian's signature."""
     signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-    return fetch_submission(ApiClient(settings.api_base_url(), chain), signer, bounty_id, pair)
+    return fetch_submission(api_of(settings, chain), signer, bounty_id, pair)
 
 
 def _unlock(
@@ -140,14 +140,13 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     chain.check_deployment()
     bounty = chain.bounty(bounty_id)
     if bounty.outcome != AWARDED:
-        message = "The bounty has not been awarded; there is no winning work to open."
-        raise Refused("not_awarded", message, next_action="Wait for the award, or claim the refund.")
+        raise _not_awarded(bounty_id, final=bounty.outcome != 0)
     if bounty.poster != signer.address:
         message = f"{signer.address} is not the Poster of bounty {bounty_id}."
         raise Refused("not_the_poster", message, next_action="Use the funding Poster's account.")
     target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
     require_new(target)
-    api = ApiClient(settings.api_base_url(), chain)
+    api = api_of(settings, chain)
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
@@ -160,6 +159,14 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     event("open_winning_submission.key_retrieved", submission.names())
     _write(submission, identity, target, "open_winning_submission.artifact_opened")
+
+
+def _not_awarded(bounty_id: BountyId, *, final: bool) -> Refused:
+    if final:
+        message = f"Bounty {bounty_id} ended without a winner: there is no winning work."
+        return Refused("not_awarded", message, next_action=f"Claim the refund: service-cli claim {bounty_id}.")
+    message = f"Bounty {bounty_id} is not awarded yet; there is no winning work to open."
+    return Refused("not_awarded", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}.")
 
 
 def _explained(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, refused: Refused) -> Refused:

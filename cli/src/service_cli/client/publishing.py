@@ -15,7 +15,7 @@ from service_common.types import ZERO_BYTES32, Address, Bytes32
 
 from service_cli.client.agreement import require_agreement
 from service_cli.client.already import funded_as, refuse_second_escrow
-from service_cli.client.api import ApiClient
+from service_cli.client.api import api_of
 from service_cli.client.attempt import current_fees
 from service_cli.client.chain import ChainClient
 from service_cli.client.facts import Receipt
@@ -124,7 +124,7 @@ def _publish(
 ) -> None:
     """Publish the exact bytes and hold every field of the answer against what is derived here."""
     answer = (
-        ApiClient(settings.api_base_url(), chain)
+        api_of(settings, chain)
         .signed(
             signer,
             "POST",

@@ -21,7 +21,6 @@ from service_cli.client.beacon import beacon_of
 from service_cli.client.chain import ChainClient
 from service_cli.client.journal import Journal
 from service_cli.client.signer import Signer
-from service_cli.client.trees import fingerprint
 from service_cli.output import say
 from service_cli.progress import Progress
 from service_cli.settings import Settings
@@ -29,6 +28,8 @@ from service_cli.words import moment
 
 CIPHERTEXT: Final = "ciphertext.age"
 ENVELOPE: Final = "envelope.json"
+SEALED_AT: Final = "sealed_at_block"
+"""In the journal: the newest block when it was sealed; whatever records it is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +49,24 @@ class Work:
         return f"/api/bounties/{self.bounty_id}/submissions/{self.signer.address}"
 
 
-def seal(work: Work, directory: Path, journal: Journal) -> Envelope:
+def sealed_before(journal: Journal, content: str) -> Envelope | None:
+    """What an earlier run sealed of the same files; ``content`` is their fingerprint."""
+    if journal.text("content") == content and (kept := journal.text("envelope")):
+        return parse_envelope(kept.encode()) if (journal.folder / CIPHERTEXT).exists() else None
+    return None
+
+
+def seal(work: Work, directory: Path, content: str, journal: Journal) -> Envelope:
     """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
-    content = fingerprint(directory)
-    file = journal.folder / CIPHERTEXT
-    if journal.text("content") == content and (kept := journal.text("envelope")) and file.exists():
+    if (kept := sealed_before(journal, content)) is not None:
         say("continuing with the bytes sealed before")
-        return parse_envelope(kept.encode())
+        return kept
     journal.forget("content", "envelope")
+    file = journal.folder / CIPHERTEXT
     file.unlink(missing_ok=True)
-    until = moment(work.bounty.reveal_at, work.chain.latest().time)
+    head = work.chain.latest()
+    journal.note(SEALED_AT, head.number)
+    until = moment(work.bounty.reveal_at, head.time)
     say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
     envelope = _sealed(work, directory, file)
     _keep_envelope(envelope, journal.folder / ENVELOPE)

@@ -8,31 +8,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from service_common.chain.events import SubmissionRecorded
 from service_common.chain.hub import BountyView
 from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, ChainId, to_bytes
+from service_common.types import Address, BountyId, ChainId, to_bytes
 
-from service_cli.client.agreement import check_detail, check_page, require_agreement
-from service_cli.client.api import ApiClient
-from service_cli.client.calls import HubCall, prepared_transaction, simulate
-from service_cli.client.chain import ChainClient, chain_errors
-from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
+from service_cli.client.agreement import check_detail, check_page
+from service_cli.client.api import ApiClient, api_of
+from service_cli.client.calls import HubCall, simulate
+from service_cli.client.chain import ChainClient
+from service_cli.client.handing_in import hand_in, upload_late
 from service_cli.client.journal import Journal, open_journal
 from service_cli.client.leaks import check_directory
 from service_cli.client.read_model import wait_finalized
-from service_cli.client.sealing import CIPHERTEXT, Work, seal
-from service_cli.client.sender import send
+from service_cli.client.recording import active, made_here, record, require_place
+from service_cli.client.sealing import Work, seal, sealed_before
 from service_cli.client.signer import LocalSigner, Signer
-from service_cli.client.transfer import read_target, upload
 from service_cli.client.trees import fingerprint
 from service_cli.outcome import Failed, Refused
 from service_cli.output import event, say
 from service_cli.settings import Settings
 from service_cli.words import moment
-
-_DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
 
 
 def submit(
@@ -43,29 +39,45 @@ def submit(
     *,
     accept_differences: bool,
     without_api: bool = False,
+    replace: bool = False,
 ) -> None:
     """The command ``solver:submit``."""
     chain = ChainClient(settings)
     chain.check_deployment()
     bounty = chain.bounty(bounty_id)
     work = Work(settings, chain, signer, bounty_id, bounty, chain.pinned_roster(bounty))
-    api = None if without_api else ApiClient(settings.api_base_url(), chain)
+    api = None if without_api else api_of(settings, chain)
     if not _accepting(chain, bounty):
         _finish_late(work, api, directory)
         return
     check_directory(settings.environment, directory, open_key_files=isinstance(signer, LocalSigner))
     _require_permitted(work)
-    if api is not None:
-        with _way_out():
-            _check_terms(work, api, accept_differences)
     with open_journal(*_names(work)) as journal:
-        envelope = seal(work, directory, journal)
+        content = fingerprint(directory)
+        earlier = sealed_before(journal, content)
+        replace = replace or (earlier is None and made_here(work, journal))
+        require_place(work, earlier, journal, replace=replace)
+        if earlier is not None and _is_settled(work, earlier, journal, without_api=without_api):
+            record(work, earlier, journal, replace=replace)
+            return
         if api is not None:
             with _way_out():
-                _hand_in(work, api, envelope, journal)
+                _check_terms(work, api, accept_differences)
+        envelope = seal(work, directory, content, journal)
+        if api is not None:
+            with _way_out():
+                hand_in(work, api, envelope, journal)
         else:
             _keep(work, envelope, journal)
-        _record(work, envelope, journal)
+        record(work, envelope, journal, replace=replace)
+
+
+def _is_settled(work: Work, envelope: Envelope, journal: Journal, *, without_api: bool) -> bool:
+    """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
+    if isinstance(work.signer, LocalSigner) or without_api:
+        return False
+    commitment = envelope.commitment()
+    return journal.text("prepared") == commitment == active(work)
 
 
 @contextmanager
@@ -92,8 +104,7 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
     with open_journal(*_names(work)) as journal:
         kept = journal.text("envelope")
         envelope = parse_envelope(kept.encode()) if kept is not None else None
-        with chain_errors():
-            recorded = work.chain.hub.submission(work.bounty_id, work.signer.address)
+        recorded = active(work)
         since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
         if envelope is None or envelope.commitment() != recorded:
             message = f"The bounty accepts no Submissions {since}."
@@ -103,17 +114,11 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
             next_action = f"Nothing can be changed. The sealed bytes of what is recorded are in {journal.folder}."
             raise Refused("bounty_not_accepting", message, next_action=next_action)
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
-        if isinstance(work.signer, LocalSigner):
-            _record(work, envelope, journal)
+        record(work, envelope, journal, replace=False)
         if api is None:
             _keep(work, envelope, journal)
             return
-        try:
-            _upload(work, api, envelope, journal)
-        except Refused as refusal:
-            message = f"Your Submission is recorded, and the service does not take its bytes: {refusal.message}"
-            next_action = f"Hand the folder {journal.folder} to a Guardian, who opens it with guardian:open --from."
-            raise Refused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
+        upload_late(work, api, envelope, journal)
 
 
 def _names(work: Work) -> tuple[ChainId, Address, str, str, str]:
@@ -146,113 +151,3 @@ def _keep(work: Work, envelope: Envelope, journal: Journal) -> None:
     if journal.text("uploaded") != envelope.ciphertext.sha256:
         say("these bytes are not uploaded, and the page's terms are not compared with the chain's")
         say("run it again without --without-api before the deadline, or hand that folder to the Guardians")
-
-
-def _hand_in(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
-    """Upload and prepare. What an earlier run uploaded is not asked for again; what is no more there is sent again."""
-    digest = envelope.ciphertext.sha256
-    for last in (False, True):
-        if journal.text("uploaded") != digest:
-            _upload(work, api, envelope, journal)
-            journal.note("uploaded", digest)
-        try:
-            _prepare(work, api, envelope)
-        except Refused as refusal:
-            if last or "ciphertext" not in {issue.path for issue in refusal.issues}:
-                raise
-            journal.forget("uploaded")
-            say("the storage does not hold the sealed bytes; uploading them again")
-        else:
-            return
-
-
-def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
-    ciphertext = envelope.ciphertext
-    body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
-    target = api.signed(
-        work.signer,
-        "POST",
-        f"{work.path}/artifact-upload-url",
-        body=body,
-        media_type="application/json",
-        words=f"get an upload URL for {ciphertext.byte_length} sealed bytes of bounty {work.bounty_id}",
-    ).json()
-    if target.get("storage_locator") != ciphertext.storage_locator:
-        message = "The API names another storage place than the one derived here."
-        raise Refused("locator_mismatch", message, next_action=_DISAGREES)
-    upload(read_target(target, work.settings.api_base_url()), journal.folder / CIPHERTEXT)
-    event(
-        "submit.ciphertext_uploaded",
-        {"bounty_id": str(work.bounty_id), "solver": work.signer.address, "byte_length": ciphertext.byte_length},
-    )
-
-
-def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
-    body = envelope.canonical_bytes()
-    answer = api.signed(
-        work.signer,
-        "POST",
-        f"{work.path}/prepare",
-        body=body,
-        media_type="application/json",
-        words=f"prepare Submission {envelope.commitment()} for bounty {work.bounty_id}",
-    ).json()
-    expected = {
-        "submission_commitment": envelope.commitment(),
-        "guardian_roster_hash": envelope.guardian_roster_hash,
-        "transaction": prepared_transaction(work.chain, _call(work, envelope)),
-    }
-    require_agreement(answer, expected, "preparation_mismatch", _DISAGREES)
-    event(
-        "submit.submission_prepared",
-        {
-            "mode": envelope.mode,
-            "bounty_id": str(work.bounty_id),
-            "solver": work.signer.address,
-            "submission_commitment": envelope.commitment(),
-            "guardian_roster_hash": envelope.guardian_roster_hash,
-            "byte_length": len(body),
-        },
-    )
-
-
-def _record(work: Work, envelope: Envelope, journal: Journal) -> None:
-    call, commitment = _call(work, envelope), envelope.commitment()
-    if not isinstance(work.signer, LocalSigner):
-        simulate(work.chain, work.signer.address, call)
-        event("submit.transaction_prepared", prepared_transaction(work.chain, call))
-        until = moment(work.bounty.submission_deadline, work.chain.latest().time)
-        say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
-        return
-    with chain_errors():
-        former = work.chain.hub.submission(work.bounty_id, work.signer.address)
-    if former not in {ZERO_BYTES32, commitment}:
-        say(f"this replaces your Submission {former} to bounty {work.bounty_id}")
-    step = f"submit_{commitment}"  # a step of its own for each Submission: an earlier one may still be on its way
-    receipt = send(work.chain, work.signer, call, journal, step, lambda start: _recorded(work, commitment, start))
-    event(
-        "submit.submission_recorded",
-        {
-            "tx_hash": receipt.tx_hash,
-            "block_number": receipt.block_number,
-            "bounty_id": str(work.bounty_id),
-            "solver": work.signer.address,
-            "submission_commitment": commitment,
-            "guardian_roster_hash": envelope.guardian_roster_hash,
-        },
-    )
-
-
-def _recorded(work: Work, commitment: Bytes32, start: BlockNumber) -> Receipt | None:
-    """The transaction that recorded this Submission, found in the Hub's log."""
-    topics = [bounty_topic(work.bounty_id), account_topic(work.signer.address), commitment]
-    return find_event(work.chain, SubmissionRecorded, start, lambda _: True, topics)
-
-
-def _call(work: Work, envelope: Envelope) -> HubCall:
-    commitment = envelope.commitment()
-    return HubCall(
-        "submit",
-        [work.bounty_id, to_bytes(commitment), to_bytes(envelope.guardian_roster_hash)],
-        f"record Submission {commitment} in bounty {work.bounty_id}",
-    )

@@ -6,6 +6,7 @@ Promises: an answer whose facts have another shape is said to be so; nothing of 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from service_common.errors import ServiceError
 from service_common.types import parse_decimal
 
 from service_cli.client.stages import what_next
@@ -68,7 +69,21 @@ def lines(detail: Mapping[str, object], token: TokenNames, now: int) -> Iterator
     roster = detail.get("guardian_roster")
     if isinstance(roster, dict) and isinstance(members := roster.get("members"), list):
         yield f"  Guardians: {len(members)}, of whom {printable(str(roster.get('quorum')))} must agree"
+    if title := _title(detail):
+        yield f"  title:     {title}"
     yield f"  page:      {_page(detail)}"
+
+
+def _title(detail: Mapping[str, object]) -> str | None:
+    """What the page calls itself."""
+    from service_common.domain.challenge import parse_challenge
+
+    if not isinstance(page := detail.get("challenge"), str):
+        return None
+    try:
+        return printable(parse_challenge(page.encode()).title, 200)
+    except (ServiceError, UnicodeEncodeError):
+        return None
 
 
 def _page(detail: Mapping[str, object]) -> str:

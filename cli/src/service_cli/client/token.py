@@ -5,6 +5,7 @@ cancelled only when the token logged it; whether the token takes authorizations 
 asking it, before anything is signed.
 """
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
@@ -42,12 +43,23 @@ def token_of(chain: ChainClient) -> EscrowToken:
         return read_token(chain.rpc, chain.settings.escrow_token())
 
 
-def in_words(chain: ChainClient, value: int) -> str:
-    """An amount of the escrow token for people; a token that does not say what it is leaves base units."""
+def base_units(value: int) -> str:
+    """An amount of a token that does not say what it is."""
+    return f"{value} base units"
+
+
+def amounts_in_words(chain: ChainClient) -> Callable[[int], str]:
+    """How amounts of the escrow token are told to people; the token is asked once."""
     try:
-        return amount(value, token_of(chain))
+        token = token_of(chain)
     except ServiceError:
-        return f"{value} base units"
+        return base_units
+    return lambda value: amount(value, token)
+
+
+def in_words(chain: ChainClient, value: int) -> str:
+    """One amount of the escrow token for people."""
+    return amounts_in_words(chain)(value)
 
 
 def allowance(chain: ChainClient, owner: Address) -> int:

@@ -6,7 +6,7 @@ answer is asked again for ``PATIENCE_SECONDS``. Ends once the outcome stands in 
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
@@ -25,12 +25,13 @@ from service_common.chain.json_rpc import ChainUnavailable
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.types import BlockNumber, BountyId, Bytes32
 
-from service_cli.client.api import ApiClient
+from service_cli.client.api import api_of
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.facts import LOG_RANGE, bounty_topic
 from service_cli.client.happenings import happening
 from service_cli.client.read_model import bounty_detail
 from service_cli.client.stages import Next, what_next
+from service_cli.client.token import amounts_in_words, base_units
 from service_cli.outcome import Failed
 from service_cli.output import event, say
 from service_cli.progress import Waiting
@@ -46,7 +47,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
     chain = ChainClient(settings)
     chain.check_deployment()
     chain.bounty(bounty_id)
-    watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id))
+    watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id), told_amount=amounts_in_words(chain))
     answered = time.monotonic()
     with Waiting(f"bounty {bounty_id}") as waiting:
         while True:
@@ -71,6 +72,7 @@ class _Watch:
     bounty_id: BountyId
     first: BlockNumber
     told: dict[tuple[Bytes32, int], Log] = field(default_factory=dict)
+    told_amount: Callable[[int], str] = base_units
     upcoming: Next | None = None
     seconds_left: int | None = None
 
@@ -81,9 +83,9 @@ class _Watch:
             final = header_at(self.chain.rpc, "finalized").number
         self._print_news(head.number)
         bounty = self.chain.bounty(self.bounty_id)
-        self._print_step(what_next(bounty, head.time), head.time)
         if bounty.outcome and self._is_final(final):
             return bounty
+        self._print_step(what_next(bounty, head.time), head.time)
         self._let_go(final)
         return None
 
@@ -97,7 +99,7 @@ class _Watch:
                 say(f"block {log.block_number} was replaced; its event no longer counts")
         for place, (log, what) in found.items():
             if place not in self.told:
-                _print_event(log, what)
+                _print_event(log, what, self.told_amount)
         self.told = {place: log for place, (log, _) in found.items()}
 
     def _print_step(self, upcoming: Next, now: int) -> None:
@@ -137,16 +139,17 @@ class _Watch:
 
 def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
     """The block the API names for the bounty: where its log is read from."""
-    block = bounty_detail(ApiClient(settings.api_base_url(), None), bounty_id).get("block")
+    api = api_of(settings)
+    block = bounty_detail(api, bounty_id).get("block")
     number = block.get("number") if isinstance(block, dict) else None
     if not isinstance(number, int):
-        raise Failed("answer_malformed", "The API names no block.", next_action="Check SERVICE_API_BASE_URL.")
+        raise api.peer.malformed(" names no block.")
     return BlockNumber(number)
 
 
-def _print_event(log: Log, what: HubEvent) -> None:
+def _print_event(log: Log, what: HubEvent, told_amount: Callable[[int], str]) -> None:
     with chain_errors():
-        fields, words = _fields(what), happening(what)
+        fields, words = _fields(what), happening(what, told_amount)
     place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
     event("bounty_watch.event", {"name": type(what).__name__, **fields, **place})
     say(f"block {log.block_number}: {words}")
@@ -160,6 +163,8 @@ def _fields(found: HubEvent) -> dict[str, object]:
     if isinstance(found, BountyFinalized):
         values["outcome"] = Outcome.of_number(found.outcome)
         values["reason"] = SettlementReason.of_number(found.reason)
+        if values["outcome"] is not Outcome.AWARDED:
+            values |= {"winner": None, "submission_commitment": None}
     return {name: str(value) if name in _AMOUNTS else value for name, value in values.items()}
 
 

@@ -13,7 +13,8 @@ from service_cli.values import ADDRESS, BOUNTY_ID
 def run(bounty_id: BountyId, claimant_address: Address | None, network: str | None) -> None:
     """Claim the winner's award or the Poster's refund of a final bounty.
 
-    Picks the right call from contract state. Needs only the chain: no API call and no signed request.
+    Picks the right call from contract state. Needs only the chain: no API call and no signed request. After an award
+    the Poster claims, too: the shares of Guardians who recorded no Verdict.
 
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE), unless --claimant-address is given
@@ -21,7 +22,7 @@ def run(bounty_id: BountyId, claimant_address: Address | None, network: str | No
     Prints:   claim.prepared (bounty_id, claimant, function_name, claimable_amount)
               claim.claimed (tx_hash, block_number, claimable_amount)
               claim.transaction_prepared (chain_id, to, value, data, function_name), with --claimant-address
-    Refuses:  an open bounty; an account that is neither winner nor Poster; an award already pulled; an empty balance
+    Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance
     Examples: service-cli claim 7
               service-cli claim 7 --claimant-address $ACCOUNT
     """

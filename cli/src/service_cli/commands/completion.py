@@ -8,16 +8,21 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @command("completion", "completion", network=False)
+@click.option("--program", type=click.Choice(["service-cli", "service-audit"]), default="service-cli")
 @click.argument("shell", type=click.Choice(SHELLS))
-def run(shell: str) -> None:
+def run(shell: str, program: str) -> None:
     """Print the script that completes commands and options in your shell.
 
     \b
-    bash: service-cli completion bash \\
+    bash: mkdir -p ~/.local/share/bash-completion/completions
+          service-cli completion bash \\
             > ~/.local/share/bash-completion/completions/service-cli
     zsh:  service-cli completion zsh > "${fpath[1]}/_service-cli"
-    fish: service-cli completion fish \\
+    fish: mkdir -p ~/.config/fish/completions
+          service-cli completion fish \\
             > ~/.config/fish/completions/service-cli.fish
+
+    With --program service-audit it is that program's script, for a file of that name.
 
     \b
     Reads:   nothing
@@ -27,4 +32,4 @@ def run(shell: str) -> None:
     """
     from service_cli.completion import script
 
-    click.echo(script(shell), nl=False)
+    click.echo(script(shell, program), nl=False)

@@ -19,7 +19,7 @@ def run(file: Path | None, rotate: bool) -> None:
     \b
     Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON, whose keys a new FILE takes over; or _FILE
     Prints:  guardian_new_key.written (path, public_key, recipient, key_count)
-    Refuses: a FILE that exists, unless --rotate; a FILE that holds something else
+    Refuses: a FILE that exists, unless --rotate; with --rotate one that does not; a FILE that holds something else
     Examples: service-cli guardian:new-key guardian-keys.json
               service-cli guardian:new-key --rotate guardian-keys.json
     """

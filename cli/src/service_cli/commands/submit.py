@@ -13,6 +13,7 @@ from service_cli.values import ADDRESS, BOUNTY_ID
 @click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
 @click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
 @click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
+@click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def run(
@@ -21,15 +22,18 @@ def run(
     solver_address: Address | None,
     accept_term_differences: bool,
     without_api: bool,
+    replace: bool,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
     """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
 
     Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
-    interruption: it continues with the same sealed bytes. A changed directory makes a new Submission that replaces
-    yours. While the API is down, --without-api records the same commitment; the page's terms are then not compared.
-    After the deadline it tells what is recorded, and uploads those bytes again if the storage lost them.
+    interruption: it continues with the same sealed bytes, and tells what is recorded. A changed directory makes a new
+    Submission, which takes the place of yours and counts from its own, later block; the place of one that was made on
+    another machine it takes only with --replace. While the API is down, --without-api records the same commitment; the
+    page's terms are then not compared. After the deadline it tells what is recorded, and uploads those bytes again if
+    the storage lost them.
 
     \b
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
@@ -43,11 +47,13 @@ def run(
               submit.transaction_prepared (chain_id, to, value, data, function_name, args), with --solver-address
               submit.submission_recorded (tx_hash, block_number, bounty_id, solver, submission_commitment,
               guardian_roster_hash)
-    Refuses:  a directory that holds a key of this run; a bounty that does not accept Submissions; a roster that does
-              not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
-              derivation; a page whose terms differ from the chain's, unless --accept-term-differences
+    Refuses:  a directory that holds a key of this run; a bounty that does not accept Submissions; without --replace,
+              where one is recorded that was made elsewhere; a roster that does not hash to the pinned value; an API
+              whose locator, commitment or transaction differs from its own derivation; a page whose terms differ from
+              the chain's, unless --accept-term-differences
     Examples: service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
+              service-cli solver:submit --replace 7 work/
     """
     from service_cli.client.signer import ExternalSigner, local_signer
     from service_cli.client.submitting import submit
@@ -66,4 +72,5 @@ def run(
         artifact_dir,
         accept_differences=accept_term_differences,
         without_api=without_api,
+        replace=replace,
     )

@@ -22,12 +22,12 @@ def run(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> N
     Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli verification-record 7
     """
-    from service_cli.client.api import ApiClient
+    from service_cli.client.api import api_of
     from service_cli.outcome import Refused
     from service_cli.settings import load_settings
 
     settings = load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL"))
-    detail = ApiClient(settings.api_base_url(), None).get(f"/api/bounties/{bounty_id}").json()
+    detail = api_of(settings).get(f"/api/bounties/{bounty_id}").json()
     if detail.get("chain_id") != settings.chain_id or detail.get("hub_address") != settings.hub_address():
         message = "The API answers for another chain or Hub than the one configured."
         raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")

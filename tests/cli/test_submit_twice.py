@@ -1,0 +1,173 @@
+"""``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.kill import run_killed
+from tests.cli.ledger import Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Ran, Terminal
+
+SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"123456")
+
+
+@pytest.fixture
+def work(solver: Terminal) -> str:
+    (solver.home / "work").mkdir()
+    (solver.home / "work" / "main.py").write_text("print(1)\n")
+    return "work"
+
+
+@pytest.fixture
+def bounty(ledger: Ledger, api: ApiTwin) -> str:
+    number, page = ledger.fund(seconds=20_000)
+    api.keep_page(page)
+    return str(number)
+
+
+def on_chain(ledger: Ledger, bounty: str) -> str:
+    return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
+
+
+def by_wallet(ledger: Ledger, solver: Terminal, *words: str, stdin: bytes = SIGNATURES, code: int = 0) -> Ran:
+    keyless = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
+    address = ledger.people.solvers[0].address
+    terminal = replace(solver, environment=keyless)
+    return terminal.run("solver:submit", "--solver-address", address, *words, stdin=stdin, code=code)
+
+
+def send(ledger: Ledger, prepared: Ran) -> None:
+    """As the wallet does it, with what was printed."""
+    arguments = prepared.last["args"]
+    assert isinstance(arguments, list)
+    wallet = ledger.people.solvers[0].wallet
+    wallet.forget_nonce()
+    values = [bytes.fromhex(str(value)[2:]) for value in arguments[1:]]
+    ledger.contract.transact(wallet, "submit", int(str(arguments[0])), *values)
+
+
+def test_submit__again_after_the_wallet_sent_it__tells_the_transaction_and_asks_for_nothing(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    send(ledger, by_wallet(ledger, solver, bounty, work))
+    approvals, nonce = len(api.approvals()), ledger.nonce(ledger.people.solvers[0].address)
+    again = by_wallet(ledger, solver, bounty, work, stdin=b"")
+    assert again.names == ["submit.submission_recorded"]
+    block = ledger.node.rpc.record("eth_getTransactionReceipt", str(again.last["tx_hash"]))
+    assert block is not None
+    assert int(str(block["blockNumber"]), 16) == again.last["block_number"]
+    assert again.last["submission_commitment"] == on_chain(ledger, bounty)
+    assert len(api.approvals()) == approvals
+    local = solver.run("solver:submit", bounty, work)
+    assert local.event("submit.submission_recorded") == again.last
+    assert ledger.nonce(ledger.people.solvers[0].address) == nonce
+
+
+def test_submit__again_before_the_wallet_sent_it__says_that_twice_moves_it(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    first, again = (by_wallet(ledger, solver, bounty, work) for _ in range(2))
+    assert first.last == again.last
+    assert "sent twice" in again.words
+    assert "sent twice" not in first.words
+
+
+def test_submit__by_a_wallet_without_the_api_and_sent__is_uploaded_and_told_by_a_later_run(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    send(ledger, by_wallet(ledger, solver, "--without-api", bounty, work))
+    later = by_wallet(ledger, solver, bounty, work)
+    assert [name for name in later.names if name != "submit.approval_required"] == [
+        "submit.ciphertext_uploaded",
+        "submit.submission_prepared",
+        "submit.submission_recorded",
+    ]
+    assert by_wallet(ledger, solver, bounty, work, stdin=b"").names == ["submit.submission_recorded"]
+
+
+def test_submit__of_changed_work__replaces_what_this_machine_recorded_and_says_so(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    former = on_chain(ledger, bounty)
+    (solver.home / "work" / "main.py").write_text("print(2)\n")
+    replaced = solver.run("solver:submit", "--quiet", bounty, work)
+    assert f"this replaces your Submission {former}" in replaced.words
+    assert replaced.last["submission_commitment"] == on_chain(ledger, bounty) != former
+    assert "this replaces" not in solver.run("solver:submit", bounty, work).words
+
+
+def test_submit__of_what_was_replaced__needs_the_solver_s_word(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    (solver.home / "other").mkdir()
+    (solver.home / "other" / "main.py").write_text("print(2)\n")
+    elsewhere = Terminal(solver.home, {**solver.environment, "XDG_STATE_HOME": str(solver.home / "second")})
+    elsewhere.run("solver:submit", "--replace", bounty, "other")
+    former, approvals = on_chain(ledger, bounty), len(api.approvals())
+    for ran in (
+        solver.run("solver:submit", bounty, work, code=1),
+        by_wallet(ledger, solver, bounty, work, code=1),
+        solver.run("solver:submit", "--without-api", bounty, work, code=1),
+    ):
+        assert ran.names == ["submit.refused"]
+        assert ran.last["code"] == "submission_exists"
+        assert former in str(ran.last["message"])
+        assert "later block" in str(ran.last["message"])
+        assert "--replace" in str(ran.last["next_action"])
+    assert (on_chain(ledger, bounty), len(api.approvals())) == (former, approvals)
+
+
+def test_submit__of_the_same_files_on_another_machine__is_another_submission(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    former = on_chain(ledger, bounty)
+    elsewhere = person(ledger, api, rpc, solver.home / "elsewhere", "solver-1")
+    files = str(solver.home / work)
+    refused = elsewhere.run("solver:submit", bounty, files, code=1)
+    assert refused.last["code"] == "submission_exists"
+    assert "another machine" in str(refused.last["message"])
+    elsewhere.run("solver:submit", "--replace", bounty, files)
+    here = solver.run("solver:submit", bounty, work, code=1)
+    assert here.last["code"] == "submission_exists"
+    back = solver.run("solver:submit", "--replace", bounty, work)
+    assert back.last["submission_commitment"] == on_chain(ledger, bounty) == former
+
+
+def test_submit__of_changed_work_while_the_former_was_never_sent__records_the_changed(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, work: str
+) -> None:
+    run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=False)
+    (solver.home / "work" / "main.py").write_text("print(2)\n")
+    ran = solver.run("solver:submit", bounty, work)
+    assert ran.last["submission_commitment"] == on_chain(ledger, bounty)
+
+
+def test_submit__after_the_deadline_with_an_empty_stdin__tells_what_is_recorded_and_blames_nobody(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    number, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    send(ledger, by_wallet(ledger, solver, str(number), work))
+    ledger.advance_to(ledger.time() + 2_000)
+    ran = by_wallet(ledger, solver, str(number), work, stdin=b"", code=1)
+    assert ran.names == ["submit.submission_recorded", "submit.approval_required", "submit.refused"]
+    assert "was not asked" in str(ran.last["message"])
+    assert "does not take" not in str(ran.last["message"])
+
+
+def test_submit__after_the_deadline_with_the_bytes_held__prints_no_upload(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    number, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    solver.run("solver:submit", str(number), work)
+    ledger.advance_to(ledger.time() + 2_000)
+    ran = solver.run("solver:submit", str(number), work)
+    assert ran.names == ["submit.submission_recorded"]
+    assert "holds the sealed bytes already" in ran.words
