@@ -201,3 +201,11 @@ def test_correlation_id__given_or_not__is_always_answered(running_api: RunningAp
         answer = running_api.request("GET", "/api/nothing", ("X-Correlation-Id", bad))
         assert answer.headers["x-correlation-id"] != bad
         assert len(answer.headers["x-correlation-id"]) == 32
+
+
+def test_probe__of_a_running_server__is_no_traffic(running_api: RunningApi) -> None:
+    assert running_api.request("GET", "/healthz").status == 200
+    assert running_api.request("GET", "/api/readiness-rubric").status == 200
+    told = running_api.metrics()
+    assert told.value("service_http_requests_total", route="/api/readiness-rubric") is not None
+    assert told.value("service_http_requests_total", route="/healthz") is None
