@@ -206,6 +206,6 @@ def test_correlation_id__given_or_not__is_always_answered(running_api: RunningAp
 def test_probe__of_a_running_server__is_no_traffic(running_api: RunningApi) -> None:
     assert running_api.request("GET", "/healthz").status == 200
     assert running_api.request("GET", "/api/readiness-rubric").status == 200
-    told = running_api.metrics()
-    assert told.value("service_http_requests_total", route="/api/readiness-rubric") is not None
-    assert told.value("service_http_requests_total", route="/healthz") is None
+    told, name = running_api.metrics(), "service_http_requests_total"
+    assert told.value(name, route="/api/readiness-rubric", method="GET", status="200") is not None
+    assert told.value(name, route="/healthz", method="GET", status="200") is None
