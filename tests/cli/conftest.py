@@ -158,3 +158,11 @@ def ended(ledger: Ledger) -> int:
     ledger.award(bounty, solver.address, commitment)
     ledger.node.mine(3)
     return bounty
+
+
+@pytest.fixture
+def bounty(ledger: Ledger, api: ApiTwin) -> str:
+    """One that accepts Submissions for as long as a test runs; the twin has its page."""
+    number, page = ledger.fund(seconds=20 * 86_400)
+    api.keep_page(page)
+    return str(number)

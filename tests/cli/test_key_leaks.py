@@ -23,17 +23,6 @@ SOLVER, POSTER = "SERVICE_SOLVER_PRIVATE_KEY", "SERVICE_POSTER_PRIVATE_KEY"
 RINGS = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 
 
-@pytest.fixture(scope="session")
-def funded(ledger: Ledger) -> tuple[int, bytes]:
-    return ledger.fund(seconds=20 * 86_400)
-
-
-@pytest.fixture
-def bounty(funded: tuple[int, bytes], api: ApiTwin) -> str:
-    api.keep_page(funded[1])
-    return str(funded[0])
-
-
 def own_key(home: Terminal, variable: str) -> str:
     return home.environment[variable].removeprefix("0x")
 

@@ -24,18 +24,6 @@ def work(solver: Terminal) -> str:
     return str(folder)
 
 
-@pytest.fixture
-def open_bounty(ledger: Ledger) -> tuple[int, bytes]:
-    """A bounty that accepts Submissions as long as these tests run."""
-    return ledger.fund(seconds=20 * 86_400)
-
-
-@pytest.fixture
-def bounty(open_bounty: tuple[int, bytes], api: ApiTwin) -> str:
-    api.keep_page(open_bounty[1])
-    return str(open_bounty[0])
-
-
 def on_chain(ledger: Ledger, bounty: str) -> str:
     return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
 

@@ -27,17 +27,6 @@ def work(solver: Terminal) -> str:
     return str(folder)
 
 
-@pytest.fixture
-def funded(ledger: Ledger) -> tuple[int, bytes]:
-    return ledger.fund(seconds=20 * 86_400)
-
-
-@pytest.fixture
-def bounty(funded: tuple[int, bytes], api: ApiTwin) -> str:
-    api.keep_page(funded[1])
-    return str(funded[0])
-
-
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_module, "pause", lambda _: None)

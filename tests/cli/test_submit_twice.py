@@ -21,13 +21,6 @@ def work(solver: Terminal) -> str:
     return "work"
 
 
-@pytest.fixture
-def bounty(ledger: Ledger, api: ApiTwin) -> str:
-    number, page = ledger.fund(seconds=20_000)
-    api.keep_page(page)
-    return str(number)
-
-
 def on_chain(ledger: Ledger, bounty: str) -> str:
     return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
 

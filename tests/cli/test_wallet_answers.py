@@ -18,17 +18,6 @@ KEY = secrets.token_hex(32)
 STRANGE = "0x" + "11" * 65
 
 
-@pytest.fixture(scope="session")
-def funded(ledger: Ledger) -> tuple[int, bytes]:
-    return ledger.fund(seconds=20 * 86_400)
-
-
-@pytest.fixture
-def bounty(funded: tuple[int, bytes], api: ApiTwin) -> str:
-    api.keep_page(funded[1])
-    return str(funded[0])
-
-
 @pytest.fixture
 def keyless(solver: Terminal) -> Terminal:
     (solver.home / "work").mkdir()
