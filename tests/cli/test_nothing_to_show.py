@@ -2,6 +2,7 @@
 
 import pytest
 from service_cli.words import amount, duration, moment
+from service_common.types import BountyId
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -74,19 +75,15 @@ def test_guardian_open__a_directory_that_holds_something__is_refused_before_a_si
 
 
 def test_open_winning__a_directory_that_holds_something__is_refused_before_a_signature(
-    ledger: Ledger, api: ApiTwin, poster: Terminal
+    api: ApiTwin, poster: Terminal, ended: int
 ) -> None:
-    bounty, _ = ledger.fund(seconds=100)
-    solver = ledger.people.solvers[1].wallet
-    commitment = ledger.submit(bounty, solver)
-    ledger.reveal(bounty)
-    ledger.award(bounty, solver.address, commitment)
-    ledger.node.mine(3)
-    default = poster.home / "winning-submission" / str(bounty) / commitment
+    view = api.hub.bounty(BountyId(ended))
+    assert view is not None
+    default = poster.home / "winning-submission" / str(ended) / view.winning_submission
     default.mkdir(parents=True)
     (default / "file").write_text("x")
     for target in ([], ["."]):
-        ran = poster.run("poster:open-winning-submission", str(bounty), *target, code=1)
+        ran = poster.run("poster:open-winning-submission", str(ended), *target, code=1)
         assert ran.last["code"] == "output_refused"
     assert not api.approvals()
 

@@ -20,11 +20,11 @@ from service_cli.settings import Settings
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> None:
     """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
     api, shown = api_of(settings), 0
-    deployment = _deployment(settings, api)
+    token = token_names(_deployment(settings, api))
     for item in listed(api, filters, limit):
         event("bounty_list.bounty", item)
         if on_terminal():
-            say(one_line(item, token_names(deployment), int(time.time())))
+            say(one_line(item, token, int(time.time())))
         shown += 1
     if not shown:
         say("no bounties match")

@@ -47,17 +47,14 @@ def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replac
     if former == commitment:
         return None
     if former == ZERO_BYTES32:
-        other = _on_its_way(journal) if mine is None else None
-        if other is not None and not replace:
-            raise _exists(work, other, "on its way")
-        return other
+        return _on_its_way(journal) if mine is None else None
     if commitment is not None and was_attempted(journal, _step(commitment)):
         if _in_log(work, commitment, journal) is None:
             return None  # asked for in an earlier run, and still on its way
         if replace:  # recorded once, and replaced since
             journal.forget(_step(commitment), f"{_step(commitment)}_given_up")
     if not replace:
-        raise _exists(work, former, "recorded")
+        raise _exists(work, former)
     return former
 
 
@@ -144,9 +141,9 @@ def _step(commitment: Bytes32) -> str:
     return f"submit_{commitment}"
 
 
-def _exists(work: Work, former: Bytes32, how: str) -> Refused:
+def _exists(work: Work, former: Bytes32) -> Refused:
     message = (
-        f"Your Submission {former} to bounty {work.bounty_id} is {how}, and was not made here. The same files sealed "
-        "on another machine are another Submission, and a replacement counts from its own, later block."
+        f"Your Submission {former} to bounty {work.bounty_id} is recorded, and was not made here. The same files "
+        "sealed on another machine are another Submission, and a replacement counts from its own, later block."
     )
     return Refused("submission_exists", message, next_action="To put this one in its place, add --replace.")
