@@ -1,16 +1,19 @@
 """The only door: everything a person or CI runs is a session of this file.
 
-``./noxw`` runs ``check``: every session of ``CHECKS``, side by side, as CI does. All sessions share one environment in
-``.local/venv``, made by uv from ``requirements/constraints.txt`` and the six packages as editable installs.
+``./noxw`` runs ``check``: every session of ``CHECKS``, side by side, as CI does. A session makes the environment that it
+needs, and no other: ``ENVIRONMENTS`` names them.
 """
 
 import fcntl
 import hashlib
 import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import nox
@@ -20,7 +23,6 @@ nox.options.default_venv_backend = "none"
 
 TOP = Path(__file__).parent
 LOCAL = TOP / ".local"
-VENV = LOCAL / "venv"
 PACKAGES = [
     "libs/service_common",
     "services/api",
@@ -37,191 +39,209 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: two run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "contracts", "e2e", "indexer", "cli", "api", "deploy", "common",
-    "types", "reviewer", "delivery", "lint", "architecture",
+    "types", "reviewer", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 
 
-@nox.session
-def env(session: nox.Session) -> None:
-    """Make or refresh the shared environment in .local/venv."""
-    stamp = VENV / "made-for"
-    wanted = _environment_digest()
-    LOCAL.mkdir(exist_ok=True)
-    with _only_one(LOCAL / "venv.lock"):
-        if stamp.exists() and stamp.read_text() == wanted:
-            return
-        python = str(VENV / "bin/python")
-        editable = [word for package in PACKAGES for word in ("--editable", package)]
-        session.run(*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(VENV))
-        session.run(*UV, "pip", "sync", "--quiet", "--python", python, "--require-hashes", "--no-build", LOCK)
-        session.run(
-            *UV, "pip", "install", "--quiet", "--python", python, "--no-deps", "--no-build-isolation", "--offline",
-            *editable,
-        )  # fmt: skip
-        stamp.write_text(wanted)
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment below .local, made from one file of pins when a session first needs it."""
+
+    folder: str
+    pins: str
+    megabytes: tuple[int, int]
+    """About how much is downloaded, and how much disk it takes."""
+    with_packages: bool = True
+    """Whether the six packages are installed in it, in place."""
+
+    @property
+    def path(self) -> Path:
+        return LOCAL / self.folder
+
+    @property
+    def python(self) -> str:
+        return str(self.path / "bin/python")
+
+    def digest(self) -> str:
+        """Changes whenever the environment has to be made again."""
+        digest = hashlib.sha256(sys.version.encode() + str(TOP).encode())
+        packages = [f"{package}/pyproject.toml" for package in PACKAGES] if self.with_packages else []
+        for file in [self.pins, *packages]:
+            digest.update((TOP / file).read_bytes())
+        return digest.hexdigest()
+
+
+STACK = Environment("venv", "requirements/stack.txt", (85, 280))
+TESTS = Environment("venv-tests", "requirements/tests.txt", (250, 750))
+TYPES = Environment("venv-types", "requirements/types.txt", (260, 800))
+LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), with_packages=False)
+ASSURANCE = Environment("venv-assurance", "requirements/assurance.txt", (150, 500), with_packages=False)
 
 
 @nox.session
 def check(session: nox.Session) -> None:
     """Every check, as CI runs it; arguments after -- name single ones."""
-    env(session)
-    run(session, "python", "tools/run_checks.py", *(session.posargs or CHECKS))
+    make(session, TESTS)
+    session.run(sys.executable, "tools/run_checks.py", *(session.posargs or CHECKS), external=True)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """ruff: rules and formatting."""
-    env(session)
-    run(session, "ruff", "check", ".")
-    run(session, "ruff", "format", "--check", ".")
+    make(session, LINT)
+    run(session, LINT, "ruff", "check", ".")
+    run(session, LINT, "ruff", "format", "--check", ".")
 
 
 @nox.session
 def types(session: nox.Session) -> None:
     """mypy, strict, tests included."""
-    env(session)
-    run(session, "mypy")
+    make(session, TYPES)
+    run(session, TYPES, "mypy")
 
 
 @nox.session
 def architecture(session: nox.Session) -> None:
     """The import contracts, and the rules that hold across parts."""
-    env(session)
-    run(session, "lint-imports")
+    make(session, TESTS)
+    run(session, TESTS, "lint-imports")
     pytest(session, "tests/architecture")
+
+
+@nox.session
+def fresh(session: nox.Session) -> None:
+    """Whether every pin has a wheel on every supported Python and platform."""
+    session.run(sys.executable, "tools/fresh.py", *session.posargs, external=True)
 
 
 @nox.session
 def common(session: nox.Session) -> None:
     """service_common."""
-    part(session, "common", "-n", "2")
+    pytest(session, "tests/common", "-n", "2")
 
 
 @nox.session
 def api(session: nox.Session) -> None:
     """The public API."""
-    part(session, "api")
+    pytest(session, "tests/api")
 
 
 @nox.session
 def indexer(session: nox.Session) -> None:
     """The indexer."""
-    part(session, "indexer")
+    pytest(session, "tests/indexer")
 
 
 @nox.session
 def reviewer(session: nox.Session) -> None:
     """The readiness reviewer."""
-    part(session, "reviewer")
+    pytest(session, "tests/reviewer")
 
 
 @nox.session
 def delivery(session: nox.Session) -> None:
     """The delivery service."""
-    part(session, "delivery")
+    pytest(session, "tests/delivery")
 
 
 @nox.session
 def cli(session: nox.Session) -> None:
     """The command-line client."""
-    part(session, "cli", "-n", "2")
+    pytest(session, "tests/cli", "-n", "2")
 
 
 @nox.session
 def contracts(session: nox.Session) -> None:
     """The Hub: forge tests, and the committed artifacts rebuilt bit for bit."""
-    env(session)
-    run(session, "python", "-m", "local_stack.toolbox", "contracts")
-    run(session, "python", "contracts/tools/check.py")
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "local_stack.toolbox", "contracts")
+    run(session, TESTS, "python", "contracts/tools/check.py")
     pytest(session, "tests/contracts")
 
 
 @nox.session
 def deploy(session: nox.Session) -> None:
     """The local stack's servers, the images, the manifests."""
-    part(session, "deploy", "-n", "2")
+    pytest(session, "tests/deploy", "-n", "2")
 
 
 @nox.session
 def e2e(session: nox.Session) -> None:
     """Whole bounties through every part."""
-    part(session, "e2e")
+    pytest(session, "tests/e2e")
 
 
 @nox.session
 def demo(session: nox.Session) -> None:
-    """One whole bounty on a local stack, narrated and verified; about two minutes after set-up."""
-    env(session)
-    hand_over(session, "-m", "demo", *session.posargs)
+    """One whole bounty on a local stack, narrated and verified; about a minute with set-up."""
+    make(session, STACK)
+    fetch_chain_node(session)
+    hand_over(session, STACK, "-m", "demo", *session.posargs)
 
 
 @nox.session
 def stack(session: nox.Session) -> None:
     """The whole service on this machine until interrupted; see .local/stack.env."""
-    env(session)
-    hand_over(session, "-m", "local_stack", "up", *session.posargs)
+    make(session, STACK)
+    fetch_chain_node(session)
+    hand_over(session, STACK, "-m", "local_stack", "up", *session.posargs)
 
 
 @nox.session
 def assurance(session: nox.Session) -> None:
     """The long campaigns, resumable; -- STEP for one of them. Writes docs/assurance.md."""
-    env(session)
-    assurance_tools(session)
-    run(session, "python", "tools/assurance.py", *session.posargs)
+    make(session, TESTS)
+    make(session, ASSURANCE)
+    run(session, TESTS, "python", "tools/assurance.py", *session.posargs)
 
 
 @nox.session
 def sbom(session: nox.Session) -> None:
     """What each image holds, as CycloneDX documents in .local/sbom."""
-    env(session)
-    assurance_tools(session)
-    run(session, "python", "tools/sbom.py")
-
-
-def assurance_tools(session: nox.Session) -> None:
-    """Make or refresh the environment of the tools that are no part of the project's own."""
-    tools = LOCAL / "assurance-venv"
-    pins = (TOP / "requirements/assurance.txt").read_text()
-    if not (tools / "made-for").exists() or (tools / "made-for").read_text() != pins:
-        python = str(tools / "bin/python")
-        session.run(*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(tools))
-        session.run(*UV, "pip", "sync", "--quiet", "--python", python, "--require-hashes", "requirements/assurance.txt")
-        (tools / "made-for").write_text(pins)
+    make(session, ASSURANCE)
+    run(session, ASSURANCE, "python", "tools/sbom.py")
 
 
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure; -- --only GROUP for one group, --json FILE to keep the lines. Reports, never fails."""
-    env(session)
-    run(session, "python", "-m", "bench", *session.posargs)
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "bench", *session.posargs)
 
 
 @nox.session
 def manifests(session: nox.Session) -> None:
     """Print a Kubernetes overlay as YAML, without kustomize: -- staging | kubectl apply -f -"""
-    env(session)
-    hand_over(session, "-m", "kustomization", *session.posargs)
+    make(session, STACK)
+    hand_over(session, STACK, "-m", "kustomization", *session.posargs)
 
 
 @nox.session
 def drill(session: nox.Session) -> None:
     """Go through a runbook of docs/operations.md on this machine: -- NAME; -- --help lists them."""
-    env(session)
-    run(session, "python", "tools/drill.py", *session.posargs)
+    make(session, TESTS)
+    run(session, TESTS, "python", "tools/drill.py", *session.posargs)
 
 
 @nox.session
 def deploy_hub(session: nox.Session) -> None:
     """Deploy the Hub: -- --network staging …; a dry run unless --send; see -- --help."""
-    env(session)
-    run(session, "python", "-m", "hub_operations", "deploy", *session.posargs)
+    make(session, STACK)
+    run(session, STACK, "python", "-m", "hub_operations", "deploy", *session.posargs)
 
 
 @nox.session
 def hub_admin(session: nox.Session) -> None:
     """Act as the Hub's owner: roster, delivery key, fees, ownership; a dry run unless --send; see -- --help."""
-    env(session)
-    run(session, "python", "-m", "hub_operations", "admin", *session.posargs)
+    make(session, STACK)
+    run(session, STACK, "python", "-m", "hub_operations", "admin", *session.posargs)
+
+
+@nox.session
+def env(session: nox.Session) -> None:
+    """Make the environments of the stack, the tests, mypy and ruff, for an editor and for running pytest by hand."""
+    for environment in (STACK, TESTS, TYPES, LINT):
+        make(session, environment)
 
 
 @nox.session
@@ -232,67 +252,105 @@ def lock(session: nox.Session) -> None:
         *UV, "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
         "--generate-hashes", "--no-header", "--no-annotate", *session.posargs,
     ]  # fmt: skip
-    session.run(*compile_, "requirements/nox.in", "-o", "requirements/nox.txt")
-    session.run(*compile_, "requirements/assurance.in", "-o", "requirements/assurance.txt")
+    for name in ("nox", "assurance"):
+        session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
     extras = {"libs/service_common": "[db,jobs,log,storage,traces,web]"}
     own = TOP / "requirements/.own.in"
     own.write_text("".join(f"-e ./{package}{extras.get(package, '')}\n" for package in PACKAGES))
     image = TOP / "requirements/.image.in"
+    hidden = [word for name in ["common", *IMAGES, "cli"] for word in ("--no-emit-package", f"service-{name}")]
     try:
-        names = [f"service-{name}" for name in ("common", "api", "indexer", "reviewer", "delivery", "cli")]
-        hidden = [word for name in names for word in ("--no-emit-package", name)]
-        session.run(*compile_, *hidden, "requirements/.own.in", "requirements/dev.in", "-o", LOCK)
-        pinned = ["-c", LOCK, "--no-emit-package", "service-common"]
+        everything = ["requirements/.own.in", "requirements/types.in", "requirements/lint.in"]
+        session.run(*compile_, *hidden, *everything, "-o", LOCK)
+        pinned = [*compile_, *hidden, "-c", LOCK]
+        for name in ("stack", "tests", "types"):
+            session.run(*pinned, "requirements/.own.in", f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
+        for name in ("lint", "npm"):
+            session.run(*pinned, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
         for service in IMAGES:
             image.write_text(f"-e ./libs/service_common\n-e ./services/{service}\n")
-            wanted = [*pinned, "--no-emit-package", f"service-{service}", "requirements/.image.in"]
-            session.run(*compile_, *wanted, "-o", f"requirements/images/{service}.txt")
-        session.run(*compile_, "-c", LOCK, "requirements/build.in", "-o", "requirements/images/build.txt")
+            session.run(*pinned, "requirements/.image.in", "-o", f"requirements/images/{service}.txt")
+        session.run(*pinned, "requirements/build.in", "-o", "requirements/images/build.txt")
     finally:
         own.unlink()
         image.unlink(missing_ok=True)
 
 
-def part(session: nox.Session, name: str, *options: str) -> None:
-    """Run one part's test folder."""
-    env(session)
-    pytest(session, f"tests/{name}", *options)
+def make(session: nox.Session, environment: Environment) -> None:
+    """Make or refresh an environment; another session that needs it at the same time waits."""
+    stamp, wanted = environment.path / "made-for", environment.digest()
+    LOCAL.mkdir(exist_ok=True)
+    with _only_one(LOCAL / f"{environment.folder}.lock"):
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        download, disk = environment.megabytes
+        session.log(
+            f"making .local/{environment.folder} from {environment.pins}: "
+            f"up to {download} MB to download, {disk} MB on disk"
+        )
+        started, quiet = time.monotonic(), [] if sys.stderr.isatty() else ["--quiet"]
+        install = [*UV, "pip", "install", *quiet, "--python", environment.python, "--no-deps"]
+        sync = [*UV, "pip", "sync", *quiet, "--python", environment.python, "--require-hashes", "--no-build"]
+        venv = [*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(environment.path)]
+        session.run(*venv, log=False)
+        session.run(*sync, environment.pins, log=False)
+        if environment.with_packages:
+            editable = [word for package in PACKAGES for word in ("--editable", package)]
+            session.run(*install, "--no-build-isolation", "--offline", *editable, log=False)
+        stamp.write_text(wanted)
+        session.log(f"made .local/{environment.folder} in {time.monotonic() - started:.0f} s")
+
+
+def fetch_chain_node(session: nox.Session) -> None:
+    """Install the EVM node of the local chain from its npm package.
+
+    A machine without npm borrows one from the Python package index and gives it back: it takes 200 MB.
+    """
+    toolbox = [STACK.python, "-m", "local_stack.toolbox", "deploy/local"]
+    variables = {**os.environ, **_variables(STACK)}
+    session.log("looking for the chain's node in deploy/local/node_modules (44 MB from npm the first time)")
+    if subprocess.run([*toolbox, "--if-npm"], cwd=TOP, env=variables, stdout=subprocess.DEVNULL, check=False).returncode:
+        session.log("no npm on this machine: borrowing one from the Python package index, 60 MB to download")
+        with tempfile.TemporaryDirectory(prefix="npm-", dir=LOCAL) as folder:
+            install = [*UV, "pip", "install", "--quiet", "--no-cache", "--require-hashes", "--no-build"]
+            target = ["--python", STACK.python, "--target", folder]
+            session.run(*install, *target, "-r", "requirements/npm.txt", log=False)
+            variables |= {
+                "PYTHONPATH": f"{variables['PYTHONPATH']}{os.pathsep}{folder}",
+                "npm_config_cache": f"{folder}/cache",
+            }
+            session.run(*toolbox, env=variables, external=True, silent=True, log=False)
 
 
 def pytest(session: nox.Session, folder: str, *options: str) -> None:
-    run(session, "pytest", folder, *options, *session.posargs)
+    """Run one part's test folder."""
+    make(session, TESTS)
+    run(session, TESTS, "pytest", folder, *options, *session.posargs)
 
 
-def run(session: nox.Session, command: str, *arguments: str) -> None:
-    """Run a command of the shared environment; an interrupted one gets time to stop what it started."""
+def run(session: nox.Session, environment: Environment, command: str, *arguments: str) -> None:
+    """Run a command of an environment; an interrupted one gets time to stop what it started."""
     session.run(
-        str(VENV / "bin" / command), *arguments,
-        env=_variables(), external=True, silent=False, interrupt_timeout=5, terminate_timeout=30,
+        str(environment.path / "bin" / command), *arguments,
+        env=_variables(environment), external=True, silent=False, interrupt_timeout=5, terminate_timeout=30,
     )  # fmt: skip
 
 
-def hand_over(session: nox.Session, *arguments: str) -> None:
+def hand_over(session: nox.Session, environment: Environment, *arguments: str) -> None:
     """Become a long-running program, so that every signal reaches it and nothing stands between it and the caller."""
     session.log(f"python {' '.join(arguments)}")
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(str(VENV / "bin/python"), ["python", *arguments], {**os.environ, **_variables()})  # noqa: S606
+    os.execve(environment.python, ["python", *arguments], {**os.environ, **_variables(environment)})  # noqa: S606
 
 
-def _variables() -> dict[str, str]:
+def _variables(environment: Environment) -> dict[str, str]:
     return {
-        "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        "VIRTUAL_ENV": str(VENV),
+        "PATH": f"{environment.path / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "VIRTUAL_ENV": str(environment.path),
         "PYTHONPATH": os.pathsep.join(map(str, ON_PATH)),
         "PYTHONUNBUFFERED": "1",
     }
-
-
-def _environment_digest() -> str:
-    digest = hashlib.sha256(sys.version.encode() + str(TOP).encode())
-    for file in [LOCK, *(f"{package}/pyproject.toml" for package in PACKAGES)]:
-        digest.update((TOP / file).read_bytes())
-    return digest.hexdigest()
 
 
 @contextmanager

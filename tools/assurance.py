@@ -22,7 +22,7 @@ from local_stack.toolbox import ensure_npm_package, native_program
 TOP: Final = Path(__file__).parent.parent
 CONTRACTS: Final = TOP / "contracts"
 RESULTS: Final = TOP / ".local" / "assurance"
-TOOLS: Final = TOP / ".local" / "assurance-venv" / "bin"
+TOOLS: Final = TOP / ".local" / "venv-assurance" / "bin"
 PYTHON: Final = sys.executable
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 TOP: Final = Path(__file__).resolve().parent.parent
 SERVICES: Final = ("api", "indexer", "reviewer", "delivery")
-LISTER: Final = TOP / ".local/assurance-venv/bin/cyclonedx-py"
+LISTER: Final = TOP / ".local/venv-assurance/bin/cyclonedx-py"
 
 
 def main() -> int:

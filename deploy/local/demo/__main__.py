@@ -19,7 +19,7 @@ from demo.bounty import Cast, Funded, Submitted
 from demo.examples import same_files
 from demo.person import CommandFailed
 
-SUBMISSION_SECONDS: Final = 30
+SHORTEST_SUBMISSION_SECONDS: Final = 15
 JUDGING_SECONDS: Final = 60
 ESCROW: Final = 25_000_000
 """The escrow that the example page states, in base units."""
@@ -68,8 +68,10 @@ def main() -> int:
             tempfile.TemporaryDirectory(prefix="bounty-demo-") as folder,
         ):
             stack.runtime.family.remove_after_death(Path(folder))
+            # A machine that starts the stack slowly seals slowly too: the Solvers get time in proportion.
+            submission_seconds = max(SHORTEST_SUBMISSION_SECONDS, int(2 * (time.monotonic() - story.started)))
             story.started = time.monotonic()
-            _play(story, Cast(stack, Path(folder), story.echo))
+            _play(story, Cast(stack, Path(folder), story.echo), submission_seconds)
     except Interrupted:
         sys.stderr.write("demo: interrupted; everything is stopped\n")
         return 130
@@ -81,8 +83,8 @@ def main() -> int:
     return 0
 
 
-def _play(story: Story, cast: Cast) -> None:
-    bounty = _fund(story, cast)
+def _play(story: Story, cast: Cast, submission_seconds: int) -> None:
+    bounty = _fund(story, cast, submission_seconds)
     winner, loser = _submit(story, cast, bounty)
     _open_and_judge(story, cast, bounty, winner, loser)
     _pay(story, cast, bounty, winner)
@@ -90,11 +92,11 @@ def _play(story: Story, cast: Cast) -> None:
     _check_record(story, cast, bounty, winner)
 
 
-def _fund(story: Story, cast: Cast) -> Funded:
+def _fund(story: Story, cast: Cast, submission_seconds: int) -> Funded:
     story.tell("The Poster publishes a challenge page; the service reviews it; the Poster funds the escrow in the Hub.")
     poster, hub = cast.address("poster"), cast.stack.hub.hub.address
     before = cast.token_balance(poster), cast.token_balance(hub)
-    bounty = cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=JUDGING_SECONDS)
+    bounty = cast.fund(submission_seconds=submission_seconds, judging_seconds=JUDGING_SECONDS)
     moved = before[0] - cast.token_balance(poster), cast.token_balance(hub) - before[1]
     story.verified("fund", f"the escrow of {ESCROW} moved from the Poster to the Hub", moved == (ESCROW, ESCROW))
     page = cast.person("poster").home / "bounty_challenge.md"

