@@ -254,26 +254,28 @@ def lock(session: nox.Session) -> None:
     ]  # fmt: skip
     for name in ("nox", "assurance"):
         session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
-    extras = {"libs/service_common": "[db,jobs,log,storage,traces,web]"}
-    own = TOP / "requirements/.own.in"
-    own.write_text("".join(f"-e ./{package}{extras.get(package, '')}\n" for package in PACKAGES))
-    image = TOP / "requirements/.image.in"
+    extras = {"reviewer": "[openai]"}
+    own, tested, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "image"))
+    own.write_text("".join(f"-e ./{package}\n" for package in PACKAGES))
+    tested.write_text("".join(f"-e ./services/{service}{extra}\n" for service, extra in extras.items()))
     hidden = [word for name in ["common", *IMAGES, "cli"] for word in ("--no-emit-package", f"service-{name}")]
     try:
-        everything = ["requirements/.own.in", "requirements/types.in", "requirements/lint.in"]
+        everything = ["requirements/.own.in", "requirements/.tested.in", "requirements/types.in", "requirements/lint.in"]
         session.run(*compile_, *hidden, *everything, "-o", LOCK)
         pinned = [*compile_, *hidden, "-c", LOCK]
+        packages = ["requirements/.own.in"]
         for name in ("stack", "tests", "types"):
-            session.run(*pinned, "requirements/.own.in", f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
+            session.run(*pinned, *packages, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
+            packages = ["requirements/.own.in", "requirements/.tested.in"]
         for name in ("lint", "npm"):
             session.run(*pinned, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
         for service in IMAGES:
-            image.write_text(f"-e ./libs/service_common\n-e ./services/{service}\n")
+            image.write_text(f"-e ./libs/service_common\n-e ./services/{service}{extras.get(service, '')}\n")
             session.run(*pinned, "requirements/.image.in", "-o", f"requirements/images/{service}.txt")
         session.run(*pinned, "requirements/build.in", "-o", "requirements/images/build.txt")
     finally:
-        own.unlink()
-        image.unlink(missing_ok=True)
+        for scratch in (own, tested, image):
+            scratch.unlink(missing_ok=True)
 
 
 def make(session: nox.Session, environment: Environment) -> None:

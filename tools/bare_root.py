@@ -20,7 +20,9 @@ from typing import Final
 
 TOP: Final = Path(__file__).resolve().parent.parent
 ROOTS: Final = TOP / ".local/roots"
-PACKAGES: Final = "python3,python3-venv,git,ca-certificates"
+PACKAGES: Final = "python3,python3-venv,git,ca-certificates,passwd"
+# A mirror may be some weeks behind; what is checked here is this project, not the archive.
+_APT: Final = 'Acquire::Check-Valid-Until "false"'
 USER: Final = "visitor"
 HOME: Final = f"/home/{USER}"
 NOT_RUN: Final = 77
@@ -67,7 +69,7 @@ def _make_root(suite: str) -> Path:
         shutil.rmtree(root, ignore_errors=True)
         ROOTS.mkdir(parents=True, exist_ok=True)
         if (program := shutil.which("mmdebstrap")) is not None:
-            command = [program, "--mode=root", "--variant=minbase", f"--include={PACKAGES}", suite, str(root)]
+            command = [program, "--mode=root", "--variant=minbase", f"--aptopt={_APT}", f"--include={PACKAGES}", suite, str(root)]
         elif (program := shutil.which("debootstrap")) is not None and _IN_NAMESPACE not in os.environ:
             command = [program, "--variant=minbase", f"--include={PACKAGES}", suite, str(root)]
         else:
@@ -93,13 +95,12 @@ def _again_in_namespace() -> int:
 
 def _clone(root: Path) -> None:
     """The present commit, as somebody clones it, in an empty home."""
-    home = root / HOME.removeprefix("/")
-    for path in home.iterdir():
-        shutil.rmtree(path)
+    shutil.rmtree(root / HOME.removeprefix("/"))
+    _run_as_root(root, ["install", "--directory", f"--owner={USER}", f"--group={USER}", HOME])
     bundle = root / "tmp/project.bundle"
     subprocess.run(["git", "bundle", "create", "--quiet", str(bundle), "HEAD"], cwd=TOP, check=True)
     bundle.chmod(0o644)
-    _check(_as_user(root, ["git", "clone", "--quiet", "/tmp/project.bundle", f"{HOME}/project"], cwd=HOME))
+    _check(_as_user(root, ["git", "clone", "--quiet", "-c", "advice.detachedHead=false", "/tmp/project.bundle", f"{HOME}/project"], cwd=HOME))
     bundle.unlink()
     # The release's own list of authorities, and those that this machine trusts besides.
     certificates = Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Final
 
 from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
@@ -94,4 +95,6 @@ def _parse_url(text: str) -> str:
 def _parse_provider(text: str) -> str | None:
     if text not in PROVIDERS:
         raise ValueError(f"a review provider is one of {', '.join(PROVIDERS)}")
+    if text == "openai" and find_spec("openai") is None:
+        raise ValueError("the provider openai needs its SDK here: install service-reviewer[openai]")
     return text
