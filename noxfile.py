@@ -1,7 +1,7 @@
 """The only door: everything a person or CI runs is a session of this file.
 
-``./noxw`` runs ``check``: every session of ``CHECKS``, side by side, as CI does. A session makes the environment that it
-needs, and no other: ``ENVIRONMENTS`` names them.
+``./noxw`` runs ``check``: every session of ``CHECKS``, side by side, as CI does. A session makes the environment that
+it needs, and no other: ``STACK``, ``TESTS``, ``TYPES``, ``LINT`` and ``ASSURANCE`` below.
 """
 
 import fcntl
@@ -260,7 +260,12 @@ def lock(session: nox.Session) -> None:
     tested.write_text("".join(f"-e ./services/{service}{extra}\n" for service, extra in extras.items()))
     hidden = [word for name in ["common", *IMAGES, "cli"] for word in ("--no-emit-package", f"service-{name}")]
     try:
-        everything = ["requirements/.own.in", "requirements/.tested.in", "requirements/types.in", "requirements/lint.in"]
+        everything = [
+            "requirements/.own.in",
+            "requirements/.tested.in",
+            "requirements/types.in",
+            "requirements/lint.in",
+        ]
         session.run(*compile_, *hidden, *everything, "-o", LOCK)
         pinned = [*compile_, *hidden, "-c", LOCK]
         packages = ["requirements/.own.in"]
@@ -311,7 +316,9 @@ def fetch_chain_node(session: nox.Session) -> None:
     toolbox = [STACK.python, "-m", "local_stack.toolbox", "deploy/local"]
     variables = {**os.environ, **_variables(STACK)}
     session.log("looking for the chain's node in deploy/local/node_modules (44 MB from npm the first time)")
-    if subprocess.run([*toolbox, "--if-npm"], cwd=TOP, env=variables, stdout=subprocess.DEVNULL, check=False).returncode:
+    if subprocess.run(
+        [*toolbox, "--if-npm"], cwd=TOP, env=variables, stdout=subprocess.DEVNULL, check=False
+    ).returncode:
         session.log("no npm on this machine: borrowing one from the Python package index, 60 MB to download")
         with tempfile.TemporaryDirectory(prefix="npm-", dir=LOCAL) as folder:
             install = [*UV, "pip", "install", "--quiet", "--no-cache", "--require-hashes", "--no-build"]
@@ -325,9 +332,10 @@ def fetch_chain_node(session: nox.Session) -> None:
 
 
 def pytest(session: nox.Session, folder: str, *options: str) -> None:
-    """Run one part's test folder."""
+    """Run one part's test folder, or only the files and tests that are named after --."""
     make(session, TESTS)
-    run(session, TESTS, "pytest", folder, *options, *session.posargs)
+    named = any((TOP / word.partition("::")[0]).exists() for word in session.posargs)
+    run(session, TESTS, "pytest", *([] if named else [folder, *options]), *session.posargs)
 
 
 def run(session: nox.Session, environment: Environment, command: str, *arguments: str) -> None:

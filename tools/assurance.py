@@ -1,7 +1,8 @@
-"""The long campaigns: run each step, keep what it said, and write docs/assurance.md from the results.
+"""The long campaigns: run each step, keep what it printed, and write docs/assurance.md from the results.
 
-Promises: resumable: a step that passed for this commit is not run again unless named; a step that fails is reported as
-failed and the others go on; the exit code is 1 when any failed. Nothing here decides what passes: the steps do.
+Resumable: a step that passed for this commit is not run again unless named. A step that fails is reported as failed and
+the others go on; the exit code is 1 when any failed. Nothing here decides what passes: the steps do. A step that cannot
+run on this machine exits with 77 and is reported as not run.
 """
 
 import argparse
@@ -24,6 +25,8 @@ CONTRACTS: Final = TOP / "contracts"
 RESULTS: Final = TOP / ".local" / "assurance"
 TOOLS: Final = TOP / ".local" / "venv-assurance" / "bin"
 PYTHON: Final = sys.executable
+PAGE: Final = TOP / "docs" / "assurance.md"
+NOT_RUN: Final = 77
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ class Result:
     """How a step ended."""
 
     name: str
-    passed: bool
+    state: str
+    """``passed``, ``failed`` or ``not run``."""
     seconds: float
     commit: str
     date: str
@@ -56,6 +60,14 @@ def steps() -> list[Step]:
     halmos = (str(TOOLS / "halmos"), "--match-contract", "Proofs", "--forge-build-out", "out/proofs", "--loop", "5")
     mutate = (PYTHON, "tools/mutate.py", "--forge", forge, "--sample", "200", "--seed", "1")
     return [
+        *(
+            Step(
+                f"bare-{suite}",
+                f"`./noxw -s demo` and `./noxw` as an ordinary user of a fresh Debian ({release})",
+                (PYTHON, "tools/bare_root.py", suite),
+            )
+            for suite, release in (("bookworm", "12"), ("trixie", "13"), ("forky", "testing"))
+        ),
         _tests("reorg-storm", "10,000 reorgs, the copy equal to the chain after them", "tests/indexer/test_storm.py"),
         _tests("kills", "50 times kill -9 of a process, a database or the node", "tests/indexer/test_kills.py"),
         _tests(
@@ -152,14 +164,13 @@ def main() -> int:
     commit, failed = _commit(), False
     for step in known:
         done = _load(step)
-        wanted = step.name in options.names if options.names else done is None or done.commit != commit
+        is_done = done is not None and done.commit == commit and done.state == "passed"
+        wanted = step.name in options.names if options.names else not is_done
         if wanted:
             done = _run(step, commit)
         if done is not None:
-            failed |= not done.passed
-            print(
-                f"{'ok    ' if done.passed else 'FAILED'} {done.name} ({done.seconds:.0f} s) {done.summary}", flush=True
-            )
+            failed |= done.state == "failed"
+            print(f"{done.state:<7} {done.name} ({done.seconds:.0f} s) {done.summary}", flush=True)
     _write_page(known)
     return 1 if failed else 0
 
@@ -176,7 +187,7 @@ def _run(step: Step, commit: str) -> Result:
         ).returncode
     result = Result(
         step.name,
-        code == 0,
+        {0: "passed", NOT_RUN: "not run"}.get(code, "failed"),
         time.monotonic() - started,
         commit,
         datetime.now(UTC).strftime("%Y-%m-%d"),
@@ -189,9 +200,10 @@ def _run(step: Step, commit: str) -> Result:
 def _summary(log: str) -> str:
     """The line of a log that says how it ended."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
-    told = [line.strip(" =") for line in plain.splitlines() if re.search(r"passed|killed|result\(s\) found", line)]
-    proven = [line for line in told if line.startswith("Symbolic test result")]  # one for each contract of lemmas
-    return "; ".join(proven or told[-1:])[:600]
+    endings = r"passed|killed|green|result\(s\) found|^not run"
+    found = [line.strip(" =") for line in plain.splitlines() if re.search(endings, line)]
+    proven = [line for line in found if line.startswith("Symbolic test result")]  # one for each contract of lemmas
+    return "; ".join(proven or found[-1:])[:600]
 
 
 def _load(step: Step) -> Result | None:
@@ -202,13 +214,17 @@ def _load(step: Step) -> Result | None:
 
 
 def _write_page(known: list[Step]) -> None:
-    """docs/assurance.md, from every result there is."""
+    """docs/assurance.md, from every result there is; a step that was not run on this machine keeps its former row."""
+    former = {line.split("`")[1]: line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"}
     rows = []
     for step in known:
         result = _load(step)
-        state = "not run" if result is None else ("passed" if result.passed else "**failed**")
-        found = f"{result.date}, {result.seconds:.0f} s, `{result.commit[:10]}`" if result else ""
-        rows.append(f"| `{step.name}` | {step.shows} | {state} | {found} | {result.summary if result else ''} |")
+        if result is None:
+            rows.append(former.get(step.name, f"| `{step.name}` | {step.shows} | not run | | |"))
+            continue
+        state = f"**{result.state}**" if result.state == "failed" else result.state
+        found = f"{result.date}, {result.seconds:.0f} s, `{result.commit[:10]}`"
+        rows.append(f"| `{step.name}` | {step.shows} | {state} | {found} | {result.summary} |")
     page = (
         "# Assurance\n\n"
         "Campaigns that are too long for every change: `./noxw -s assurance` runs what has not passed for the present\n"
@@ -217,7 +233,7 @@ def _write_page(known: list[Step]) -> None:
         f"{os.cpu_count()} cores.\n\n"
         "| step | shows | result | when | in its own words |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
-    (TOP / "docs" / "assurance.md").write_text(page, encoding="utf-8")
+    PAGE.write_text(page, encoding="utf-8")
 
 
 def _commit() -> str:

@@ -3,8 +3,8 @@
     python tools/bare_root.py SUITE [SESSION ...]        SUITE is bookworm, trixie or forky
 
 Makes a root of the release below ``.local/roots``, clones the present commit into the home of an ordinary user there,
-and runs ``./noxw -s demo`` and ``./noxw`` (or the sessions that are named; ``check`` is ``./noxw``) as that user: no npm,
-no compiler, no cache. The last line says how long each took and what it left on disk. Exit code 1 when one failed, and
+and runs ``./noxw -s demo`` and ``./noxw`` (or the sessions that are named; ``check`` is ``./noxw``) as that user: no
+npm, no compiler, no cache. The last line says how long each took and what it left on disk. Exit code 1 when one failed, and
 77 when no root can be made here: neither as root with debootstrap or mmdebstrap, nor in a user namespace.
 """
 
@@ -69,7 +69,15 @@ def _make_root(suite: str) -> Path:
         shutil.rmtree(root, ignore_errors=True)
         ROOTS.mkdir(parents=True, exist_ok=True)
         if (program := shutil.which("mmdebstrap")) is not None:
-            command = [program, "--mode=root", "--variant=minbase", f"--aptopt={_APT}", f"--include={PACKAGES}", suite, str(root)]
+            command = [
+                program,
+                "--mode=root",
+                "--variant=minbase",
+                f"--aptopt={_APT}",
+                f"--include={PACKAGES}",
+                suite,
+                str(root),
+            ]
         elif (program := shutil.which("debootstrap")) is not None and _IN_NAMESPACE not in os.environ:
             command = [program, "--variant=minbase", f"--include={PACKAGES}", suite, str(root)]
         else:
@@ -100,7 +108,8 @@ def _clone(root: Path) -> None:
     bundle = root / "tmp/project.bundle"
     subprocess.run(["git", "bundle", "create", "--quiet", str(bundle), "HEAD"], cwd=TOP, check=True)
     bundle.chmod(0o644)
-    _check(_as_user(root, ["git", "clone", "--quiet", "-c", "advice.detachedHead=false", "/tmp/project.bundle", f"{HOME}/project"], cwd=HOME))
+    clone = ["git", "-c", "advice.detachedHead=false", "clone", "--quiet", "/tmp/project.bundle", "project"]  # noqa: S108
+    _check(_as_user(root, clone, cwd=HOME))
     bundle.unlink()
     # The release's own list of authorities, and those that this machine trusts besides.
     certificates = Path(os.environ.get("SSL_CERT_FILE", "/etc/ssl/certs/ca-certificates.crt"))
@@ -120,15 +129,18 @@ def _run(root: Path, command: Sequence[str]) -> int:
 
 def _as_user(root: Path, command: Sequence[str], cwd: str) -> list[str]:
     """A command as the ordinary user, in a process namespace of its own: what it leaves running ends with it."""
-    devices = " ".join(_DEVICES)
-    script = (
-        f'mount -t proc proc "$0/proc"; mount -t tmpfs tmpfs "$0/dev"; mkdir "$0/dev/shm"; chmod 1777 "$0/dev/shm"; '
-        f'for name in {devices}; do touch "$0/dev/$name"; mount --bind "/dev/$name" "$0/dev/$name"; done; '
-        f'ln -s /proc/self/fd "$0/dev/fd"; '
-        f'exec chroot "$0" setpriv --reuid={USER} --regid={USER} --init-groups '
-        f'env -i HOME={HOME} USER={USER} LANG=C.UTF-8 PATH=/usr/local/bin:/usr/bin:/bin sh -c \'cd "$0" && exec "$@"\' "$@"'
-    )
-    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", script, str(root), cwd, *command]
+    mounts = f"""
+        mount -t proc proc "$0/proc"
+        mount -t tmpfs tmpfs "$0/dev"
+        mkdir -m 1777 "$0/dev/shm"
+        for name in {" ".join(_DEVICES)}; do touch "$0/dev/$name"; mount --bind "/dev/$name" "$0/dev/$name"; done
+        ln -s /proc/self/fd "$0/dev/fd"
+        exec chroot "$0" "$@"
+    """
+    user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups"]
+    variables = [f"HOME={HOME}", f"USER={USER}", "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"]
+    inside = ["env", "-i", *variables, "sh", "-c", 'cd "$0" && exec "$@"', cwd, *command]
+    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", mounts, str(root), *user, *inside]
 
 
 def _run_as_root(root: Path, command: Sequence[str]) -> None:

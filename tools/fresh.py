@@ -2,9 +2,11 @@
 
 For each Python of ``requirements/pythons.txt`` and each platform, every pin that applies there must have a wheel whose
 hash is pinned. Missing ones are named and the exit code is 1. Without a package index nothing is checked, and the
-output says so.
+output says so. Where the npm lock files pin no program of foundry for a platform, that is reported too;
+README.md says what follows from it.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -23,6 +25,8 @@ PLATFORMS: Final = {
     "macOS arm64": "aarch64-apple-darwin",
 }
 """The supported platforms, by the name that uv gives each; glibc 2.28 is Debian 10's."""
+_FOUNDRY: Final = {"Linux x86-64": "linux-amd64", "Linux arm64": "linux-arm64", "macOS arm64": "darwin-arm64"}
+_PROGRAMS: Final = {"anvil": "deploy/local", "forge": "contracts"}
 PINS: Final = ("nox.txt", "constraints.txt")
 _PIN = re.compile(r"^[A-Za-z0-9].*?(?=^[A-Za-z0-9]|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -56,7 +60,16 @@ def main() -> int:
             return 0
     for target, missing in found:
         print(f"fresh: {target}: " + (f"no wheel for {', '.join(missing)}" if missing else "every pin has its wheel"))
+    for platform, suffix in _FOUNDRY.items():
+        if missing := [program for program, folder in _PROGRAMS.items() if not _on_npm(folder, f"{program}-{suffix}")]:
+            print(f"fresh: {platform}: no {' and no '.join(missing)} from npm (see README.md)")
     return 1 if any(missing for _, missing in found) else 0
+
+
+def _on_npm(folder: str, package: str) -> bool:
+    """Whether the lock file of a folder pins the content of a foundry package."""
+    packages = json.loads((TOP / folder / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    return "integrity" in packages.get(f"node_modules/@foundry-rs/{package}", {})
 
 
 def _index_answers(folder: Path) -> bool:

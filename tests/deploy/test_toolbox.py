@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from local_stack.process import StackError
-from local_stack.toolbox import LOCAL, ensure_anvil, ensure_npm_package, find_npm, native_program
+from local_stack.toolbox import LOCAL, NO_NPM, ensure_anvil, ensure_npm_package, find_npm, main, native_program
 
 FAKE_NPM = """#!/bin/sh
 if [ "$1" = --version ]; then echo "${FAKE_NPM_VERSION:-11.0.0}"; exit 0; fi
@@ -203,6 +203,22 @@ def test_command_line__not_a_folder_of_packages__is_one_line(tmp_path: Path) -> 
 
     assert answer.returncode == 1
     assert answer.stderr == f"toolbox: {tmp_path} has no package.json and package-lock.json\n"
+
+
+def test_command_line__no_npm_and_asked_only_if_there_is_one__says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    without_npm(monkeypatch, tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    (tmp_path / "package.json").write_text("{}")
+    (tmp_path / "package-lock.json").write_text("{}")
+    monkeypatch.setattr(sys, "argv", ["toolbox", str(tmp_path), "--if-npm"])
+    assert main() == NO_NPM
+    assert capsys.readouterr() == ("", "")
+
+    monkeypatch.setattr(sys, "argv", ["toolbox", str(tmp_path)])
+    assert main() == 1
+    assert "no npm" in capsys.readouterr().err
 
 
 def test_lock_files__of_the_repository__name_no_registry() -> None:

@@ -132,6 +132,16 @@ def test_configuration__of_the_paid_provider__names_everything_that_is_missing_o
     assert read_config({**whole, "SERVICE_REVIEW_PROVIDER": "rules"}).model is None
 
 
+def test_configuration__of_the_paid_provider_without_its_package__says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("service_reviewer.config.find_spec", lambda _: None)
+    environment = {"SERVICE_DATABASE_URL": "postgresql://x", "SERVICE_REDIS_URL": "redis://x", **ModelTwinVariables}
+    with pytest.raises(ConfigurationError, match=r"service-reviewer\[openai\]"):
+        read_config({**environment, "SERVICE_REVIEW_PROVIDER": "openai"})
+    assert read_config({**environment, "SERVICE_REVIEW_PROVIDER": "rules"}).provider == "rules"
+
+
 ModelTwinVariables = {
     "SERVICE_OPENAI_BASE_URL": "https://model.example/v1/",
     "SERVICE_OPENAI_API_KEY": KEY,
