@@ -18,7 +18,7 @@ PACKAGES = {
     "service_cli": "cli",
 }
 DISTRIBUTIONS = {
-    "sha3": "safe-pysha3",
+    "tiny_keccak": "tiny-keccak",
     "nacl": "pynacl",
     "yaml": "pyyaml",
     "py_arkworks_bls12381": "py-arkworks-bls12381",

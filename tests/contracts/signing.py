@@ -1,18 +1,14 @@
 """EIP-3009 authorizations as a Poster's wallet signs them, derived here a second time."""
 
-import sha3
 from coincurve import PrivateKey
 from eth_abi.abi import encode
+from eth_utils.crypto import keccak
 
 DOMAIN = b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 RECEIVE = (
     b"ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,"
     b"bytes32 nonce)"
 )
-
-
-def keccak(data: bytes) -> bytes:
-    return bytes(sha3.keccak_256(data).digest())
 
 
 def address_of(key: bytes) -> str:

@@ -13,7 +13,7 @@ from service_common.auth.header import ApprovalHeader, format_header
 from service_common.auth.query import canonical_query
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import Approval, SigningDomain, digest, typed_data
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, address_of, bytes32
 
 from tests.vectors.samples import CHAIN_ID, HUB, word

@@ -4,12 +4,12 @@ import secrets
 from dataclasses import dataclass
 
 import coincurve
-import sha3
 from service_common.auth.header import ApprovalHeader, format_header
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import SigningDomain, digest
 from service_common.auth.verify import Authority, ReceivedRequest, WalletAnswer
-from service_common.types import Address, BlockNumber, Bytes32, ChainId, address_of
+from service_common.keccak import keccak256
+from service_common.types import Address, BlockNumber, Bytes32, ChainId, address_of, bytes32
 
 DOMAIN = SigningDomain(ChainId(31337), Address("0x" + "ab" * 20))
 AUTHORITY = Authority(DOMAIN, "bounties.example:8443", 150)
@@ -37,7 +37,7 @@ PLAIN_KEYS = PlainKeys()
 
 
 def block_hash(number: int) -> Bytes32:
-    return Bytes32("0x" + sha3.keccak_256(str(number).encode()).hexdigest())
+    return bytes32(keccak256(str(number).encode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Key:
     @property
     def address(self) -> Address:
         public = coincurve.PrivateKey(self.secret).public_key.format(compressed=False)
-        return address_of(sha3.keccak_256(public[1:]).digest()[12:])
+        return address_of(keccak256(public[1:])[12:])
 
     def sign(self, message: bytes) -> bytes:
         signature = coincurve.PrivateKey(self.secret).sign_recoverable(message, hasher=None)

@@ -6,7 +6,7 @@ from eth_account import Account
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_common.auth.signature import account_of_key, recover
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Address, address_of
 
 DIGEST = keccak256(b"something signed")

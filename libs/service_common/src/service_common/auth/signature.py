@@ -7,8 +7,8 @@ A signature is 65 bytes r || s || v with s in the lower half of the group order 
 from typing import Final
 
 import coincurve
-import sha3
 
+from service_common.keccak import keccak256
 from service_common.types import Address, address_of
 
 _HALF_ORDER: Final = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
@@ -33,4 +33,4 @@ def account_of_key(private_key: bytes) -> Address:
 
 
 def _account(key: coincurve.PublicKey) -> Address:
-    return address_of(sha3.keccak_256(key.format(compressed=False)[1:]).digest()[12:])
+    return address_of(keccak256(key.format(compressed=False)[1:])[12:])
