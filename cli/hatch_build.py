@@ -19,6 +19,7 @@ ROOMS = (
     "crypto",
     "domain",
     "errors.py",
+    "keccak.py",
     "py.typed",
     "types.py",
 )

@@ -17,7 +17,8 @@ from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
 from service_common.crypto.x25519 import Identity
 from service_common.db.hub_facts import FactSource
-from service_common.domain.commitments import keccak256, spec_commitment
+from service_common.domain.commitments import spec_commitment
+from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, to_bytes
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource

@@ -5,8 +5,8 @@ import hashlib
 import json
 from pathlib import Path
 
-import sha3
 import urllib3
+from eth_utils.crypto import keccak
 from local_stack.contract import Wallet
 from service_common.crypto import age
 from service_common.crypto.artifact import open_artifact
@@ -41,7 +41,7 @@ def write_envelope(service: Service, bounty_id: str, solver: Wallet, desk: Path,
         "solver_address": solver.address,
         "spec_commitment": facts["spec_commitment"],
         "guardian_roster_hash": roster["guardian_roster_hash"],
-        "recipients_commitment": "0x" + sha3.keccak_256(bytes.fromhex(head + "".join(keys))).hexdigest(),
+        "recipients_commitment": "0x" + keccak(bytes.fromhex(head + "".join(keys))).hex(),
         "reveal_policy": {
             "beacon_chain_hash": "0x" + service.beacon.chain_hash.removeprefix("0x"),
             "round": round_at(service, facts["reveal_at"]),

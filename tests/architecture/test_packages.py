@@ -18,7 +18,8 @@ PACKAGES = {
     "service_cli": "cli",
 }
 DISTRIBUTIONS = {
-    "sha3": "safe-pysha3",
+    "btclib_libsecp256k1": "btclib-libsecp256k1",
+    "tiny_keccak": "tiny-keccak",
     "nacl": "pynacl",
     "yaml": "pyyaml",
     "py_arkworks_bls12381": "py-arkworks-bls12381",
@@ -51,7 +52,7 @@ def declared(project: dict[str, object]) -> set[str]:
     lines = list(project["dependencies"])  # type: ignore[call-overload]
     for extra in project.get("optional-dependencies", {}).values():  # type: ignore[attr-defined]
         lines += extra
-    return {re.split(r"[\[<>=!~ ]", line)[0] for line in lines}
+    return {re.split(r"[\[<>=!~; ]", line)[0] for line in lines}
 
 
 @pytest.mark.parametrize("module", PACKAGES)

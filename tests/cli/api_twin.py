@@ -16,11 +16,12 @@ from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import keccak256, report_commitment, spec_commitment
+from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.envelope import parse_envelope
 from service_common.domain.locator import storage_locator
 from service_common.domain.money import fee_amount
 from service_common.domain.terms import Terms
+from service_common.keccak import keccak256
 from service_common.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, bytes32
 
 from tests.cli.ledger import Ledger

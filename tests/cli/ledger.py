@@ -19,7 +19,8 @@ from local_stack.contract import Contract, Wallet
 from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
 from service_common.clock import SystemClock
 from service_common.crypto.x25519 import Identity
-from service_common.domain.commitments import keccak256, spec_commitment
+from service_common.domain.commitments import spec_commitment
+from service_common.keccak import keccak256
 from service_common.types import Bytes32, bytes32, to_bytes
 
 TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60)

@@ -12,8 +12,8 @@ from tests.cli.terminal import Terminal
 
 PAGE = (EXAMPLES / "bounty_challenge.md").read_bytes()
 SLOW = {
-    "coincurve", "cryptography", "eth_abi", "eth_account", "eth_keys", "eth_typing", "eth_utils", "http", "nacl",
-    "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
+    "btclib_libsecp256k1", "coincurve", "cryptography", "eth_abi", "eth_account", "eth_keys", "eth_typing", "eth_utils",
+    "http", "nacl", "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
 }  # fmt: skip
 LATE = {"eth_account", "eth_abi"}
 """Not before there is something to sign, or an answer to read."""
@@ -65,7 +65,11 @@ NOWHERE = {
     "SERVICE_CHAIN_ID": "8453",
     **{f"SERVICE_{role}_PRIVATE_KEY": KEY for role in ("POSTER", "SOLVER", "CLAIMANT", "GUARDIAN_ACCOUNT")},
 }
-PUBLIC = NEVER | LATE | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "coincurve", "yaml"}
+PUBLIC = (
+    NEVER
+    | LATE
+    | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "yaml", "btclib_libsecp256k1", "coincurve"}
+)
 RUNS: list[tuple[int, set[str], list[str]]] = [
     *[
         (0, SLOW | NEVER, words)

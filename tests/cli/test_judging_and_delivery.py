@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import bytes32
 
 from tests.cli.api_twin import ApiTwin

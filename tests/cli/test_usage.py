@@ -5,6 +5,7 @@ import secrets
 import subprocess
 
 import pytest
+from eth_utils.crypto import keccak
 from service_cli.main import COMMANDS
 
 from tests.cli.kill import CLIENT, ran
@@ -156,16 +157,10 @@ def test_spec_commitment__of_a_file_and_of_stdin__hashes_the_exact_bytes(shell: 
     assert first.events == second.events
     assert first.last == {
         "event": "spec_commitment.derived",
-        "spec_commitment": "0x" + keccak(page.read_bytes()),
+        "spec_commitment": "0x" + keccak(page.read_bytes()).hex(),
         "byte_length": 11,
     }
     assert first.words == ""
-
-
-def keccak(data: bytes) -> str:
-    import sha3
-
-    return str(sha3.keccak_256(data).hexdigest())
 
 
 @pytest.mark.parametrize("name", ["missing.md", "."])

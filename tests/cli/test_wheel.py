@@ -28,6 +28,7 @@ ROOMS = {
     "crypto",
     "domain",
     "errors.py",
+    "keccak.py",
     "types.py",
     "__init__.py",
     "py.typed",

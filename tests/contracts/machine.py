@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.contracts.evm import Chain, Done, Event, Refusal
 from tests.contracts.model import HubModel
-from tests.contracts.signing import address_of, authorization
+from tests.contracts.signing import authorization
 from tests.contracts.values import (
     AWARDED,
     NO_VALID_SUBMISSION,
@@ -27,10 +27,11 @@ from tests.contracts.values import (
     Terms,
     text,
 )
+from tests.keys import account_of
 
 START = 1_800_000_000
 CHAIN_ID = 1
-POSTER_KEYS = {address_of(bytes([number]) * 32): bytes([number]) * 32 for number in (1, 2)}
+POSTER_KEYS: dict[str, bytes] = {account_of(bytes([number]) * 32): bytes([number]) * 32 for number in (1, 2)}
 POSTERS = list(POSTER_KEYS)
 SOLVERS = [f"0x{0xB0 + number:040x}" for number in range(3)]
 GUARDIANS = [f"0x{0xC0 + number:040x}" for number in range(5)]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import sha3
+from eth_utils import crypto
 
 ZERO = "0x" + "00" * 20
 NO_WORK = "0x" + "00" * 32
@@ -138,7 +138,7 @@ def check_key(key: bytes) -> None:
 
 
 def keccak(data: bytes) -> str:
-    return text(bytes(sha3.keccak_256(data).digest()))
+    return text(crypto.keccak(data))
 
 
 def text(word: bytes) -> str:

@@ -6,12 +6,12 @@ Its contract test runs against a real node, too (``tests/indexer/test_source_con
 import random
 from dataclasses import dataclass, field
 
-import sha3
 from eth_abi.abi import encode
 from service_common.chain.abi import hub_abi
 from service_common.chain.blocks import Header
 from service_common.chain.events import Log
 from service_common.chain.json_rpc import ChainUnavailable
+from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 from service_indexer.source import RangeLogs, Tip
 
@@ -21,7 +21,7 @@ GENESIS = 1_700_000_000
 
 def word(*parts: object) -> Bytes32:
     """A 32-byte value of its own for these parts."""
-    return bytes32(sha3.keccak_256(repr(parts).encode()).digest())
+    return bytes32(keccak256(repr(parts).encode()))
 
 
 def account(number: int) -> Address:

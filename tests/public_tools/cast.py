@@ -2,6 +2,6 @@
 
 import sys
 
-import sha3
+from eth_utils.crypto import keccak
 
-print("0x" + sha3.keccak_256(bytes.fromhex(sys.argv[2][2:])).hexdigest())
+print("0x" + keccak(bytes.fromhex(sys.argv[2][2:])).hex())

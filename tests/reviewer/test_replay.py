@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from service_common import log
 from service_common.db.review import reviews
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.rubric import current_rubric
 from service_reviewer.jobs import review
 from service_reviewer.main import main

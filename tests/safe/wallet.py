@@ -15,7 +15,7 @@ from eth_account.signers.local import LocalAccount
 from local_stack.contract import Artifact, Contract, Receipt, Wallet, deploy, read_artifact
 from local_stack.rpc import JsonRpc
 from local_stack.toolbox import ensure_npm_package
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 
 NOBODY: Final = "0x" + "00" * 20
 _ARTIFACTS: Final = "@safe-global/safe-smart-account/build/artifacts/contracts"

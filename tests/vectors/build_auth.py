@@ -8,14 +8,14 @@ import hashlib
 from dataclasses import replace
 from typing import Final
 
-import coincurve
 from service_common.auth.header import ApprovalHeader, format_header
 from service_common.auth.query import canonical_query
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import Approval, SigningDomain, digest, typed_data
-from service_common.domain.commitments import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, ChainId, address_of, bytes32
+from service_common.keccak import keccak256
+from service_common.types import Address, BlockNumber, Bytes32, ChainId, bytes32
 
+from tests import keys
 from tests.vectors.samples import CHAIN_ID, HUB, word
 
 AUDIENCE: Final = "bounties.example:8443"
@@ -23,8 +23,8 @@ DOMAIN: Final = SigningDomain(CHAIN_ID, HUB)
 HEAD: Final = BlockNumber(1_000)
 WINDOW: Final = 150
 ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-KEY: Final = coincurve.PrivateKey(hashlib.sha256(b"key of a signer").digest())
-SIGNER: Final = address_of(keccak256(KEY.public_key.format(compressed=False)[1:])[12:])
+KEY: Final = hashlib.sha256(b"key of a signer").digest()
+SIGNER: Final = keys.account_of(KEY)
 SOLVER_ROUTE: Final = f"/api/bounties/7/submissions/{SIGNER}/prepare"
 REQUESTS: Final = (
     RequestToSign("GET", "/api/bounties/7/submissions/" + word("submission") + "/content", "", b"", AUDIENCE),
@@ -53,8 +53,7 @@ def block_hash(number: int) -> Bytes32:
 
 def sign(signed: bytes) -> bytes:
     """65 bytes r || s || v of the vectors' signer."""
-    signature = KEY.sign_recoverable(signed, hasher=None)
-    return signature[:64] + bytes([signature[64] + 27])
+    return keys.sign(KEY, signed)
 
 
 def approve(request: RequestToSign, number: int = HEAD - 3, domain: SigningDomain = DOMAIN) -> ApprovalHeader:
@@ -72,7 +71,7 @@ def approvals() -> dict[str, object]:
         ),
         "chain_id": CHAIN_ID,
         "hub_address": HUB,
-        "private_key": "0x" + KEY.secret.hex(),
+        "private_key": "0x" + KEY.hex(),
         "signer": SIGNER,
         "accepted": [_approved(request) for request in REQUESTS],
     }

@@ -4,9 +4,10 @@ from typing import Final
 
 from service_common.crypto.beacon_info import QUICKNET, QUICKNET_GROUP_HASH, QUICKNET_ID, info_json
 from service_common.domain.abi_hashes import AUTHORIZATION_TYPE, authorization_nonce
-from service_common.domain.commitments import keccak256, log_digest, spec_commitment
+from service_common.domain.commitments import log_digest, spec_commitment
 from service_common.domain.locator import storage_locator
 from service_common.domain.reveal import round_at
+from service_common.keccak import keccak256
 
 from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, PAGE, POSTER, ROSTER, SOLVER, TERMS, word
 

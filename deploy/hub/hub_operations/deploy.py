@@ -15,7 +15,7 @@ from typing import Final
 from eth_abi.abi import encode
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import JsonRpc, quantity
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Address, address_of, parse_address
 
 from hub_operations.networks import TERMS, HubTerms

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-import sha3
 from eth_abi.abi import decode, encode
 from eth_account import Account as Keys
 from eth_account.signers.local import LocalAccount
+from service_common.keccak import keccak256
 
 from local_stack.process import StackError
 from local_stack.rpc import JsonRpc, RpcRefused
@@ -77,7 +77,7 @@ class Wallet:
         number = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
         item = number if len(number) == 1 and nonce < 0x80 else bytes([0x80 + len(number)]) + number
         body = b"\x94" + bytes.fromhex(self.address[2:]) + item  # RLP: a list of 20 bytes and a number
-        return "0x" + str(sha3.keccak_256(bytes([0xC0 + len(body)]) + body).hexdigest())[24:]
+        return "0x" + keccak256(bytes([0xC0 + len(body)]) + body)[12:].hex()
 
     def forget_nonce(self) -> None:
         """Ask the chain again: another program has used this key, or a transaction was dropped."""
@@ -184,7 +184,7 @@ def wait_for(
 
 def selector(name: str, types: Sequence[str]) -> bytes:
     """The first four bytes of a function's or error's hash."""
-    return bytes(sha3.keccak_256(f"{name}({','.join(types)})".encode()).digest()[:4])
+    return keccak256(f"{name}({','.join(types)})".encode())[:4]
 
 
 def abi_type(parameter: Mapping[str, Any]) -> str:

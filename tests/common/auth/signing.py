@@ -3,13 +3,14 @@
 import secrets
 from dataclasses import dataclass
 
-import coincurve
-import sha3
 from service_common.auth.header import ApprovalHeader, format_header
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import SigningDomain, digest
 from service_common.auth.verify import Authority, ReceivedRequest, WalletAnswer
-from service_common.types import Address, BlockNumber, Bytes32, ChainId, address_of
+from service_common.keccak import keccak256
+from service_common.types import Address, BlockNumber, Bytes32, ChainId, bytes32
+
+from tests.keys import account_of, sign
 
 DOMAIN = SigningDomain(ChainId(31337), Address("0x" + "ab" * 20))
 AUTHORITY = Authority(DOMAIN, "bounties.example:8443", 150)
@@ -37,7 +38,7 @@ PLAIN_KEYS = PlainKeys()
 
 
 def block_hash(number: int) -> Bytes32:
-    return Bytes32("0x" + sha3.keccak_256(str(number).encode()).hexdigest())
+    return bytes32(keccak256(str(number).encode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,10 @@ class Key:
 
     @property
     def address(self) -> Address:
-        public = coincurve.PrivateKey(self.secret).public_key.format(compressed=False)
-        return address_of(sha3.keccak_256(public[1:]).digest()[12:])
+        return account_of(self.secret)
 
     def sign(self, message: bytes) -> bytes:
-        signature = coincurve.PrivateKey(self.secret).sign_recoverable(message, hasher=None)
-        return signature[:64] + bytes([signature[64] + 27])
+        return sign(self.secret, message)
 
 
 def new_key() -> Key:

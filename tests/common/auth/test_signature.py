@@ -1,12 +1,12 @@
 """The edges of the accepted form of a plain key's signature: any r and s are somebody's, and whose is computed."""
 
-import coincurve
 import pytest
+from btclib_libsecp256k1 import recovery as oracle
 from eth_account import Account
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from service_common.auth.signature import account_of_key, recover
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Address, address_of
 
 DIGEST = keccak256(b"something signed")
@@ -18,10 +18,10 @@ def made_up(s: int, recovery: int) -> tuple[bytes, Address]:
     for r in range(1, 200):
         body = r.to_bytes(32, "big") + s.to_bytes(32, "big")
         try:
-            key = coincurve.PublicKey.from_signature_and_message(body + bytes([recovery]), DIGEST, hasher=None)
-        except Exception:  # noqa: BLE001, S112  # the library's own bare one: no point has this r
+            key = oracle.recover(DIGEST, body, recovery, compressed=False)
+        except ValueError:  # no point has this r
             continue
-        return body, address_of(keccak256(key.format(compressed=False)[1:])[12:])
+        return body, address_of(keccak256(key[1:])[12:])
     raise AssertionError("no r found")
 
 

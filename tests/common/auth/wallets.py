@@ -10,7 +10,7 @@ from typing import Final
 from eth_account import Account
 from local_stack.anvil import ETHER, AnvilServer
 from service_common.chain.json_rpc import JsonRpc
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Address, address_of, parse_address, to_bytes
 
 CREATE2_DEPLOYER: Final = Address("0x4e59b44847b379578588920ca78fbf26c0b4956c")

@@ -21,13 +21,14 @@ from service_common.crypto.x25519 import Identity, parse_recipient
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.canonical_json import canonical_bytes, parse_canonical
 from service_common.domain.challenge import parse_challenge
-from service_common.domain.commitments import keccak256, log_digest, spec_commitment
+from service_common.domain.commitments import log_digest, spec_commitment
 from service_common.domain.envelope import parse_envelope
 from service_common.domain.locator import parse_locator, storage_locator
 from service_common.domain.reveal import round_at
 from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.domain.verdict import parse_verdict
+from service_common.keccak import keccak256
 
 import tests.vectors.regenerate as vectors
 from tests.vectors import build_documents, build_sealing

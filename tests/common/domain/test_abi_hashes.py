@@ -10,7 +10,7 @@ from service_common.domain.abi_hashes import (
     guardian_roster_hash,
     recipients_commitment,
 )
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Bytes32, to_bytes
 
 from tests.vectors.samples import CHAIN_ID, GUARDIANS, HUB, POSTER, ROSTER, TERMS, account, word

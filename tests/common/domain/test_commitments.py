@@ -4,13 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from service_common.domain.commitments import (
-    keccak256,
-    log_digest,
-    report_commitment,
-    spec_commitment,
-    submission_commitment,
-)
+from service_common.domain.commitments import log_digest, report_commitment, spec_commitment, submission_commitment
+from service_common.keccak import keccak256
 
 EMPTY = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"
 ABC = "4e03657aea45a94fc7d47ba826c8d667c0d1e6e33a64a036ec44f58fa12d6c45"

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from service_common.domain.canonical_json import canonical_bytes
-from service_common.domain.commitments import keccak256
 from service_common.domain.envelope import MAX_CAPSULE_BYTES, Envelope, build_envelope, parse_envelope
 from service_common.errors import ServiceError
+from service_common.keccak import keccak256
 from service_common.types import checksum_address
 
 from tests.vectors.samples import BEACON, BOUNTY_ID, CHAIN_ID, CONTENT, HUB, REVEAL_AT, ROSTER, SOLVER, word

@@ -9,8 +9,8 @@ import pytest
 from eth_abi.abi import decode, encode
 from pyrevm import EVM
 from service_common.domain.abi_hashes import authorization_nonce, guardian_roster_hash
-from service_common.domain.commitments import keccak256
 from service_common.domain.public_keys import _LOW_ORDER
+from service_common.keccak import keccak256
 from service_common.types import Address, Bytes32, to_bytes
 
 from tests.vectors.samples import POSTER, PROTOCOL, ROSTER, TERMS, account

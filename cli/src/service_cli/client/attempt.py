@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.chain.json_rpc import mapping, quantity
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import BlockNumber, Bytes32, bytes32, checksum_address
 
 from service_cli.client.calls import Call

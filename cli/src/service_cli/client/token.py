@@ -12,8 +12,8 @@ from typing import Final
 from service_common.chain.blocks import header_at
 from service_common.chain.hub_constants import EscrowToken, read_token
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes, quantity
-from service_common.domain.commitments import keccak256
 from service_common.errors import ServiceError
+from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 
 from service_cli.client.chain import ChainClient, chain_errors

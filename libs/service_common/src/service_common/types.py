@@ -7,7 +7,7 @@ lowercase 0x-hex). Refuses, with ``ValueError``, everything else. Formats: "Conv
 import re
 from typing import Final, NewType
 
-import sha3
+from service_common.keccak import keccak256
 
 Address = NewType("Address", str)
 """An account: ``0x`` and 40 lowercase hex digits."""
@@ -44,7 +44,7 @@ def parse_address(text: str) -> Address:
 def checksum_address(address: Address) -> str:
     """The EIP-55 form, for people and for libraries that insist on it."""
     digits = address[2:]
-    digest = sha3.keccak_256(digits.encode()).hexdigest()
+    digest = keccak256(digits.encode()).hex()
     return "0x" + "".join(c.upper() if int(h, 16) >= 8 else c for c, h in zip(digits, digest, strict=False))
 
 

@@ -17,7 +17,7 @@ from service_common.db import hub_index
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import read_head
 from service_common.db.settler import settlements
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.log import get_logger
 from service_common.types import BountyId, ChainId
 from sqlalchemy import Connection, Engine, delete, exists, func, insert, select, update

@@ -10,11 +10,11 @@ import time
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-import sha3
 from service_common.chain.blocks import Header, headers_between
 from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log, parse_log
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from service_common.keccak import keccak256
 from service_common.log import get_logger
 from service_common.types import Address, BlockNumber, to_bytes
 
@@ -168,6 +168,6 @@ def bloom_admits(bloom: bytes, value: bytes) -> bool:
     """Whether a block's bloom filter admits ``value``; a missing filter admits everything."""
     if len(bloom) != 256:
         return True
-    digest = sha3.keccak_256(value).digest()
+    digest = keccak256(value)
     bits = (int.from_bytes(digest[i : i + 2], "big") & 2047 for i in (0, 2, 4))
     return all(bloom[255 - bit // 8] >> (bit % 8) & 1 for bit in bits)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from service_common.db.engine import reading, writing
 from service_common.db.review import reviews
-from service_common.domain.commitments import keccak256, spec_commitment
+from service_common.domain.commitments import spec_commitment
 from service_common.domain.reviews import Circumstances, ReviewResult
 from service_common.errors import Issue
+from service_common.keccak import keccak256
 from service_common.rubric import Rubric
 from service_common.types import Address, Bytes32, bytes32
 from sqlalchemy import Engine, select

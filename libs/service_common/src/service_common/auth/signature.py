@@ -6,9 +6,8 @@ A signature is 65 bytes r || s || v with s in the lower half of the group order 
 
 from typing import Final
 
-import coincurve
-import sha3
-
+from service_common.auth.secp256k1 import BINDING
+from service_common.keccak import keccak256
 from service_common.types import Address, address_of
 
 _HALF_ORDER: Final = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
@@ -18,19 +17,14 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
     """The account whose key signed ``digest``; None when the signature is not of the accepted form or recovers none."""
     if len(signature) != 65 or signature[64] not in (27, 28) or int.from_bytes(signature[32:64], "big") > _HALF_ORDER:
         return None
-    try:
-        key = coincurve.PublicKey.from_signature_and_message(
-            signature[:64] + bytes([signature[64] - 27]), digest, hasher=None
-        )
-    except Exception:  # noqa: BLE001  # coincurve raises bare Exception for r or s out of range or no such point
-        return None
-    return _account(key)
+    key = BINDING.recover(digest, signature[:64], signature[64] - 27)
+    return None if key is None else _account(key)
 
 
 def account_of_key(private_key: bytes) -> Address:
-    """The account of a private key of 32 bytes; ``ValueError`` for a number that is none."""
-    return _account(coincurve.PrivateKey(private_key).public_key)
+    """The account of a private key of 32 bytes; ``ValueError``, which names no value, for bytes that are none."""
+    return _account(BINDING.public_key(private_key))
 
 
-def _account(key: coincurve.PublicKey) -> Address:
-    return address_of(sha3.keccak_256(key.format(compressed=False)[1:]).digest()[12:])
+def _account(public_key: bytes) -> Address:
+    return address_of(keccak256(public_key)[12:])

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-import sha3
-
+from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, bytes32, to_bytes
 
 DOMAIN_NAME: Final = "Service"
@@ -52,27 +51,25 @@ def endpoint_id(method: str, path: str) -> str:
 
 def body_hash(body: bytes) -> Bytes32:
     """keccak256 of the exact request bytes, empty bytes included."""
-    return bytes32(_keccak(body))
+    return bytes32(keccak256(body))
 
 
 def digest(domain: SigningDomain, approval: Approval) -> bytes:
     """The 32 bytes that are signed."""
-    keccak = sha3.keccak_256
-    struct = keccak(
+    struct = keccak256(
         b"".join(
             (
                 _approval_type_hash(),
-                keccak(approval.endpoint_id.encode()).digest(),
-                keccak(approval.audience.encode()).digest(),
+                keccak256(approval.endpoint_id.encode()),
+                keccak256(approval.audience.encode()),
                 to_bytes(approval.body_hash),
-                keccak(approval.query.encode()).digest(),
+                keccak256(approval.query.encode()),
                 approval.block_number.to_bytes(32, "big"),
                 to_bytes(approval.block_hash),
             )
         )
-    ).digest()
-    signed: bytes = keccak(b"\x19\x01" + _domain_separator(domain) + struct).digest()
-    return signed
+    )
+    return keccak256(b"\x19\x01" + _domain_separator(domain) + struct)
 
 
 def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
@@ -107,10 +104,10 @@ def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
 
 @lru_cache(maxsize=8)
 def _domain_separator(domain: SigningDomain) -> bytes:
-    return _keccak(
-        _keccak(_DOMAIN_TYPE.encode())
-        + _keccak(DOMAIN_NAME.encode())
-        + _keccak(DOMAIN_VERSION.encode())
+    return keccak256(
+        keccak256(_DOMAIN_TYPE.encode())
+        + keccak256(DOMAIN_NAME.encode())
+        + keccak256(DOMAIN_VERSION.encode())
         + domain.chain_id.to_bytes(32, "big")
         + to_bytes(domain.hub_address).rjust(32, b"\0")
     )
@@ -119,9 +116,4 @@ def _domain_separator(domain: SigningDomain) -> bytes:
 @lru_cache(maxsize=1)
 def _approval_type_hash() -> bytes:
     fields = ",".join(f"{kind} {name}" for name, kind in _APPROVAL_FIELDS)
-    return _keccak(f"ApiRequestApproval({fields})".encode())
-
-
-def _keccak(data: bytes) -> bytes:
-    result: bytes = sha3.keccak_256(data).digest()
-    return result
+    return keccak256(f"ApiRequestApproval({fields})".encode())

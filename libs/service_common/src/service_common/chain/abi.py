@@ -13,8 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-import sha3
-
+from service_common.keccak import keccak256
 from service_common.types import Bytes32
 
 
@@ -42,7 +41,7 @@ class Function:
 
     @property
     def selector(self) -> bytes:
-        return _keccak(self.signature)[:4]
+        return keccak256(self.signature.encode())[:4]
 
     def encode(self, *arguments: object) -> bytes:
         """Call data."""
@@ -72,7 +71,7 @@ class Event:
 
     @property
     def topic(self) -> Bytes32:
-        return Bytes32("0x" + _keccak(f"{self.name}({','.join(p.type for p in self.inputs)})").hex())
+        return Bytes32("0x" + keccak256(f"{self.name}({','.join(p.type for p in self.inputs)})".encode()).hex())
 
     def decode(self, topics: Sequence[Bytes32], data: bytes) -> dict[str, object]:
         """The event's fields by their snake_case names."""
@@ -94,7 +93,7 @@ class RevertError:
 
     @property
     def selector(self) -> bytes:
-        return _keccak(f"{self.name}({','.join(p.type for p in self.inputs)})")[:4]
+        return keccak256(f"{self.name}({','.join(p.type for p in self.inputs)})".encode())[:4]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +199,3 @@ def _canonical(value: object) -> object:
     if isinstance(value, tuple | list):
         return tuple(_canonical(item) for item in value)
     return value
-
-
-def _keccak(text: str) -> bytes:
-    digest: bytes = sha3.keccak_256(text.encode()).digest()
-    return digest

@@ -7,8 +7,8 @@ takes longer to load than most commands take to run.
 from collections.abc import Sequence
 from typing import Final
 
-from service_common.domain.commitments import keccak256
 from service_common.domain.terms import TERMS_TYPES, Terms
+from service_common.keccak import keccak256
 from service_common.types import Address, Bytes32, bytes32, to_bytes
 
 AUTHORIZATION_TYPE: Final = (

@@ -7,15 +7,8 @@ Promises: the result depends on the exact bytes and on nothing else; importing t
 
 from collections.abc import Iterable, Sequence
 
-import sha3
-
+from service_common.keccak import keccak256
 from service_common.types import Bytes32, bytes32
-
-
-def keccak256(data: bytes) -> bytes:
-    """Keccak-256 as Ethereum uses it (not SHA3-256)."""
-    digest: bytes = sha3.keccak_256(data).digest()
-    return digest
 
 
 def spec_commitment(page: bytes) -> Bytes32:

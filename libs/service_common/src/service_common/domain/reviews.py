@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Address, Bytes32, UnixSeconds, bytes32, to_bytes
 
 DONE: Final = "done"

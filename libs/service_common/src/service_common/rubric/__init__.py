@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from service_common.domain.commitments import keccak256
+from service_common.keccak import keccak256
 from service_common.types import Bytes32, bytes32
 
 

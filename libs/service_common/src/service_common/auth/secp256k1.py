@@ -1,0 +1,84 @@
+"""The curve of plain keys: recovering a public key from a signature, and deriving it from a private key.
+
+libsecp256k1 does both. Two packages bind it, and the first of ``_LOADERS`` that is installed is used: coincurve has no
+wheel for Python 3.14, btclib-libsecp256k1 has one for every supported Python. They are equally fast; coincurve is
+imported in a third of the time. Both keep to the same contract, which the tests run against each.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+_NOT_A_KEY: Final = "a private key is 32 bytes, a number from 1 to below the group order"
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One package's two operations."""
+
+    name: str
+    recover: Callable[[bytes, bytes, int], bytes | None]
+    """Of a digest, r || s and a recovery id from 0 to 3: the 64 bytes x || y; None when there is no such key."""
+    public_key: Callable[[bytes], bytes]
+    """The 64 bytes x || y of a private key; ``ValueError``, which names no value, for bytes that are none."""
+
+
+def _coincurve() -> Binding:
+    from coincurve import PrivateKey, PublicKey
+
+    def recover(digest: bytes, compact: bytes, recovery_id: int) -> bytes | None:
+        try:
+            key = PublicKey.from_signature_and_message(compact + bytes([recovery_id]), digest, hasher=None)
+        except Exception:  # noqa: BLE001  # coincurve raises bare Exception for r or s out of range or no such point
+            return None
+        return bytes(key.format(compressed=False)[1:])
+
+    def public_key(private_key: bytes) -> bytes:
+        if len(private_key) != 32:  # coincurve fills up a short key
+            raise ValueError(_NOT_A_KEY)
+        try:
+            return bytes(PrivateKey(private_key).public_key.format(compressed=False)[1:])
+        except ValueError:
+            raise ValueError(_NOT_A_KEY) from None
+
+    return Binding("coincurve", recover, public_key)
+
+
+def _btclib() -> Binding:
+    from btclib_libsecp256k1 import keys, recovery
+
+    def recover(digest: bytes, compact: bytes, recovery_id: int) -> bytes | None:
+        try:
+            return recovery.recover(digest, compact, recovery_id, compressed=False)[1:]
+        except ValueError:
+            return None
+
+    def public_key(private_key: bytes) -> bytes:
+        try:
+            return keys.pubkey_from_prvkey(private_key, compressed=False)[1:]
+        except ValueError:
+            raise ValueError(_NOT_A_KEY) from None
+
+    return Binding("btclib-libsecp256k1", recover, public_key)
+
+
+_LOADERS: Final = {"coincurve": _coincurve, "btclib_libsecp256k1": _btclib}
+
+
+def installed() -> Iterator[Binding]:
+    """The bindings that are here, the preferred one first; each is imported when it is asked for."""
+    for module, load in _LOADERS.items():
+        try:
+            yield load()
+        except ModuleNotFoundError as error:
+            if error.name != module:  # installed, and broken
+                raise
+
+
+def _preferred() -> Binding:
+    for binding in installed():
+        return binding
+    raise ImportError("neither coincurve nor btclib-libsecp256k1 is installed")
+
+
+BINDING: Final = _preferred()
