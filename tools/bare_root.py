@@ -3,7 +3,7 @@
     python tools/bare_root.py SUITE [SESSION ...]        SUITE is bookworm, trixie or forky
 
 Makes a root of the release below ``.local/roots``, clones the present commit into the home of an ordinary user
-there, and runs ``./noxw -s demo`` and ``./noxw`` (or the sessions that are named; ``check`` is ``./noxw``) as that user:
+there, and runs ``./noxw -s demo`` and ``./noxw`` (or the named sessions; ``check`` is ``./noxw``) as that user:
 no npm, no compiler, no cache. The last line says how long each took and what it left on disk. Exit code 1 when one
 failed, and 77 when no root can be made here: neither as root with debootstrap or mmdebstrap, nor in a user namespace.
 """
