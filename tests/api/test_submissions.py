@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
 import urllib3
 from local_stack.contract import Wallet
 from service_common.crypto.artifact import SealedArtifact, seal_directory
@@ -154,6 +155,36 @@ def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served
     between = sealed.content(world.guardian(1).private_key).json
     assert between is not None
     assert between["active"] is False
+    world.finalize()
+    assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
+
+
+@pytest.mark.parametrize("first", ["copier", "author"])
+def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service: Service, tmp_path: Path) -> None:
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    commitment = sealed.envelope.commitment()
+    assert (sealed.upload(), sealed.prepare().status_code) == (200, 201)
+    order = [world.solver(2), world.solver(1)] if first == "copier" else [world.solver(1), world.solver(2)]
+    for solver in order:
+        world.submit(sealed.bounty_id, solver, commitment)
+    world.finalize()
+    for reader in (world.people.poster.wallet, world.guardian(1)):
+        content = sealed.content(reader.private_key).json
+        assert content is not None
+        assert (content["solver_address"], content["active"]) == (world.solver(1).address, True)
+        assert content["envelope"].encode() == sealed.envelope.canonical_bytes()
+    # The author's replacement ends the old work, although the copier's record of it stays active.
+    world.submit(sealed.bounty_id, world.solver(1), Bytes32("0x" + "77" * 32))
+    world.finalize()
+    assert error_of(sealed.content(world.guardian(2).private_key))["code"] == "submission_not_found"
+
+
+def test_copied_commitment__alone_on_chain__is_not_served(service: Service, tmp_path: Path) -> None:
+    world = service.world
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    assert (sealed.upload(), sealed.prepare().status_code) == (200, 201)
+    world.submit(sealed.bounty_id, world.solver(2), sealed.envelope.commitment())
     world.finalize()
     assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
 

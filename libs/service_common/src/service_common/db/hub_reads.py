@@ -223,18 +223,6 @@ def read_submission_history(connection: Connection, bounty_id: BountyId, solver:
     return [_submission(row) for row in rows.mappings()]
 
 
-def read_solvers_of(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> list[Address]:
-    """The Solvers who ever recorded this commitment in this bounty, earliest first."""
-    c = t.submissions.c
-    rows = connection.execute(
-        select(c.solver, func.min(c.block_number).label("first"))
-        .where(c.bounty_id == bounty_id, c.submission_commitment == commitment)
-        .group_by(c.solver)
-        .order_by("first")
-    )
-    return [Address(row.solver) for row in rows]
-
-
 def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[IndexedVerdict]:
     """Each Guardian's current Verdict."""
     latest = _latest(t.verdicts, bounty_id, t.verdicts.c.guardian)

@@ -13,7 +13,7 @@ from service_common.auth.verify import VerifiedRequest
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.hub_facts import CONTENT_AUTHORITY_UNAVAILABLE, HubFacts
-from service_common.db.hub_reads import IndexedBounty, read_solvers_of, read_submission_history
+from service_common.db.hub_reads import IndexedBounty, read_submission_history
 from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from service_common.errors import ServiceError
 from service_common.storage.port import DownloadTarget
@@ -42,14 +42,14 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
         bounty = facts.bounty(bounty_id)
         readers = frozenset({bounty.poster, *facts.roster(bounty).accounts})
         request.require_signer(readers)
-        solver, active = _find(facts, bounty, commitment)
-        envelope, text = _envelope(facts.connection, bounty_id, solver, commitment)
+        envelope, text = _envelope(facts.connection, bounty_id, commitment)
+        active = _is_active(facts, bounty, envelope.solver_address, commitment)
     locator = envelope.ciphertext.storage_locator
     target = deps.downloads.get(locator, deps.clock, lambda: _download(deps, envelope.ciphertext))
     answer = {
         "envelope": text,
         "submission_commitment": commitment,
-        "solver_address": solver,
+        "solver_address": envelope.solver_address,
         "active": active,
         "download_url": target.url,
         "expires_at": iso_utc(target.expires_at),
@@ -63,33 +63,34 @@ def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTa
     return deps.store.sign_download(locator, generation=generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
 
 
-def _find(facts: HubFacts, bounty: IndexedBounty, commitment: Bytes32) -> tuple[Address, bool]:
-    """The Solver whose Submission this is, and whether it is still that Solver's active one."""
-    for solver in read_solvers_of(facts.connection, bounty.bounty_id, commitment):
-        history = read_submission_history(facts.connection, bounty.bounty_id, solver)
-        if history[-1].submission_commitment == commitment:
-            return solver, True
-        if not facts.head.is_finalized(history[-1].origin.block_number):
-            return solver, False
-    raise _not_found()
+def _is_active(facts: HubFacts, bounty: IndexedBounty, solver: Address, commitment: Bytes32) -> bool:
+    """Whether this Solver's Submission is still the active one; 404 where it was never recorded, or is replaced."""
+    history = read_submission_history(facts.connection, bounty.bounty_id, solver)
+    if not any(submission.submission_commitment == commitment for submission in history):
+        raise _not_found()
+    if history[-1].submission_commitment == commitment:
+        return True
+    if facts.head.is_finalized(history[-1].origin.block_number):
+        raise _not_found()
+    return False
 
 
-def _envelope(
-    connection: Connection, bounty_id: BountyId, solver: Address, commitment: Bytes32
-) -> tuple[Envelope, str]:
+def _envelope(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> tuple[Envelope, str]:
+    """The stored envelope that hashes to the commitment: it names its Solver, whoever else recorded the same value."""
     c = t.submission_envelopes.c
     stored = connection.execute(
-        select(c.content).where(c.bounty_id == bounty_id, c.solver == solver, c.submission_commitment == commitment)
-    ).scalar()
+        select(c.content, c.solver).where(c.bounty_id == bounty_id, c.submission_commitment == commitment)
+    ).first()
     if stored is None:
         raise _not_found()
+    text = bytes(stored.content)
     try:
-        envelope = parse_envelope(bytes(stored))
+        envelope = parse_envelope(text)
     except ServiceError as error:
         raise _altered() from error
-    if envelope.commitment() != commitment:
+    if envelope.commitment() != commitment or envelope.solver_address != stored.solver:
         raise _altered()
-    return envelope, bytes(stored).decode()
+    return envelope, text.decode()
 
 
 def _altered() -> ServiceError:
