@@ -1,20 +1,107 @@
-"""The committed Hub and test token in an EVM inside this process: calls in, values, logs or a named refusal out."""
+"""The committed Hub and test token on an EVM: calls in, values, logs or a named refusal out.
 
+Two EVMs run them through one small port: pyrevm in this process, and the project's own node, anvil. pyrevm is faster
+and is used where it has a wheel; ``SERVICE_TEST_EVM=anvil`` takes the node there, too, and ``both`` plays everything on
+each and compares every answer. ``CALLS`` counts what was asked of which.
+"""
+
+import importlib.util
 import json
-import re
+import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Protocol, TypeVar
 
 from eth_abi.abi import encode
-from pyrevm import EVM, BlockEnv
 from service_common.chain.abi import Abi, parse_abi
 from service_common.types import Bytes32
 
-ARTIFACTS = Path(__file__).resolve().parents[2] / "contracts" / "artifacts"
-DEPLOYER = "0x" + "de" * 20
-_OUTPUT = re.compile(r"output: (0x[0-9a-f]*)")
+ARTIFACTS: Final = Path(__file__).resolve().parents[2] / "contracts" / "artifacts"
+DEPLOYER: Final = "0x" + "de" * 20
+PYREVM: Final = importlib.util.find_spec("pyrevm") is not None
+CHOSEN: Final = os.environ.get("SERVICE_TEST_EVM") or ("pyrevm" if PYREVM else "anvil")
+CALLS: Final[Counter[str]] = Counter()
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One log as the contract emitted it."""
+
+    address: str
+    topics: tuple[str, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    output: bytes
+    logs: tuple[Log, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reverted:
+    output: bytes
+
+
+class Evm(Protocol):
+    """A chain of its own, with nothing on it; another one's beginning may end it."""
+
+    def set_time(self, time: int) -> None:
+        """Begin a block: what follows runs at ``time``."""
+
+    def deploy(self, sender: str, code: bytes) -> str:
+        """Create a contract; its address."""
+
+    def call(self, sender: str, to: str, data: bytes) -> Accepted | Reverted:
+        """One transaction; a reverted one leaves no trace."""
+
+    def read(self, sender: str, calls: Sequence[tuple[str, bytes]]) -> list[Accepted | Reverted]:
+        """The answers to many views, each an address and its calldata."""
+
+
+def begin(name: str) -> Evm:
+    """A new chain on an EVM by its name."""
+    if name == "pyrevm":
+        from tests.contracts.revm import Revm
+
+        return Revm()
+    if name == "anvil":
+        from tests.contracts.node import Anvil
+
+        return Anvil()
+    if name == "both":
+        return Both()
+    raise ValueError(f"SERVICE_TEST_EVM is pyrevm, anvil or both, not {name}")
+
+
+class Both:
+    """Two EVMs that must give the same answer to everything."""
+
+    def __init__(self) -> None:
+        self.evms = [begin("pyrevm"), begin("anvil")]
+
+    def set_time(self, time: int) -> None:
+        for evm in self.evms:
+            evm.set_time(time)
+
+    def deploy(self, sender: str, code: bytes) -> str:
+        return _same([evm.deploy(sender, code) for evm in self.evms])
+
+    def call(self, sender: str, to: str, data: bytes) -> Accepted | Reverted:
+        return _same([evm.call(sender, to, data) for evm in self.evms])
+
+    def read(self, sender: str, calls: Sequence[tuple[str, bytes]]) -> list[Accepted | Reverted]:
+        return _same([evm.read(sender, calls) for evm in self.evms])
+
+
+def _same(answers: list[Answer]) -> Answer:
+    first, second = answers
+    assert first == second, "pyrevm and anvil disagree"
+    return first
 
 
 @dataclass(frozen=True)
@@ -40,25 +127,31 @@ class Done:
 
 
 class Chain:
-    """One block at a time, at the time it is told."""
+    """A chain whose time is what the test says."""
 
-    def __init__(self, time: int) -> None:
-        self.evm = EVM(spec_id="CANCUN")
-        self.evm.set_balance(DEPLOYER, 10**24)
-        self.time = time
-        self.number = 0
+    def __init__(self, time: int, evm: str = CHOSEN) -> None:
+        self.evm = begin(evm)
         self.warp(time)
 
     def warp(self, time: int) -> None:
         self.time = time
-        self.number += 1
-        self.evm.set_block_env(BlockEnv(number=self.number, timestamp=time))
+        self.evm.set_time(time)
 
     def deploy(self, name: str, *arguments: tuple[str, object]) -> "Contract":
-        artifact = json.loads((ARTIFACTS / f"{name}.json").read_text(encoding="utf-8"))
+        code, abi = _artifact(name)
         types, values = [kind for kind, _ in arguments], [value for _, value in arguments]
-        code = bytes.fromhex(artifact["bytecode"][2:]) + encode(types, values)
-        return Contract(self, self.evm.deploy(DEPLOYER, code).lower(), parse_abi(json.dumps(artifact["abi"])))
+        return Contract(self, self.evm.deploy(DEPLOYER, code + encode(types, values)), abi)
+
+    def read(self, views: Sequence["View"]) -> list[Any]:
+        """The values of many views, asked at once."""
+        answers = self.evm.read(DEPLOYER, [(view.contract.address, view.data) for view in views])
+        return [view.value(answer) for view, answer in zip(views, answers, strict=True)]
+
+
+@cache
+def _artifact(name: str) -> tuple[bytes, Abi]:
+    artifact = json.loads((ARTIFACTS / f"{name}.json").read_text(encoding="utf-8"))
+    return bytes.fromhex(artifact["bytecode"][2:]), parse_abi(json.dumps(artifact["abi"]))
 
 
 class Contract:
@@ -66,33 +159,45 @@ class Contract:
         self.chain, self.address, self.abi = chain, address, abi
 
     def send(self, sender: str, function: str, *arguments: object) -> Done | Refusal:
-        """One transaction; a refusal leaves no trace."""
+        """One transaction."""
         codec = self.abi.functions[function]
-        try:
-            answer = self.chain.evm.message_call(sender, self.address, calldata=codec.encode(*arguments))
-        except RuntimeError as error:
-            return self._refusal(str(error))
-        result = self.chain.evm.result
-        return Done(codec.decode(bytes(answer)), tuple(self._events(result.logs if result else [])))
+        answer = self.chain.evm.call(sender, self.address, codec.encode(*arguments))
+        if isinstance(answer, Reverted):
+            return self.refusal(answer)
+        return Done(codec.decode(answer.output), tuple(self._events(answer.logs)))
+
+    def view(self, function: str, *arguments: object) -> "View":
+        """A question for ``Chain.read``."""
+        return View(self, function, self.abi.functions[function].encode(*arguments))
 
     def read(self, function: str, *arguments: object) -> Any:
         """The one value of a view, or the tuple of its several."""
-        done = self.send(DEPLOYER, function, *arguments)
-        if isinstance(done, Refusal):
-            raise AssertionError(f"{function}: {done}")
-        return done.values[0] if len(done.values) == 1 else done.values
+        return self.chain.read([self.view(function, *arguments)])[0]
 
-    def _refusal(self, message: str) -> Refusal:
-        found = _OUTPUT.search(message)
-        named = self.abi.revert(bytes.fromhex(found.group(1)[2:])) if found else None
-        if named is None:
-            raise AssertionError(f"a revert without a name: {message}")
+    def refusal(self, answer: Reverted) -> Refusal:
+        named = self.abi.revert(answer.output)
+        assert named is not None, f"a revert without a name: {answer.output.hex()}"
         return Refusal(*named)
 
-    def _events(self, logs: Sequence[Any]) -> list[Event]:
-        own = [log for log in logs if log.address.lower() == self.address]
+    def _events(self, logs: Sequence[Log]) -> list[Event]:
+        own = [log for log in logs if log.address == self.address]
         codecs = [self.abi.events[Bytes32(log.topics[0])] for log in own]
         return [
-            Event(codec.name, codec.decode([Bytes32(topic) for topic in log.topics], bytes(log.data[1])))
+            Event(codec.name, codec.decode([Bytes32(topic) for topic in log.topics], log.data))
             for codec, log in zip(codecs, own, strict=True)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view of a contract with its arguments."""
+
+    contract: Contract
+    function: str
+    data: bytes
+
+    def value(self, answer: Accepted | Reverted) -> Any:
+        if isinstance(answer, Reverted):
+            raise AssertionError(f"{self.function}: {self.contract.refusal(answer)}")
+        values = self.contract.abi.functions[self.function].decode(answer.output)
+        return values[0] if len(values) == 1 else values

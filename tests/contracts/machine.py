@@ -6,13 +6,13 @@ each step; when a history ends, everyone pulls, and the Hub must be left with no
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tests.contracts.evm import Chain, Done, Event, Refusal
+from tests.contracts.evm import CHOSEN, Chain, Done, Event, Refusal, View
 from tests.contracts.model import HubModel
 from tests.contracts.signing import authorization
 from tests.contracts.values import (
@@ -24,6 +24,7 @@ from tests.contracts.values import (
     Bounty,
     Config,
     Refused,
+    Roster,
     Terms,
     text,
 )
@@ -51,6 +52,8 @@ backwards = st.integers(0, 5)
 
 
 class HubMachine(RuleBasedStateMachine):
+    evm = CHOSEN
+
     @initialize(
         protocol_bps=st.sampled_from([250, 0, 1_000]), guardian_bps=st.sampled_from([300, 0, 2_000]),
         members=st.sampled_from([3, 5, 1, 2, 0]), lives=st.integers(0, 3), reveal=st.booleans(),
@@ -69,7 +72,7 @@ class HubMachine(RuleBasedStateMachine):
             self.chain.warp(START + 560)
 
     def deploy(self, protocol_bps: int, guardian_bps: int) -> None:
-        self.chain = Chain(START)
+        self.chain = Chain(START, self.evm)
         self.token = self.chain.deploy("TestToken")
         config = Config(
             self.token.address, OWNERS[0], 60, 100, 1_000, 500, 2_000, 1_000, protocol_bps, guardian_bps, RECIPIENTS[0]
@@ -297,21 +300,30 @@ class HubMachine(RuleBasedStateMachine):
     def everybody_agrees(self) -> None:
         if not hasattr(self, "model"):
             return
-        assert (
-            self.token.read("balanceOf", self.hub.address)
-            == self.model.balances.get(self.hub.address, 0) + self.donated
-        )
-        if not 1 <= self.touched <= len(self.model.bounties):
-            return
-        bounty_id, bounty = self.touched, self.model.bounty(self.touched)
-        assert self.hub.read("getBounty", bounty_id) == self.model.view(bounty_id)
+        held = self.model.balances.get(self.hub.address, 0) + self.donated
+        expected: list[tuple[View, object]] = [(self.token.view("balanceOf", self.hub.address), held)]
+        if 1 <= self.touched <= len(self.model.bounties):
+            expected += self.facts_of(self.touched)
+            self.touched = 0
+        self.agree(expected)
+
+    def facts_of(self, bounty_id: int) -> Iterator[tuple[View, object]]:
+        """All that the Hub shows of a bounty, and what the model says it must be."""
+        bounty = self.model.bounty(bounty_id)
+        yield self.hub.view("getBounty", bounty_id), self.model.view(bounty_id)
         for account in EVERYONE:
-            assert self.hub.read("claimable", bounty_id, account) == self.model.claimable(bounty_id, account)
-            assert self.hub.read("getSubmission", bounty_id, account) == bounty.submissions.get(account, NO_WORK)
+            yield self.hub.view("claimable", bounty_id, account), self.model.claimable(bounty_id, account)
+            work = bounty.submissions.get(account, NO_WORK)
+            yield self.hub.view("getSubmission", bounty_id, account), work
             verdict = bounty.verdicts.get(account)
-            expected = (verdict.kind, verdict.solver, verdict.work) if verdict else (0, ZERO, NO_WORK)
-            assert self.hub.read("getVerdict", bounty_id, account) == expected
-        self.touched = 0
+            recorded = (verdict.kind, verdict.solver, verdict.work) if verdict else (0, ZERO, NO_WORK)
+            yield self.hub.view("getVerdict", bounty_id, account), recorded
+
+    def agree(self, expected: list[tuple[View, object]]) -> None:
+        """Every view answers as expected; all are asked at once."""
+        answers = self.chain.read([view for view, _ in expected])
+        for (view, wanted), answer in zip(expected, answers, strict=True):
+            assert answer == wanted, view.function
 
     def teardown(self) -> None:
         """From wherever the history ended, everyone pulls; every unit leaves."""
@@ -326,18 +338,14 @@ class HubMachine(RuleBasedStateMachine):
                 for party in parties:
                     self.pull_as(bounty_id, which, party)
             self.pull_as(bounty_id, 3, bounty.policy.recipient)
-        for account in EVERYONE:
-            assert self.token.read("balanceOf", account) == self.model.balances.get(account, 0)
-            assert self.last_active(account) == self.model.last_active.get(account, 0)
-        assert self.token.read("balanceOf", self.hub.address) == self.donated
+        left = {account: self.model.balances.get(account, 0) for account in EVERYONE} | {self.hub.address: self.donated}
+        self.agree([(self.token.view("balanceOf", account), amount) for account, amount in left.items()])
+        self.agree([(self.hub.view("getRoster", roster.version), self.shown(roster)) for roster in self.model.rosters])
 
-    def last_active(self, account: str) -> int:
-        for roster in self.model.rosters:
-            if account in roster.accounts:
-                seen = self.hub.read("getRoster", roster.version)
-                assert seen[:4] == (roster.hash, roster.quorum, roster.accounts, tuple(map(text, roster.keys)))
-                return int(seen[4][roster.accounts.index(account)])
-        return 0
+    def shown(self, roster: Roster) -> tuple[object, ...]:
+        """A roster as the Hub shows it, with when each member was last active."""
+        active = tuple(self.model.last_active.get(account, 0) for account in roster.accounts)
+        return roster.hash, roster.quorum, roster.accounts, tuple(map(text, roster.keys)), active
 
     # ------------------------------------------------------------ choosing
 

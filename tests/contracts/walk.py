@@ -2,15 +2,17 @@
 
 from random import Random
 
+from tests.contracts.evm import CHOSEN
 from tests.contracts.machine import EVERYONE, GUARDIANS, POSTERS, SOLVERS, HubMachine
 
 WORDS = [bytes([number]) * 32 for number in (7, 8, 9, 7, 8, 9, 0)]
 ESCROWS = [1_000, 1_001, 1_047, 10**6 + 370, 10**12 + 1, 2**88 - 1]
 
 
-def walk(seed: int, steps: int) -> None:
+def walk(seed: int, steps: int, evm: str = CHOSEN) -> None:
     random = Random(seed)
     machine = HubMachine()
+    machine.evm = evm
     machine.begin(250, 300, 3 if seed % 2 else 0, 0, False)
     for _ in range(steps):
         step(machine, random)
