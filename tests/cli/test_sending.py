@@ -1,5 +1,7 @@
 """The sender, through the plainest command that sends (``claim``): one transaction, whatever happens to it."""
 
+import time
+
 import pytest
 from service_cli.client import sender
 
@@ -16,7 +18,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(25)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(28)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -199,6 +201,7 @@ def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
 ) -> None:  # fmt: skip
     monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
     monkeypatch.setattr(sender, "STUCK_SECONDS", 60.0 if moved else 1.0)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
     ledger.node.mine(2)  # nothing but an empty block goes with the claim's own
     raws: list[str] = []
     looked: list[object] = []
@@ -221,6 +224,99 @@ def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
     assert str(claimed["tx_hash"]) in str(block["transactions"])
     assert len(set(looked)) == 2
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 1 if moved else 2)
+
+
+def wait_mined(ledger: Ledger, tx_hash: object) -> None:
+    """The node answers a sending before it has mined the block: a reorg in between would take out other blocks."""
+    while ledger.node.rpc.call("eth_getTransactionReceipt", str(tx_hash)) is None:
+        time.sleep(0.01)
+
+
+def test_claim__a_reorg_after_the_nonce_was_seen_used__sends_it_again_and_never_takes_the_nonce_for_another_s(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
+    ledger.node.mine(2)
+    asked: list[str] = []
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_sendRawTransaction":
+            wait_mined(ledger, result)
+        if rpc.sent() and method in {"eth_getTransactionReceipt", "eth_getTransactionCount"}:
+            asked.append(method)
+            if asked == ["eth_getTransactionReceipt"]:
+                return None  # it lags: the nonce is seen used before it
+            if len(asked) == 3:  # the nonce was seen used, and this is the next look for the receipt
+                assert asked == ["eth_getTransactionReceipt", "eth_getTransactionCount", "eth_getTransactionReceipt"]
+                ledger.node.rpc.call("anvil_reorg", 2, [])
+                return None
+            if rpc.sent() == 2 and result is not None:
+                ledger.node.mine(1)
+        return result
+
+    rpc.after = after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
+
+
+def test_claim__a_reorg_between_the_receipt_and_the_tip__is_not_counted_as_blocks_on_top(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
+    ledger.node.mine(2)
+    seen: list[object] = []
+
+    def after(method: str, params: Params, result: object) -> object:
+        if method == "eth_sendRawTransaction":
+            wait_mined(ledger, result)
+        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
+            seen.append(result["blockNumber"])
+            if len(seen) > 1:
+                ledger.node.mine(1)
+        if method == "eth_getBlockByNumber" and seen and params[0] == seen[0] and len(seen) == 1:
+            seen.append("dropped")
+            ledger.node.rpc.call("anvil_reorg", 2, [])
+            ledger.node.mine(3)
+        return result
+
+    rpc.after = after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
+
+
+def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_that_nonce(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
+    ledger.node.mine(2)
+    asked: list[str] = []
+
+    def before(method: str, _params: Params) -> Answer:
+        if method == "eth_sendRawTransaction" and rpc.sent() == 1:
+            wallet = ledger.people.solvers[0].wallet
+            wallet.forget_nonce()
+            wallet.send(ledger.node.rpc, b"", to=wallet.address)
+            return {"result": "0x" + "00" * 32}  # taken by the endpoint, and lost
+        return None
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if rpc.sent() == 1 and method == "eth_getTransactionCount":
+            asked.append(method)
+            if len(asked) == 5:
+                ledger.node.rpc.call("anvil_reorg", 2, [])
+        if rpc.sent() == 2 and method == "eth_getTransactionReceipt" and result is not None:
+            ledger.node.mine(1)
+        return result
+
+    rpc.before, rpc.after = before, after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
 
 
 def test_claim__found_in_the_hub_s_log_only__counts_with_enough_blocks_on_top(

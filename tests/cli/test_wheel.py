@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.ledger import Ledger
+from tests.unpacking import unpack
 
 TOP = Path(__file__).parents[2]
 SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "alembic", "psycopg", "redis", "rq", "granian"}
@@ -41,7 +42,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     build(TOP / "cli", "sdist", folder)
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
+        unpack(archive, folder / "unpacked")
     (source,) = (folder / "unpacked").iterdir()
     build(source, "wheel", folder)
     return next(folder.glob("*.whl"))

@@ -1,21 +1,28 @@
 """The real servers: they start, refuse strangers, survive SIGKILL with their data, and leave nothing."""
 
 import importlib.util
+import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from signal import SIGKILL
 
 import psycopg
 import pytest
 import redis
 from local_stack import anvil, beacon, gcs, postgres, valkey
+from local_stack.contract import Wallet
 from local_stack.process import StackError, unprivileged_user
 from local_stack.rpc import JsonRpc
 from local_stack.runtime import Runtime, running
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from tests import campaign
 
 from .conftest import Lair
 
@@ -190,17 +197,95 @@ def test_anvil__finality__is_two_blocks_behind(runtime: Runtime) -> None:
     assert [int(str(block["number"]), 16) for block in heights if block] == [10, 9, 8]
 
 
-def test_anvil__durable_and_killed__keeps_its_chain(runtime: Runtime, eventually: object) -> None:
-    with anvil.start(runtime, name="anvil-durable", mining="interval", durable=True) as node:
+def test_anvil__durable_and_killed__keeps_what_was_saved(runtime: Runtime) -> None:
+    with anvil.start(runtime, name="anvil-durable", mining="manual", durable=True) as node:
         node.fund("0x" + "22" * 20, 9)
-        assert callable(eventually)
-        assert eventually(lambda: node.rpc.number("eth_blockNumber") >= 3)
+        node.mine(3)
+        block = tip(node)
+        node.save()
         node.kill()
         node.restart()
-
-        assert node.rpc.number("eth_blockNumber") >= 1
+        assert tip(node) == block
         assert node.rpc.number("eth_getBalance", "0x" + "22" * 20, "latest") == 9
+
+        node.mine(2)
+        later = tip(node)
         node.stop()
+        node.restart()
+        assert tip(node) == later  # a regular stop saves by itself
+        node.stop()
+
+
+def test_anvil__durable__is_saved_without_being_asked(runtime: Runtime, eventually: Callable[..., bool]) -> None:
+    with anvil.start(runtime, name="anvil-unasked", mining="manual", durable=True) as node:
+        node.mine(3)
+        block = tip(node)
+        kept = node.kept
+        assert kept is not None
+        assert eventually(lambda: json.loads(kept.read_bytes())["best_block_number"] == 3)
+        node.kill()
+        node.restart()
+        assert tip(node) == block
+        node.stop()
+
+
+def test_anvil__durable_and_cut_off_in_a_save__keeps_the_one_before(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with anvil.start(runtime, name="anvil-cut", mining="manual", durable=True) as node:
+        node.mine(3)
+        node.save()
+        block = tip(node)
+        assert node.kept is not None
+        whole = node.kept.read_bytes()
+        node.mine(1)
+        with monkeypatch.context() as patch:
+            patch.setattr(JsonRpc, "text", cut_answer)
+            with pytest.raises(OSError, match="no whole state"):
+                node.save()
+            node.kept.with_suffix(".new").write_bytes(whole[: len(whole) // 2])
+            node.kill()
+        node.restart()
+        assert tip(node) == block
+        node.stop()
+
+
+def test_anvil__durable_and_killed_at_any_moment__never_loses_its_chain(runtime: Runtime) -> None:
+    dice, account, others = campaign.source("anvil-kills"), Wallet(), iter(range(1, 1_000_000))
+    with anvil.start(runtime, name="anvil-kills", mining="automine", durable=True) as node:
+        node.fund(account.address)
+        node.save()
+        for _ in range(campaign.size(10, 100)):
+            saved = tip(node)
+            node.save()
+            killer = threading.Timer(dice.uniform(0.0, 2.0 * anvil._SAVE_SECONDS), os.kill, (pid_of(node), SIGKILL))
+            killer.start()
+            with suppress(OSError):
+                while True:
+                    account.forget_nonce()
+                    account.send(node.rpc, b"", to=f"0x{next(others):040x}", value=1)
+            killer.join()
+            node.kill()
+            node.restart()
+            number, hash_ = saved
+            block = node.rpc.record("eth_getBlockByNumber", hex(number), False)
+            assert block is not None
+            assert block["hash"] == hash_
+            assert node.rpc.number("eth_getTransactionCount", account.address, "latest") >= tip(node)[0]
+        node.stop()
+
+
+def tip(node: anvil.AnvilServer) -> tuple[int, str]:
+    """The newest block's number and hash."""
+    block = node.rpc.record("eth_getBlockByNumber", "latest", False)
+    assert block is not None
+    return int(str(block["number"]), 16), str(block["hash"])
+
+
+def cut_answer(rpc: JsonRpc, method: str) -> str:
+    """A state whose second half never came."""
+    answer = str(rpc.call(method))
+    return answer[: len(answer) // 4 * 2]
 
 
 def test_beacon__its_values__are_what_it_serves(runtime: Runtime) -> None:

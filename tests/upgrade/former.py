@@ -16,6 +16,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
+from tests.unpacking import unpack
+
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 FORMER_RELEASE: Final = Path(__file__).with_name("former-release")
 SERVICES: Final = ("api", "indexer", "reviewer", "delivery")
@@ -49,9 +51,12 @@ def former_programs() -> dict[str, Path]:
 
 def _install(top: Path, service: str) -> None:
     source = top / "source"
-    if not (source / "noxfile.py").exists():
+    if not source.exists():
+        draft = top / "source.new"
+        shutil.rmtree(draft, ignore_errors=True)  # of a run that was interrupted
         with tarfile.open(fileobj=BytesIO(_git("archive", former_commit()))) as archive:
-            archive.extractall(source, filter="data")
+            unpack(archive, draft)
+        draft.rename(source)
     shutil.rmtree(top / service, ignore_errors=True)
     path = f"{REPOSITORY / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(

@@ -2,12 +2,20 @@
 
 Promises: listens on 127.0.0.1 only, chain id 31337 unless told otherwise, no pre-funded account (the well-known
 development keys own nothing here: ``fund`` gives ether to fresh ones), ``finalized`` two blocks behind the tip.
-With ``durable`` the chain survives ``kill`` and ``restart``.
+
+With ``durable`` the chain survives ``kill``, a crash of the node, and ``restart``. The owner, not the node, keeps the
+state: it asks for it each half second and replaces one file by the answer as a whole, so that no kill leaves half a
+file. What a crash can lose is what was mined since the last answer: half a second, or four times as long as an answer
+takes where the chain has grown so large that this is longer, and the answer's own time. A regular ``stop`` loses
+nothing that was mined, nor does a crash anything from before the last ``save``.
 """
 
+import gzip
 import signal
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, Literal
 
@@ -21,14 +29,22 @@ LOCAL_CHAIN_ID: Final = 31_337
 ETHER: Final = 10**18
 Mining = Literal["interval", "automine", "manual"]
 _RULE: Final = StopRule(ask=signal.SIGTERM, grace=10.0)
+_SAVE_SECONDS: Final = 0.5
+_SAVE_SHARE: Final = 4
+"""Pauses between saves are so many times as long as a save: the node has most of its time for others."""
+_SAVE_TIMEOUT: Final = 60.0
 
 
 class AnvilServer:
-    """A running node."""
+    """A running node. ``kept`` is where a durable one's state is kept."""
 
-    def __init__(self, runtime: Runtime, directory: Path, program: Path, options: list[str], chain_id: int) -> None:
+    def __init__(
+        self, runtime: Runtime, directory: Path, program: Path, options: list[str], chain_id: int, kept: Path | None
+    ) -> None:
         self._runtime, self._directory, self._program, self._options = runtime, directory, program, options
         self.chain_id = chain_id
+        self.kept = kept
+        self._saving = threading.Lock()
         self.child: Child | None = None
         self.port = 0
 
@@ -67,22 +83,66 @@ class AnvilServer:
 
     def stop(self) -> None:
         """Regular shutdown; ``restart`` brings it back."""
-        if self.child is not None:
-            self._runtime.family.end([self.child])
+        if self.child is None:
+            return
+        if self.kept is not None:
+            with suppress(OSError, RpcRefused):  # a node that does not answer is ended all the same
+                self.rpc.call("evm_setIntervalMining", 0)
+                self.rpc.call("evm_setAutomine", False)
+                self.save()
+        self._runtime.family.end([self.child])
+
+    def save(self) -> None:
+        """Keep a durable node's state as it is now; ``OSError`` when the node does not answer."""
+        if self.kept is None:
+            return
+        with self._saving:
+            answer = JsonRpc(self.url, timeout=_SAVE_TIMEOUT).text("anvil_dumpState")
+            try:
+                state = gzip.decompress(bytes.fromhex(answer.removeprefix("0x")))
+            except (ValueError, EOFError) as error:
+                raise OSError("the node answered no whole state") from error
+            draft = self.kept.with_suffix(".new")
+            draft.write_bytes(state)
+            draft.replace(self.kept)
 
     def restart(self) -> None:
         """Start again on the same port; the chain is the old one only where the server is durable."""
-        self.child = self._spawn(self.port)
+        with self._saving:  # what the node answered before it ended is kept first
+            self.child = self._spawn(self.port)
         self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
 
     def launch(self, timeout: float) -> None:
         """First start, on a free port."""
         self.child, self.port = self._runtime.start_listening(self._spawn, self._answers, timeout)
 
+    @contextmanager
+    def saved(self) -> Iterator[None]:
+        """Save now and, until the end of the with statement, again and again."""
+        self.save()
+        ended = threading.Event()
+        thread = threading.Thread(target=self._save_on, args=(ended,), name=f"save {self._directory.name}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            self.resume()  # a paused node would keep the last save waiting
+            thread.join()
+
+    def _save_on(self, ended: threading.Event) -> None:
+        pause = _SAVE_SECONDS
+        while not ended.wait(pause):
+            started = time.monotonic()
+            with suppress(OSError, RpcRefused):  # it is paused, or dead until ``restart``: what is kept stays
+                self.save()
+            pause = max(_SAVE_SECONDS, _SAVE_SHARE * (time.monotonic() - started))
+
     def _spawn(self, port: int) -> Child:
+        state = ["--load-state", str(self.kept)] if self.kept is not None and self.kept.exists() else []
         return self._runtime.family.spawn(
             self._directory.name,
-            [self._program, "--host", HOST, "--port", str(port), *self._options],
+            [self._program, "--host", HOST, "--port", str(port), *self._options, *state],
             environment=minimal_environment(self._directory),
             cwd=self._directory,
             rule=_RULE,
@@ -126,9 +186,9 @@ def start(
             options += ["--timestamp", str(genesis_time)]
         if not keep_history:
             options.append("--prune-history")
-        if durable:
-            options += ["--state", str(directory / "state.json"), "--state-interval", "1"]
         program = ensure_anvil(checkpoint=inside.family.checkpoint)
-        server = AnvilServer(inside, directory, program, [*options, "--quiet", "--no-cors"], chain_id)
+        kept = directory / "state.json" if durable else None
+        server = AnvilServer(inside, directory, program, [*options, "--quiet", "--no-cors"], chain_id, kept)
         server.launch(timeout)
-        yield server
+        with server.saved() if durable else nullcontext():
+            yield server

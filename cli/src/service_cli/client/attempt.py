@@ -122,7 +122,7 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: Call, replaces: 
 
 
 def account_nonce(chain: ChainClient, signer: LocalSigner, tag: str) -> object:
-    """How many transactions of the account are mined (``latest``) or known (``pending``)."""
+    """How many transactions of the account are mined (``latest``, or up to a block) or known (``pending``)."""
     return chain.rpc.call("eth_getTransactionCount", signer.address, tag)
 
 

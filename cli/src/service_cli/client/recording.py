@@ -73,10 +73,10 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
     if (former := require_place(work, envelope, journal, replace=replace)) is not None:
         warn(f"this replaces your Submission {former} to bounty {work.bounty_id}, and counts from its own block")
     step = _step(commitment)  # a step of its own for each Submission: an earlier one may still be on its way
-    signer = work.signer
-    if isinstance(signer, LocalSigner) and (was_attempted(journal, step) or active(work) != commitment):
+    signer, recorded = work.signer, active(work) == commitment  # read once: a reorg must not change the branch midway
+    if isinstance(signer, LocalSigner) and (was_attempted(journal, step) or not recorded):
         receipt = send(work.chain, signer, call, journal, step, lambda start: _recorded(work, commitment, start))
-    elif active(work) == commitment:
+    elif recorded:
         receipt = _found(work, commitment, journal)
     else:
         _show(work, call, journal)

@@ -4,12 +4,18 @@ Promises: a signed transaction is in the journal before it is sent, so a run aft
 finds what became of them; everything signed for one step shares one account nonce, so a second transaction for the
 same thing can never be mined beside the first; nothing that may have been broadcast is forgotten before the chain
 shows, consistently, that it cannot be mined any more. A lost connection is resolved by looking at the chain.
+
+What is concluded is concluded from one look: everything was read while one block was the tip, and is deep enough below
+it. A reorg during the look, or after it, makes the next look start from what the chain holds then.
 """
 
 import time
+from dataclasses import dataclass
 from typing import Final
 
+from service_common.chain.blocks import Header, header_at
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, quantity
+from service_common.types import BlockNumber
 
 from service_cli.client.attempt import (
     Attempt,
@@ -34,7 +40,7 @@ RECEIPT_SECONDS: Final = 180.0
 STUCK_SECONDS: Final = 45.0
 """After this long without a block, the fees are raised."""
 MISSING_SECONDS: Final = 20.0
-"""How long a receipt may lag behind the account's nonce."""
+"""How long a receipt may lag behind the account's nonce, which every look must show as used."""
 MAX_REPLACEMENTS: Final = 3
 MAX_RACES: Final = 3
 _POLL_SECONDS: Final = 0.3
@@ -66,6 +72,13 @@ def was_attempted(journal: Journal, step: str) -> bool:
     return load_attempt(journal, step) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class _NonceTaken:
+    """Another transaction has the nonce for good; ``lost`` is what that means for the command, if anything."""
+
+    lost: Refused | None
+
+
 class _Sending:
     """One attempt and what is known of it."""
 
@@ -81,6 +94,7 @@ class _Sending:
         self.offered_at: float | None = None
         self.replacements = 0
         self.looked_at = time.monotonic()
+        self.missing_since: float | None = None
         self.attempt = kept or self._first()
 
     def run(self) -> Receipt | None:
@@ -92,19 +106,13 @@ class _Sending:
         ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
         while time.monotonic() < ends:
             try:
-                if (receipt := self._mined()) is not None:
-                    return receipt
-                if self._nonce_used():
-                    return self._missing()
-                self._keep_offering()
-                if (found := self._happened_otherwise()) is not None:
-                    return found
+                head = self.chain.latest()
+                ending = self._look(head)
+                if ending is not None and self._is_part(head):
+                    return self._end(ending)
                 unanswered = False
-            except Refused:
-                if (found := self._fact()) is not None:
-                    return found
-                raise
             except Failed as failure:
+                self.missing_since = None
                 if failure.code != "chain_unavailable":
                     raise
                 if not unanswered:
@@ -113,6 +121,41 @@ class _Sending:
             waiting.tick()
             time.sleep(_POLL_SECONDS)
         raise self._impatience(unanswered)
+
+    def _look(self, head: Header) -> Receipt | _NonceTaken | Failed | Refused | None:
+        """What the chain below ``head`` shows: how this ended, or None while it has not."""
+        for tx_hash in self.attempt.hashes:
+            receipt = receipt_of(self.chain, tx_hash)
+            if receipt is None:
+                continue
+            self.missing_since = None
+            return self._mined(receipt, head) if self._deep(receipt, head) else None
+        if self._nonce_used("latest"):
+            if (found := self._fact()) is None:
+                return self._missing(head)
+            self.missing_since = None
+            return found if self._deep(found, head) else None
+        self.missing_since = None  # never used, or free again: a reorg took out the transaction that had it
+        try:
+            self._keep_offering()
+        except Refused as refused:
+            if (found := self._fact()) is None:
+                return refused
+            return found if self._deep(found, head) else None  # refused because it has happened
+        return self._happened_otherwise(head)
+
+    def _end(self, ending: Receipt | _NonceTaken | Failed | Refused) -> Receipt | None:
+        """Give up what can never be mined, then report."""
+        if isinstance(ending, Failed):
+            raise ending
+        if isinstance(ending, Receipt):
+            return ending
+        refused = ending.lost if isinstance(ending, _NonceTaken) else ending
+        if isinstance(ending, _NonceTaken):
+            give_up(self.journal, self.step, self.attempt)
+        if refused is None:
+            return None
+        raise refused
 
     def _impatience(self, unanswered: bool) -> Failed:
         """Why the wait ended; the transaction stays in the journal."""
@@ -137,62 +180,67 @@ class _Sending:
         keep_attempt(self.journal, self.step, attempt)
         return attempt
 
-    def _mined(self) -> Receipt | None:
-        """A receipt of ours with enough blocks on top; a revert is refused once the chain agrees with it."""
-        for tx_hash in self.attempt.hashes:
-            receipt = receipt_of(self.chain, tx_hash)
-            if receipt is None or not self._confirmed(receipt):
-                continue
-            if receipt.succeeded:
-                return receipt
-            if (found := self._fact()) is not None:
-                return found
-            if self._nonce_used():
-                give_up(self.journal, self.step, self.attempt)
-                message = f"Transaction {tx_hash} was mined and reverted; nothing changed."
-                next_action = "Re-read the bounty, then run the command again."
-                raise Refused("transaction_reverted", message, next_action=next_action)
-        return None
+    def _mined(self, receipt: Receipt, head: Header) -> Receipt | _NonceTaken | None:
+        """A receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
+        if receipt.succeeded:
+            return receipt
+        if (found := self._fact()) is not None:
+            return found if self._deep(found, head) else None
+        if not self._nonce_used(self._depth(head)):
+            return None
+        message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
+        next_action = "Re-read the bounty, then run the command again."
+        return _NonceTaken(Refused("transaction_reverted", message, next_action=next_action))
 
-    def _happened_otherwise(self) -> Receipt | None:
+    def _missing(self, head: Header) -> _NonceTaken | Failed | None:
+        """The nonce is used and nothing of ours shows: decide once that has been so for long and deep enough.
+
+        Survives a receipt that lags behind the nonce, and a reorg that takes the nonce's transaction out again, ours
+        or the other one: the next look then finds the nonce free and starts over.
+        """
+        if not (self.fresh and not self.accepted):  # otherwise no node ever took it: nothing of ours can lag
+            self.missing_since = self.missing_since or time.monotonic()
+            if time.monotonic() - self.missing_since < MISSING_SECONDS or not self._nonce_used(self._depth(head)):
+                return None
+        if self._known():
+            message = f"The nonce of transaction {self.attempt.hashes[-1]} is used, but its receipt does not show."
+            next_action = "Run the command again later, or use another RPC endpoint."
+            return Failed("transaction_unknown", message, next_action=next_action)
+        if not self.accepted:
+            return _NonceTaken(None)
+        message = "Another transaction of this account took the nonce of the one prepared."
+        return _NonceTaken(Refused("transaction_replaced", message, next_action="Run the command again."))
+
+    def _happened_otherwise(self, head: Header) -> Receipt | None:
         """The fact without our transaction, looked for now and then: somebody else may have relayed the call."""
         if time.monotonic() - self.looked_at < _LOOK_SECONDS:
             return None
         self.looked_at = time.monotonic()
-        return self._fact()
+        found = self._fact()
+        return found if found is not None and self._deep(found, head) else None
 
     def _fact(self) -> Receipt | None:
-        """What the call was to bring about, where the chain shows it with enough blocks on top."""
-        found = self.fact(self.attempt.from_block)
-        return found if found is not None and self._confirmed(found) else None
+        """What the call was to bring about, as the chain shows it now."""
+        return self.fact(self.attempt.from_block)
 
-    def _confirmed(self, receipt: Receipt) -> bool:
+    def _deep(self, receipt: Receipt, head: Header) -> bool:
+        """Whether it has enough blocks on top; until then the next look decides."""
+        return receipt.block_number <= self._depth(head)
+
+    def _depth(self, head: Header) -> BlockNumber:
+        """The newest block with enough blocks on top, itself counted."""
         wanted = _LOCAL_CONFIRMATIONS if self.chain.is_local else _CONFIRMATIONS
-        with chain_errors():
-            return quantity(self.chain.rpc.call("eth_blockNumber")) - receipt.block_number + 1 >= wanted
+        return BlockNumber(max(0, head.number - wanted + 1))
 
-    def _nonce_used(self) -> bool:
+    def _is_part(self, head: Header) -> bool:
+        """Whether the chain still holds the block that was the tip when the look began."""
         with chain_errors():
-            return quantity(account_nonce(self.chain, self.signer, "latest")) > self.attempt.nonce
+            return header_at(self.chain.rpc, head.number).hash == head.hash
 
-    def _missing(self) -> Receipt | None:
-        """The nonce is used and no receipt of ours is there: wait for a lagging one, look for the fact, then decide."""
-        ends = time.monotonic() + (0 if self.fresh and not self.accepted else MISSING_SECONDS)
-        while True:
-            if (found := self._mined() or self._fact()) is not None:
-                return found
-            if time.monotonic() >= ends:
-                break
-            time.sleep(_POLL_SECONDS)
-        if self._known():
-            message = f"The nonce of transaction {self.attempt.hashes[-1]} is used, but its receipt does not show."
-            next_action = "Run the command again later, or use another RPC endpoint."
-            raise Failed("transaction_unknown", message, next_action=next_action)
-        give_up(self.journal, self.step, self.attempt)
-        if not self.accepted:
-            return None
-        message = "Another transaction of this account took the nonce of the one prepared."
-        raise Refused("transaction_replaced", message, next_action="Run the command again.")
+    def _nonce_used(self, at: BlockNumber | str) -> bool:
+        with chain_errors():
+            tag = hex(at) if isinstance(at, int) else at
+            return quantity(account_nonce(self.chain, self.signer, tag)) > self.attempt.nonce
 
     def _keep_offering(self) -> None:
         """Broadcast at first, when the node lost it, and with higher fees when no block takes it."""
