@@ -1,8 +1,12 @@
 """The GraphQL endpoint."""
 
 import json
+from functools import partial
 
 import pytest
+from graphql import build_client_schema, get_introspection_query, print_schema
+from service_api.graphql.rows import Allowance, Fetch
+from sqlalchemy import func, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
@@ -66,8 +70,20 @@ def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Se
         "{ bounties(first: 1001) { id } }",
         "{ bounties(skip: 5001) { id } }",
         "{ bounties(where: {escrow_amount: 5}) { id } }",
-        "{ bounties { ...F } } fragment F on Bounty { id }",
+        "{ bounties { ...F } } fragment F on Bounty { ...F }",
+        "{ bounties { ...F } } fragment F on Claim { id }",
         "mutation { x }",
+        "{ __schema { types { fields { type { fields { type { fields { name } } } } } } } }",
+        "query A { bounties { id } } query B { bounties { id } }",
+        "query A($first: Int!) { bounties(first: $first) { id } }",
+        "{ bounties(first: 1e400) { id } }",
+        "{ bounties(first: 99999999999999999999) { id } }",
+        "{ bounties(where: {block_number: 9223372036854775808}) { id } }",
+        '{ bounties(where: {bounty_id: "9223372036854775808"}) { id } }',
+        "{ bounties(where: {bounty_id_in: null}) { id } }",
+        "{ bounties(where: {escrow_amount_gt: null}) { id } }",
+        '{ bounties(where: {status: "a\\u0000"}) { id } }',
+        '{ bounty(id: "\\u0000") { id } }',
         "{" + " bounties { id }" * 600 + "}",
     ],
 )
@@ -75,3 +91,128 @@ def test_query__that_is_malformed_or_too_much__is_refused_in_plain_words(service
     response = ask(service, query)
     assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
     assert "Traceback" not in response.get_data(as_text=True)
+
+
+@pytest.mark.parametrize(
+    ("variables", "kind"),
+    [
+        ('{"x": 5}', "BigInt"),
+        ('{"x": {"a": 1}}', "BigInt"),
+        ('{"x": ["1"]}', "BigInt"),
+        ('{"x": "-1"}', "BigInt"),
+        ('{"x": 1e400}', "Integer"),
+        ('{"x": NaN}', "Integer"),
+        ('{"x": 9223372036854775808}', "Integer"),
+        ('{"x": "a"}', "Integer"),
+        ('{"x": "\\u0000"}', "String"),
+        ('{"x": "\\ud800"}', "String"),
+        ("{}", "String!"),
+        ('{"x": ' + "[" * 4_000 + "]" * 4_000 + "}", "String"),
+        ("[]", "String"),
+    ],
+)
+def test_variables__of_another_type_or_range__are_refused(service: Service, variables: str, kind: str) -> None:
+    field = {"B": "escrow_amount", "I": "block_number", "S": "status"}[kind[0]]
+    query = f"query ($x: {kind}) {{ bounties(where: {{{field}: $x}}) {{ id }} }}"
+    body = f'{{"query": {json.dumps(query)}, "variables": {variables}}}'
+    response = service.client.post("/subgraph", data=body, headers={"Content-Type": "application/json"})
+    assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
+
+
+def test_null__for_a_number_or_a_plain_filter__is_the_default_or_is_null(service: Service) -> None:
+    bounty_id = str(service.world.create())
+    service.world.finalize()
+    assert data(ask(service, "{ bounties(first: null, skip: null) { id } }"))["bounties"]
+    still_open = data(ask(service, "{ bounties(where: {outcome: null}) { id } }"))["bounties"]
+    ended = data(ask(service, "{ bounties(where: {outcome_not: null}) { id } }"))["bounties"]
+    assert {"id": bounty_id} in still_open
+    assert {"id": bounty_id} not in ended
+
+
+def test_fragments_and_directives__are_applied(service: Service) -> None:
+    bounty_id = str(service.world.create())
+    service.world.finalize()
+    query = """query ($id: ID!, $no: Boolean!) {
+        one: bounty(id: $id) { ...F ... on Bounty { outcome @include(if: $no) } status @skip(if: $no) }
+    } fragment F on Bounty { id submissions { ...G } } fragment G on Submission { id }"""
+    answer = ask(service, query, id=bounty_id, no=False)
+    assert answer.json == {"data": {"one": {"id": bounty_id, "submissions": [], "status": "open"}}}
+
+
+def test_children__under_two_names__each_have_their_own_filter_and_page(service: Service) -> None:
+    world = service.world
+    many, few = world.create(), world.create()
+    solvers = [world.solver(number) for number in (1, 2, 3)]
+    for solver in solvers:
+        world.submit(many, solver)
+    world.submit(few, solvers[0])
+    world.finalize()
+    query = """query ($ids: [String!]!, $solver: String!) {
+        bounties(where: {bounty_id_in: $ids}, orderBy: block_number) {
+            page: submissions(first: 1, skip: 1, orderBy: block_number) { solver_address }
+            own: submissions(where: {solver_address: $solver}) { solver_address }
+        }
+    }"""
+    found = data(ask(service, query, ids=[str(many), str(few)], solver=solvers[0].address))["bounties"]
+    own = [{"solver_address": solvers[0].address}]
+    assert found == [{"page": [{"solver_address": solvers[1].address}], "own": own}, {"page": [], "own": own}]
+
+
+def test_schema__by_introspection_and_as_a_document__is_the_same(service: Service) -> None:
+    introspected = ask(service, get_introspection_query()).json
+    assert introspected is not None
+    document = service.client.get("/subgraph/schema.graphql")
+    assert (document.status_code, document.mimetype) == (200, "text/plain")
+    assert print_schema(build_client_schema(introspected["data"])) + "\n" == document.text
+
+
+WIDE = " ".join(f"a{number}: status" for number in range(280))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "{ " + " ".join(f"a{number}: __schema {{ types {{ name }} }}" for number in range(50)) + " }",
+        "{ bounties { " + "id " * 400 + "} }",
+        "{ bounties { " + WIDE + " " + WIDE + " } }",
+        "{ ...A0 } "
+        + " ".join(f"fragment A{n} on Query {{ ...A{n + 1} ...A{n + 1} }}" for n in range(20))
+        + " fragment A20 on Query { bounties { id } }",
+        "{ bounties(where: {status_in: " + "[" * 400 + "]" * 400 + "}) { id } }",
+        "{ " + "bounties { submissions { " * 6 + "id" + " }}" * 6 + " }",
+    ],
+)
+def test_costly_query__is_refused_before_it_is_validated(
+    service: Service, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service_api.graphql.request.MAX_TOKENS", 100_000)
+    validated: list[object] = []
+    monkeypatch.setattr("service_api.graphql.request.validate", lambda *_, **__: validated.append(1))
+    response = ask(service, query)
+    assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
+    assert not validated
+
+
+def test_answer__too_large_for_its_fields_or_names__is_refused(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(4):
+        service.world.create()
+    service.world.finalize()
+    long_names = "{ bounties(first: 4) { " + " ".join(f"{'n' * 4_000}{number}: id" for number in range(3)) + " } }"
+    assert ask(service, long_names).status_code == 200
+    monkeypatch.setattr("service_api.graphql.rows.Allowance", partial(Allowance, answer_bytes=48_000))
+    assert ask(service, "{ bounties(first: 4) { id } }").status_code == 200
+    refused = ask(service, long_names)
+    assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_request")
+
+
+def test_query__that_the_database_takes_too_long_for__is_overload_and_no_fault(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service_api.graphql.rows.STATEMENT_SECONDS", 0.05)
+    slow = select(func.pg_sleep(1).label("id"))
+    monkeypatch.setattr(Fetch, "statement", lambda *_: slow)
+    response = ask(service, "{ bounties { id } }")
+    assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
+    assert response.headers["Retry-After"] == "2"

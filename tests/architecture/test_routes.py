@@ -21,6 +21,7 @@ API = {
     "GET /api/schemas/bounty-challenge.json": "public",
     "GET /api/written-verdicts/<report_commitment>": "public",
     "GET /healthz": "public",
+    "GET /subgraph/schema.graphql": "public",
     "POST /api/bounties/<bounty_id>/delivery/retrieve": "signed",
     "POST /api/bounties/<bounty_id>/delivery/wrap": "signed",
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/artifact-upload-url": "signed",

@@ -60,11 +60,6 @@ def test_error_codes__raised_by_services__are_all_in_the_table() -> None:
     assert set(used) <= set(PROBLEMS)
 
 
-def test_files__of_the_project__stay_rooms() -> None:
-    large = [str(path.relative_to(TOP)) for path in PYTHON if path.read_text().count("\n") > 400]
-    assert large == []
-
-
 def test_files__of_the_project__speak_only_of_the_project() -> None:
     foreign = re.compile(
         r"\.\./shared\b|DESIGN section|interface-spec\.md|hub-interface\.md|house-style\.md"

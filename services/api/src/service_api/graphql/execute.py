@@ -1,104 +1,76 @@
-"""Running one GraphQL request within limits of size, depth and cost.
+"""Answering one GraphQL request: read and measure it, load its rows in one moment of the index, write the answer.
 
-Promises: one request sees one moment of the index; a query that is malformed, too deep or too expensive is 400
-``invalid_request``; answers have GraphQL's own shape (``data``) and no library text reaches the caller.
+The database is held only while rows are loaded, which has a limit of time; reading and writing, which take processor
+time, come before and after it. Few requests run at a time in one process, so that their rows fit its memory.
 """
 
-import json
+from threading import BoundedSemaphore
 from typing import Final
 
-from graphql import DocumentNode, GraphQLError, GraphQLSyntaxError, execute_sync, parse, validate
-from graphql.language import FieldNode, FragmentSpreadNode, OperationDefinitionNode, SelectionSetNode
-from service_common.errors import Issue, ServiceError
-from service_common.log import get_logger
+import psycopg
+from graphql import execute_sync
+from service_common.db.engine import DatabaseUnavailable
+from service_common.db.hub_reads import Head
+from service_common.errors import ServiceError
+from sqlalchemy.exc import DBAPIError
 
 from service_api.dependencies import Dependencies
-from service_api.graphql.schema import CostExceeded, Request, make_schema
+from service_api.graphql.request import GraphQLRequest, read_request, refuse
+from service_api.graphql.rows import Row, TookTooLong, load, plan
+from service_api.graphql.schema import make_schema
 
-MAX_REQUEST_BYTES: Final = 16 * 1024
-MAX_TOKENS: Final = 1_000
-MAX_DEPTH: Final = 8
-MAX_ROWS: Final = 5_000
-
-log = get_logger(__name__)
+AT_A_TIME: Final = 4
+WAIT_SECONDS: Final = 2.0
+_places = BoundedSemaphore(AT_A_TIME)
 
 
 def execute_request(deps: Dependencies, body: bytes) -> dict[str, object]:
-    """Answer ``{"query": …, "variables": …, "operationName": …}``."""
-    query, variables, operation = _read(body)
-    document = _parse(query)
-    with deps.facts.open() as facts:
-        result = execute_sync(
-            make_schema(),
-            document,
-            context_value=Request(facts, MAX_ROWS),
-            variable_values=variables,
-            operation_name=operation,
-        )
-    if result.errors:
-        raise _refusal(result.errors[0])
-    return {"data": result.data}
-
-
-def _read(body: bytes) -> tuple[str, dict[str, object], str | None]:
+    """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
+    if not _places.acquire(timeout=WAIT_SECONDS):
+        raise _overloaded("Too many GraphQL requests run at the moment.")
     try:
-        value = json.loads(body)
-        query, variables = value["query"], value.get("variables") or {}
-        operation = value.get("operationName")
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise _invalid("must be a JSON object with a query") from None
-    unknown = set(value) - {"query", "variables", "operationName"}
-    if not isinstance(query, str) or not isinstance(variables, dict) or unknown:
-        raise _invalid("must hold query, variables and operationName only")
-    return query, variables, operation if isinstance(operation, str) else None
+        request = read_request(body)
+        head, root = _rows(deps, request)
+        return {"data": _answer(request, head, root)}
+    finally:
+        _places.release()
 
 
-def _parse(query: str) -> DocumentNode:
+def _rows(deps: Dependencies, request: GraphQLRequest) -> tuple[Head, Row]:
+    fetches = plan(request)
     try:
-        document = parse(query, max_tokens=MAX_TOKENS)
-    except GraphQLSyntaxError as error:
-        raise _invalid(f"is not GraphQL: {error.message}"[:500]) from None
-    errors = validate(make_schema(), document, max_errors=5)
-    if errors:
-        raise _invalid("; ".join(error.message for error in errors)[:1000])
-    for definition in document.definitions:
-        if isinstance(definition, OperationDefinitionNode) and _depth(definition.selection_set) > MAX_DEPTH:
-            raise _invalid(f"is nested more than {MAX_DEPTH} levels deep")
-    if any(isinstance(node, FragmentSpreadNode) for node in _selections(document)):
-        raise _invalid("must not use fragments")
-    return document
+        with deps.facts.open() as facts:
+            return facts.head, load(facts.connection, fetches)
+    except TookTooLong:
+        raise _overloaded("The query took too long.") from None
+    except ServiceError as error:
+        if _was_canceled(error):
+            raise _overloaded("The query took too long.") from None
+        raise
 
 
-def _selections(document: DocumentNode) -> list[object]:
-    found: list[object] = []
-    for definition in document.definitions:
-        pending = [getattr(definition, "selection_set", None)]
-        while pending:
-            selected = pending.pop()
-            for node in selected.selections if selected else ():
-                found.append(node)
-                pending.append(getattr(node, "selection_set", None))
-    return found
-
-
-def _depth(selected: SelectionSetNode | None) -> int:
-    if selected is None:
-        return 0
-    return 1 + max(
-        (_depth(node.selection_set) if isinstance(node, FieldNode) else 1 for node in selected.selections), default=0
+def _answer(request: GraphQLRequest, head: Head, root: Row) -> dict[str, object] | None:
+    result = execute_sync(
+        make_schema(),
+        request.document,
+        root_value=root,
+        context_value=head,
+        variable_values=request.variables,
+        operation_name=request.operation.name.value if request.operation.name else None,
     )
+    for error in result.errors or ():
+        if error.original_error is not None:
+            raise error.original_error
+        refuse(error.message)
+    return result.data
 
 
-def _refusal(error: GraphQLError) -> ServiceError:
-    original = error.original_error
-    if isinstance(original, CostExceeded):
-        return _invalid(f"asks for more than {MAX_ROWS} rows; ask for fewer, or page with first and skip")
-    if isinstance(original, ValueError):
-        return _invalid(str(original)[:500])
-    if original is None:
-        return _invalid(error.message[:500])
-    raise original
+def _was_canceled(error: ServiceError) -> bool:
+    """Whether the database ended a statement because of its time limit."""
+    unavailable = error.__cause__
+    cause = unavailable.__cause__ if isinstance(unavailable, DatabaseUnavailable) else None
+    return isinstance(cause, DBAPIError) and isinstance(cause.orig, psycopg.errors.QueryCanceled)
 
 
-def _invalid(what: str) -> ServiceError:
-    return ServiceError("invalid_request", "The GraphQL request cannot be run.", issues=[Issue("query", what)])
+def _overloaded(what: str) -> ServiceError:
+    return ServiceError("service_overloaded", f"{what} Ask for less, or again later.", retry_after=2)

@@ -1,12 +1,11 @@
 """The GraphQL schema, built from the entities.
 
-Promises: every entity has a list field with ``where``, ``orderBy``, ``orderDirection``, ``first`` and ``skip`` and a
-single field by ``id``; ``_meta`` says which block the answer is of. Filters are those of The Graph: a field's name
-alone, or with ``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``.
+Every entity has a list field with ``where``, ``orderBy``, ``orderDirection``, ``first`` and ``skip`` and a single field
+by ``id``; ``_meta`` says which block the answer is of. Filters are those of The Graph: a field's name alone, or with
+``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``. Resolvers read rows that were loaded before (``rows``).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any, Final, cast
@@ -28,29 +27,14 @@ from graphql import (
     GraphQLSchema,
     GraphQLString,
 )
-from service_common.db.hub_facts import HubFacts
-from service_common.types import MAX_UINT256, parse_bounty_id, parse_decimal
-from sqlalchemy import BigInteger, ColumnElement, Numeric, select
-from sqlalchemy import cast as sql_cast
+from service_common.db.hub_reads import Head
+from service_common.types import MAX_UINT256, parse_decimal
+from sqlalchemy import ColumnElement
 
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
 
-MAX_FIRST: Final = 1_000
 DEFAULT_FIRST: Final = 100
-MAX_SKIP: Final = 5_000
-Row = Mapping[str, object]
-
-
-@dataclass(slots=True)
-class Request:
-    """What the resolvers of one request share. ``rows_left`` bounds its cost."""
-
-    facts: HubFacts
-    rows_left: int
-
-
-class CostExceeded(Exception):
-    """The query asks for more rows than one request may."""
+Row = Mapping[str, Any]
 
 
 def _decimal_text(value: object) -> str:
@@ -58,14 +42,17 @@ def _decimal_text(value: object) -> str:
 
 
 def _amount(value: object) -> Decimal:
-    if not isinstance(value, str):
-        raise ValueError("an amount is a decimal string")
-    return Decimal(parse_decimal(value))
+    try:
+        if isinstance(value, str) and (amount := parse_decimal(value)) <= MAX_UINT256:
+            return Decimal(amount)
+    except ValueError:
+        pass
+    raise ValueError(f"an amount is a decimal string up to {MAX_UINT256}")
 
 
 def _integer(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise ValueError("a whole number")
+        raise ValueError("must be a whole number from 0 to 9223372036854775807")
     return value
 
 
@@ -95,9 +82,26 @@ def make_schema() -> GraphQLSchema:
     fields: dict[str, GraphQLField] = {}
     for entity in ENTITIES.values():
         fields[entity.plural] = _list_field(entity, types[entity.name])
-        fields[entity.name[0].lower() + entity.name[1:]] = _single_field(entity, types[entity.name])
+        fields[single_field_name(entity)] = _single_field(types[entity.name])
     fields["_meta"] = GraphQLField(GraphQLNonNull(_meta_type()), resolve=_meta)
     return GraphQLSchema(GraphQLObjectType("Query", fields))
+
+
+def single_field_name(entity: Entity) -> str:
+    """``guardianRoster`` for ``GuardianRoster``."""
+    return entity.name[0].lower() + entity.name[1:]
+
+
+def list_field_of(entity: Entity, name: str) -> GraphQLField:
+    """The definition of an entity's list or single field: both take the same arguments wherever they stand."""
+    query = cast("GraphQLObjectType", make_schema().query_type)
+    field: GraphQLField = query.fields[name if name == single_field_name(entity) else entity.plural]
+    return field
+
+
+def rows_key(key: str) -> str:
+    """Where the rows of a field are found in its parent, by the field's key in the answer; no column is named so."""
+    return f"@{key}"
 
 
 def _object_type(entity: Entity, types: Mapping[str, GraphQLObjectType]) -> GraphQLObjectType:
@@ -106,28 +110,24 @@ def _object_type(entity: Entity, types: Mapping[str, GraphQLObjectType]) -> Grap
         plain |= {
             name: GraphQLField(SCALARS[kind], resolve=_column(name, kind)) for name, kind in entity.fields.items()
         }
-        for name, (child, key) in entity.children.items():
-            plain[name] = _list_field(ENTITIES[child], types[child], key)
+        for name, (child, _) in entity.children.items():
+            plain[name] = _list_field(ENTITIES[child], types[child])
         return plain
 
     return GraphQLObjectType(entity.name, fields)
 
 
-def _column(name: str, kind: str) -> Callable[[Row, GraphQLResolveInfo[Request]], object]:
-    def resolve(row: Row, _info: GraphQLResolveInfo[Request]) -> object:
+def _column(name: str, kind: str) -> Callable[[Row, GraphQLResolveInfo[Head]], object]:
+    def resolve(row: Row, _info: GraphQLResolveInfo[Head]) -> object:
         value = row[name]
         return str(value) if kind == TEXT and isinstance(value, int) else value
 
     return resolve
 
 
-def _list_field(entity: Entity, kind: GraphQLObjectType, parent_key: str | None = None) -> GraphQLField:
-    def resolve(parent: Row | None, info: GraphQLResolveInfo[Request], **arguments: Any) -> list[Row]:
-        request = info.context
-        conditions = _conditions(entity, arguments.get("where") or {})
-        if parent_key is not None and parent is not None:
-            conditions.append(entity.rows.c[parent_key] == parent[parent_key])
-        return _fetch(entity, request, conditions, arguments)
+def _list_field(entity: Entity, kind: GraphQLObjectType) -> GraphQLField:
+    def resolve(parent: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> list[Row]:
+        return cast("list[Row]", parent[rows_key(str(info.path.key))])
 
     arguments = {
         "where": GraphQLArgument(_filter_type(entity)),
@@ -139,51 +139,12 @@ def _list_field(entity: Entity, kind: GraphQLObjectType, parent_key: str | None 
     return GraphQLField(GraphQLNonNull(GraphQLList(GraphQLNonNull(kind))), arguments, resolve=resolve)
 
 
-def _single_field(entity: Entity, kind: GraphQLObjectType) -> GraphQLField:
-    def resolve(_root: None, info: GraphQLResolveInfo[Request], **arguments: Any) -> Row | None:
-        rows = _fetch(entity, info.context, [entity.rows.c.id == arguments["id"]], {"first": 1})
+def _single_field(kind: GraphQLObjectType) -> GraphQLField:
+    def resolve(root: Row, info: GraphQLResolveInfo[Head], **_arguments: Any) -> Row | None:
+        rows = cast("list[Row]", root[rows_key(str(info.path.key))])
         return rows[0] if rows else None
 
     return GraphQLField(kind, {"id": GraphQLArgument(GraphQLNonNull(GraphQLID))}, resolve=resolve)
-
-
-def _fetch(
-    entity: Entity, request: Request, conditions: list[ColumnElement[bool]], arguments: Mapping[str, Any]
-) -> list[Row]:
-    first, skip = arguments.get("first", DEFAULT_FIRST), arguments.get("skip", 0)
-    if not 1 <= first <= MAX_FIRST or not 0 <= skip <= MAX_SKIP:
-        raise ValueError(f"first is 1 to {MAX_FIRST}, skip 0 to {MAX_SKIP}")
-    order = entity.rows.c[arguments.get("orderBy") or next(iter(entity.fields))]
-    ordered = order.desc() if arguments.get("orderDirection") == "desc" else order.asc()
-    statement = select(entity.rows).where(*conditions).order_by(ordered, entity.rows.c.id).offset(skip).limit(first)
-    rows = [dict(row) for row in request.facts.connection.execute(statement).mappings()]
-    request.rows_left -= len(rows) + 1
-    if request.rows_left < 0:
-        raise CostExceeded
-    return cast("list[Row]", rows)
-
-
-def _conditions(entity: Entity, where: Mapping[str, Any]) -> list[ColumnElement[bool]]:
-    found = []
-    for key, value in where.items():
-        name, operator = _split(entity, key)
-        column: Any = entity.rows.c[name]
-        if entity.fields.get(name) == AMOUNT:
-            column = sql_cast(column, Numeric(78, 0))
-        elif name == "bounty_id":
-            value = [parse_bounty_id(v) for v in value] if operator == "_in" else parse_bounty_id(value)  # noqa: PLW2901
-            column = sql_cast(column, BigInteger)
-        found.append(OPERATORS[operator](column, value))
-    return found
-
-
-def _split(entity: Entity, key: str) -> tuple[str, str]:
-    """``escrow_amount_gte`` as the field and the operator."""
-    for operator in sorted(OPERATORS, key=len, reverse=True):
-        name = key.removesuffix(operator) if operator else key
-        if key.endswith(operator) and (name in entity.fields or name == "id"):
-            return name, operator
-    raise KeyError(key)
 
 
 @cache
@@ -231,8 +192,8 @@ def _meta_type() -> GraphQLObjectType:
     )
 
 
-def _meta(_root: None, info: GraphQLResolveInfo[Request]) -> dict[str, object]:
-    head = info.context.facts.head
+def _meta(_root: Row, info: GraphQLResolveInfo[Head]) -> dict[str, object]:
+    head = info.context
     return {
         "block": {"hash": head.block_hash, "number": head.block_number, "timestamp": head.block_time},
         "finalized_block_number": head.finalized_number,

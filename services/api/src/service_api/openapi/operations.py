@@ -184,6 +184,7 @@ OPERATIONS: Final = (
         (*BODY, "bounty_projection_unavailable"),
         body="GraphqlRequest",
     ),
+    Operation("GET", "/subgraph/schema.graphql", "The GraphQL schema.", "text/plain", (), media_type="text/plain"),
     Operation("GET", "/healthz", "Liveness.", "text/plain", (), media_type="text/plain"),
 )
 PATH_PARAMETERS: Final[dict[str, Schema]] = {

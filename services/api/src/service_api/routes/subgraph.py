@@ -2,10 +2,13 @@
 
 from flask import Response, jsonify
 from flask_smorest import Blueprint
-from service_common.web.authentication import public_json, read_query
+from graphql import print_schema
+from service_common.web.authentication import public, public_json, read_query
 
 from service_api.dependencies import dependencies
-from service_api.graphql.execute import MAX_REQUEST_BYTES, execute_request
+from service_api.graphql.execute import execute_request
+from service_api.graphql.request import MAX_REQUEST_BYTES
+from service_api.graphql.schema import make_schema
 
 routes = Blueprint("subgraph", __name__, description="The indexed Hub log as GraphQL")
 
@@ -16,3 +19,11 @@ def post_subgraph(body: bytes) -> Response:
     """Run one query."""
     read_query(allowed=frozenset())
     return jsonify(execute_request(dependencies(), body))
+
+
+@routes.route("/subgraph/schema.graphql", methods=["GET"])
+@public
+def get_subgraph_schema() -> Response:
+    """The schema as a document in GraphQL's own language."""
+    read_query(allowed=frozenset())
+    return Response(print_schema(make_schema()) + "\n", mimetype="text/plain")

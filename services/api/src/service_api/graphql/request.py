@@ -1,0 +1,176 @@
+"""Reading one GraphQL request within bounds, before anything is looked up.
+
+What a stranger writes is measured before it is validated: the bytes, the tokens, and the fields that it comes to once
+every fragment stands where it is spread. Validation compares fields with each other, so its cost is bounded by that
+count. Messages are the library's own for GraphQL mistakes and ours for everything else.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from graphql import (
+    DocumentNode,
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    InlineFragmentNode,
+    OperationDefinitionNode,
+    SelectionSetNode,
+    get_operation_ast,
+    parse,
+    specified_rules,
+    validate,
+)
+from graphql.execution import VariableValues, get_variable_values
+from graphql.validation import MaxIntrospectionDepthRule
+from service_common.errors import Issue, ServiceError
+
+from service_api.graphql.schema import make_schema
+
+MAX_REQUEST_BYTES: Final = 16 * 1024
+MAX_TOKENS: Final = 1_000
+MAX_FIELDS: Final = 300
+"""Fields of a query with every fragment written out; the standard introspection query has about 150."""
+MAX_DEPTH: Final = 8
+"""Levels of fields; introspection, whose depth has a rule of its own, apart."""
+MAX_INTROSPECTIONS: Final = 2
+"""Times that ``__schema`` and ``__type`` may stand in one query: a client's query names each once."""
+_RULES: Final = tuple(dict.fromkeys((*specified_rules, MaxIntrospectionDepthRule)))
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLRequest:
+    """A valid request: the document, the operation in it that is to run, and the values of its variables."""
+
+    document: DocumentNode
+    operation: OperationDefinitionNode
+    fragments: dict[str, FragmentDefinitionNode]
+    variables: dict[str, Any]
+    values: VariableValues
+
+
+def read_request(body: bytes) -> GraphQLRequest:
+    """Read ``{"query": …, "variables": …, "operationName": …}``; 400 ``invalid_request`` for anything else."""
+    query, variables, name = _read_json(body)
+    try:
+        document = parse(query, max_tokens=MAX_TOKENS)
+        fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
+        _measure(document, fragments)
+        if errors := validate(make_schema(), document, _RULES, max_errors=5):
+            refuse("; ".join(error.message for error in errors))
+    except GraphQLError as error:
+        refuse(error.message)
+    except RecursionError:
+        refuse("is nested too deep")
+    operation = get_operation_ast(document, name)
+    if operation is None:
+        refuse("must hold one operation, or operationName must name one of it")
+    values = get_variable_values(make_schema(), operation.variable_definitions or (), variables, max_errors=5)
+    if not isinstance(values, VariableValues):
+        refuse("; ".join(error.message for error in values))
+    return GraphQLRequest(document, operation, fragments, variables, values)
+
+
+def refuse(what: str) -> NoReturn:
+    """Refuse the request: 400 ``invalid_request``."""
+    raise ServiceError(
+        "invalid_request", "The GraphQL request cannot be run.", issues=[Issue("query", what[:1_000])]
+    ) from None
+
+
+def _read_json(body: bytes) -> tuple[str, dict[str, Any], str | None]:
+    try:
+        value = json.loads(body, parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError):
+        refuse("must be a JSON object with a query, its numbers within the range of a double")
+    if not isinstance(value, dict) or set(value) - {"query", "variables", "operationName"}:
+        refuse("must hold query, variables and operationName only")
+    query, variables, name = value.get("query"), value.get("variables"), value.get("operationName")
+    if not isinstance(query, str) or not isinstance(variables, dict | None) or not isinstance(name, str | None):
+        refuse("must hold query as a string, variables as an object and operationName as a string")
+    return query, variables or {}, name
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError("not a finite number")
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """What a selection comes to, its fragments written out."""
+
+    fields: int = 0
+    depth: int = 0
+    introspections: int = 0
+
+    def __add__(self, other: "_Size") -> "_Size":
+        """Both beside each other."""
+        return _Size(
+            self.fields + other.fields,
+            max(self.depth, other.depth),
+            self.introspections + other.introspections,
+        )
+
+
+def _measure(document: DocumentNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
+    """Refuse a document in which an operation or a fragment is too large."""
+    sizes = _Sizes(fragments)
+    for definition in document.definitions:
+        if isinstance(definition, OperationDefinitionNode):
+            size = sizes.of(definition.selection_set, introspected=False)
+        elif isinstance(definition, FragmentDefinitionNode):
+            on_meta_type = definition.type_condition.name.value.startswith("__")
+            size = sizes.of(definition.selection_set, introspected=on_meta_type)
+        else:
+            continue
+        if size.fields > MAX_FIELDS:
+            refuse(f"has more than {MAX_FIELDS} fields, with its fragments written out")
+        if size.depth > MAX_DEPTH:
+            refuse(f"is nested more than {MAX_DEPTH} levels deep")
+        if size.introspections > MAX_INTROSPECTIONS:
+            refuse(f"asks for __schema and __type more than {MAX_INTROSPECTIONS} times")
+
+
+class _Sizes:
+    """Sizes of selections. Each fragment is measured once, however often it is spread: fragments that spread each other
+    twice would double the work with each."""
+
+    def __init__(self, fragments: dict[str, FragmentDefinitionNode]) -> None:
+        self._fragments = fragments
+        self._known: dict[tuple[str, bool], _Size] = {}
+        self._open: set[str] = set()
+
+    def of(self, selections: SelectionSetNode | None, *, introspected: bool) -> _Size:
+        """The size of some selections, below ``__schema`` or ``__type`` or not."""
+        total = _Size()
+        for node in selections.selections if selections else ():
+            if isinstance(node, FieldNode):
+                total += self._of_field(node, introspected=introspected)
+            elif isinstance(node, FragmentSpreadNode):
+                total += self._of_fragment(node.name.value, introspected=introspected)
+            elif isinstance(node, InlineFragmentNode):
+                total += self.of(node.selection_set, introspected=introspected)
+        return total
+
+    def _of_field(self, node: FieldNode, *, introspected: bool) -> _Size:
+        inside = introspected or node.name.value in {"__schema", "__type"}
+        if inside and node.alias is not None:
+            refuse("must not give fields of __schema and __type other names")
+        below = self.of(node.selection_set, introspected=inside)
+        started = inside and not introspected
+        return _Size(below.fields + 1, 0 if inside else below.depth + 1, below.introspections + started)
+
+    def _of_fragment(self, name: str, *, introspected: bool) -> _Size:
+        definition = self._fragments.get(name)
+        if definition is None or name in self._open:
+            return _Size()  # an unknown or circular fragment, which validation refuses
+        if (name, introspected) not in self._known:
+            self._open.add(name)
+            self._known[name, introspected] = self.of(definition.selection_set, introspected=introspected)
+            self._open.remove(name)
+        return self._known[name, introspected]

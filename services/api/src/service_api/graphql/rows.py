@@ -1,0 +1,261 @@
+"""From a valid request to the rows that answer it: one statement for each list that the query names.
+
+A nested list is one statement for all its parents, so that the number of statements is the query's own, whatever it
+finds. Rows and the bytes of the answer are counted as they come, and what exceeds them ends the request.
+"""
+
+import time
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Final, cast
+
+from graphql import (
+    FieldNode,
+    FragmentSpreadNode,
+    GraphQLError,
+    GraphQLIncludeDirective,
+    GraphQLSkipDirective,
+    InlineFragmentNode,
+    SelectionSetNode,
+)
+from graphql.execution import get_argument_values, get_directive_values
+from service_common.types import parse_bounty_id
+from sqlalchemy import BigInteger, ColumnElement, Connection, Numeric, Select, func, select, text
+from sqlalchemy import cast as sql_cast
+
+from service_api.graphql.entities import AMOUNT, ENTITIES, Entity
+from service_api.graphql.request import GraphQLRequest, refuse
+from service_api.graphql.schema import DEFAULT_FIRST, OPERATORS, list_field_of, rows_key, single_field_name
+
+MAX_ROWS: Final = 5_000
+MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024
+MAX_FIRST: Final = 1_000
+MAX_SKIP: Final = 5_000
+MAX_IN: Final = 500
+STATEMENT_SECONDS: Final = 2.0
+TOTAL_SECONDS: Final = 4.0
+_VALUE_BYTES: Final = 80
+"""What a value and its punctuation take in the answer: hashes are 66 characters."""
+_MAX_BIGINT: Final = 2**63 - 1
+Row = dict[str, Any]
+
+
+class TookTooLong(Exception):
+    """The statements of one request took longer than ``TOTAL_SECONDS`` together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """One list, or one single entity, that a query names, with what it wants of each row."""
+
+    entity: Entity
+    key: str
+    parent_column: str | None
+    conditions: tuple[ColumnElement[bool], ...]
+    order: tuple[ColumnElement[Any], ...]
+    first: int
+    skip: int
+    columns: tuple[str, ...]
+    row_bytes: int
+    children: tuple["Fetch", ...]
+
+    def statement(self, parents: list[object] | None, most: int) -> Select[Any]:
+        """At most ``most`` rows: of the whole, or of each parent."""
+        c = self.entity.rows.c
+        columns = [c[name] for name in self.columns]
+        if parents is None or self.parent_column is None:
+            found = select(*columns).where(*self.conditions).order_by(*self.order).offset(self.skip)
+            return found.limit(min(self.first, most))
+        shared = c[self.parent_column]
+        place = func.row_number().over(partition_by=shared, order_by=self.order).label("place")
+        ranked = select(*columns, place).where(shared.in_(parents), *self.conditions).subquery("ranked")
+        wanted = ranked.c.place.between(self.skip + 1, self.skip + self.first)
+        return select(ranked).where(wanted).order_by(ranked.c[self.parent_column], ranked.c.place).limit(most)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What one request may still take."""
+
+    rows: int = MAX_ROWS
+    answer_bytes: int = MAX_ANSWER_BYTES
+    ends: float = field(default_factory=lambda: time.monotonic() + TOTAL_SECONDS)
+
+    def take(self, fetch: Fetch, rows: int) -> None:
+        """Count what a statement found; 400 where the answer becomes too large."""
+        self.rows -= rows + 1
+        self.answer_bytes -= rows * fetch.row_bytes + len(fetch.key) + _VALUE_BYTES
+        if self.rows < 0:
+            refuse(f"asks for more than {MAX_ROWS} rows; ask for fewer, or page with first and skip")
+        if self.answer_bytes < 0:
+            refuse(f"asks for an answer of more than {MAX_ANSWER_BYTES} bytes; ask for fewer rows or fields")
+
+
+def plan(request: GraphQLRequest) -> tuple[Fetch, ...]:
+    """What the operation needs of the index; 400 where an argument is out of its range."""
+    return _fetches(request, [request.operation.selection_set], None)
+
+
+def load(connection: Connection, fetches: tuple[Fetch, ...]) -> Row:
+    """The root value: each fetch's rows under its key, each row with its children likewise."""
+    connection.execute(text(f"SET LOCAL statement_timeout = {int(STATEMENT_SECONDS * 1000)}"))
+    root: Row = {}
+    allowance = Allowance()
+    for fetch in fetches:
+        root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
+    return root
+
+
+def _load(connection: Connection, fetch: Fetch, parents: list[object] | None, allowance: Allowance) -> list[Row]:
+    if time.monotonic() > allowance.ends:
+        raise TookTooLong
+    statement = fetch.statement(parents, allowance.rows + 1)
+    rows: list[Row] = [dict(row) for row in connection.execute(statement).mappings()]
+    allowance.take(fetch, len(rows))
+    for child in fetch.children:
+        column = cast("str", child.parent_column)
+        for row in rows:
+            row[rows_key(child.key)] = []
+        by_parent = {row[column]: row[rows_key(child.key)] for row in rows}
+        for found in _load(connection, child, list(by_parent), allowance) if rows else ():
+            by_parent[found[column]].append(found)
+        allowance.answer_bytes -= len(rows) * (len(child.key) + 6)
+    return rows
+
+
+def _fetches(request: GraphQLRequest, selections: list[SelectionSetNode], parent: Entity | None) -> tuple[Fetch, ...]:
+    """The lists and single entities below some selections, which are all of one field."""
+    found = []
+    for key, nodes in _fields(request, selections).items():
+        name = nodes[0].name.value
+        entity, parent_column = _target(name, parent)
+        if entity is not None:
+            found.append(_fetch(request, key, nodes, entity, parent_column))
+    return tuple(found)
+
+
+def _target(name: str, parent: Entity | None) -> tuple[Entity | None, str | None]:
+    """Which entity a field stands for, and the column it shares with its parent; None for a plain value."""
+    if parent is not None:
+        child, column = parent.children.get(name, (None, None))
+        return (None, None) if child is None else (ENTITIES[child], column)
+    return next(
+        (entity for entity in ENTITIES.values() if name in {entity.plural, single_field_name(entity)}), None
+    ), None
+
+
+def _fetch(
+    request: GraphQLRequest, key: str, nodes: list[FieldNode], entity: Entity, parent_column: str | None
+) -> Fetch:
+    arguments = _arguments(request, nodes[0], entity, nodes[0].name.value)
+    selections = [node.selection_set for node in nodes if node.selection_set is not None]
+    fields = _fields(request, selections)
+    children = _fetches(request, selections, entity)
+    plain = {node[0].name.value for node in fields.values()} & {"id", *entity.fields}
+    shared = {column for child in children if (column := child.parent_column) is not None}
+    columns = plain | shared | {"id"} | ({parent_column} if parent_column is not None else set())
+    return Fetch(
+        entity=entity,
+        key=key,
+        parent_column=parent_column,
+        columns=tuple(sorted(columns)),
+        row_bytes=sum(len(name) + _VALUE_BYTES for name in fields),
+        children=children,
+        **arguments,
+    )
+
+
+def _arguments(request: GraphQLRequest, node: FieldNode, entity: Entity, name: str) -> dict[str, Any]:
+    c = entity.rows.c
+    single = name == single_field_name(entity)
+    try:
+        given = get_argument_values(list_field_of(entity, name), node, request.values)
+    except GraphQLError as error:
+        refuse(error.message)
+    if single:
+        return {"conditions": (c.id == _text(given["id"]),), "order": (c.id,), "first": 1, "skip": 0}
+    first, skip = given.get("first"), given.get("skip")
+    first, skip = DEFAULT_FIRST if first is None else first, 0 if skip is None else skip
+    if not 1 <= first <= MAX_FIRST or not 0 <= skip <= MAX_SKIP:
+        refuse(f"first is 1 to {MAX_FIRST}, skip 0 to {MAX_SKIP}")
+    order = c[given.get("orderBy") or next(iter(entity.fields))]
+    ordered = order.desc() if given.get("orderDirection") == "desc" else order.asc()
+    conditions = tuple(_condition(entity, key, value) for key, value in (given.get("where") or {}).items())
+    return {"conditions": conditions, "order": (ordered, c.id), "first": first, "skip": skip}
+
+
+def _condition(entity: Entity, key: str, value: object) -> ColumnElement[bool]:
+    name, operator = _split(entity, key)
+    column: Any = entity.rows.c[name]
+    if value is None:
+        if operator not in {"", "_not"}:
+            refuse(f"{key} must not be null")
+        is_null: ColumnElement[bool] = column.is_(None) if operator == "" else column.is_not(None)
+        return is_null
+    if isinstance(value, list) and len(value) > MAX_IN:
+        refuse(f"{key} has more than {MAX_IN} values")
+    given = [_value(name, each) for each in value] if isinstance(value, list) else _value(name, value)
+    if entity.fields.get(name) == AMOUNT:
+        column = sql_cast(column, Numeric(78, 0))
+    elif name == "bounty_id":
+        column = sql_cast(column, BigInteger)
+    return OPERATORS[operator](column, given)
+
+
+def _value(name: str, value: object) -> object:
+    """A value as the database compares it; 400 for one that it cannot hold."""
+    if name == "bounty_id":
+        try:
+            number = parse_bounty_id(_text(value))
+        except ValueError:
+            number = None
+        if number is None or number > _MAX_BIGINT:
+            refuse(f"bounty_id is a decimal from 1 to {_MAX_BIGINT}")
+        return number
+    return value if isinstance(value, int | Decimal) else _text(value)
+
+
+def _text(value: object) -> str:
+    """A string that PostgreSQL can compare: it holds no NUL and no half of a surrogate pair."""
+    written = str(value)
+    if "\0" in written or any("\ud800" <= character <= "\udfff" for character in written):
+        refuse("a string holds a character that no value of the index has")
+    return written
+
+
+def _split(entity: Entity, key: str) -> tuple[str, str]:
+    """``escrow_amount_gte`` as the field and the operator."""
+    for operator in sorted(OPERATORS, key=len, reverse=True):
+        name = key.removesuffix(operator) if operator else key
+        if key.endswith(operator) and (name in entity.fields or name == "id"):
+            return name, operator
+    raise KeyError(key)
+
+
+def _fields(request: GraphQLRequest, selections: list[SelectionSetNode]) -> dict[str, list[FieldNode]]:
+    """The fields of some selections by their key in the answer, fragments written out and directives applied."""
+    found: dict[str, list[FieldNode]] = {}
+    for selected in selections:
+        for node in selected.selections:
+            if not _included(request, node):
+                continue
+            if isinstance(node, FieldNode):
+                found.setdefault((node.alias or node.name).value, []).append(node)
+                continue
+            below = (
+                request.fragments[node.name.value].selection_set
+                if isinstance(node, FragmentSpreadNode)
+                else cast("InlineFragmentNode", node).selection_set
+            )
+            for key, nodes in _fields(request, [below]).items():
+                found.setdefault(key, []).extend(nodes)
+    return found
+
+
+def _included(request: GraphQLRequest, node: Any) -> bool:
+    try:
+        skip = get_directive_values(GraphQLSkipDirective, node, request.values)
+        include = get_directive_values(GraphQLIncludeDirective, node, request.values)
+    except GraphQLError as error:
+        refuse(error.message)
+    return not (skip and skip["if"]) and not (include and not include["if"])
