@@ -50,11 +50,13 @@ class Service:
     def get(self, path: str, **headers: str) -> TestResponse:
         return self.client.get(path, headers=headers)
 
-    def authorization(self, private_key: str, method: str, path: str, *, query: str = "", body: bytes = b"") -> str:
-        """An Authorization header with a fresh signature of this key."""
+    def authorization(
+        self, private_key: str, method: str, path: str, *, query: str = "", body: bytes = b"", behind: int = 1
+    ) -> str:
+        """An Authorization header with a fresh signature of this key over a block so many behind the tip."""
         key = Key(bytes.fromhex(private_key.removeprefix("0x")))
         head = header_at(self.world.rpc, "latest")
-        block = header_at(self.world.rpc, BlockNumber(head.number - 1))
+        block = header_at(self.world.rpc, BlockNumber(head.number - behind))
         approval = RequestToSign(method, path, query, body, HOST).approval(block.number, block.hash)
         domain = SigningDomain(self.world.chain_id, self.world.hub_address)
         return approval_header(key.address, key.sign(digest(domain, approval)), approval)
