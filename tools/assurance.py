@@ -68,6 +68,11 @@ def steps() -> list[Step]:
             )
             for suite, release in (("bookworm", "12"), ("trixie", "13"), ("forky", "testing"))
         ),
+        Step(
+            "steady",
+            "`./noxw` ten times, its tests in another random order each time, five of them beside busy cores and disk",
+            (PYTHON, "tools/steady.py", "--runs", "10", "--loaded", "5"),
+        ),
         _tests("reorg-storm", "10,000 reorgs, the copy equal to the chain after them", "tests/indexer/test_storm.py"),
         _tests("kills", "50 times kill -9 of a process, a database or the node", "tests/indexer/test_kills.py"),
         _tests(
@@ -232,8 +237,18 @@ def _write_page(known: list[Step]) -> None:
         f"Last written on {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
         f"{os.cpu_count()} cores.\n\n"
         "| step | shows | result | when | in its own words |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+        f"\n## The runs of `steady`\n\n{_steady_runs()}\n"
     )
     PAGE.write_text(page, encoding="utf-8")
+
+
+def _steady_runs() -> str:
+    """The table that the newest run of ``steady`` printed, here or, as the page has it, elsewhere."""
+    for text in ((RESULTS / "steady.log"), PAGE):
+        lines = text.read_text(encoding="utf-8", errors="replace").splitlines() if text.exists() else []
+        if table := [line for line in lines if re.match(r"\| (run|\d+) \|", line)]:
+            return "\n".join([table[0], "|---" * (table[0].count("|") - 1) + "|", *table[1:]])
+    return "Not run."
 
 
 def _commit() -> str:
