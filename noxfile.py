@@ -53,6 +53,8 @@ class Environment:
     """About how much is downloaded, and how much disk it takes."""
     with_packages: bool = True
     """Whether the six packages are installed in it, in place."""
+    wheels_only: bool = True
+    """Whether no package may be built from source, which would run its code while it is installed."""
 
     @property
     def path(self) -> Path:
@@ -75,7 +77,7 @@ STACK = Environment("venv", "requirements/stack.txt", (85, 280))
 TESTS = Environment("venv-tests", "requirements/tests.txt", (250, 750))
 TYPES = Environment("venv-types", "requirements/types.txt", (260, 800))
 LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), with_packages=False)
-ASSURANCE = Environment("venv-assurance", "requirements/assurance.txt", (150, 500), with_packages=False)
+ASSURANCE = Environment("venv-assurance", "requirements/assurance.txt", (150, 500), False, wheels_only=False)  # yattag: none
 
 
 @nox.session
@@ -297,7 +299,8 @@ def make(session: nox.Session, environment: Environment) -> None:
         )
         started, quiet = time.monotonic(), [] if sys.stderr.isatty() else ["--quiet"]
         install = [*UV, "pip", "install", *quiet, "--python", environment.python, "--no-deps"]
-        sync = [*UV, "pip", "sync", *quiet, "--python", environment.python, "--require-hashes", "--no-build"]
+        sync = [*UV, "pip", "sync", *quiet, "--python", environment.python, "--require-hashes"]
+        sync += ["--no-build"] if environment.wheels_only else []
         venv = [*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(environment.path)]
         session.run(*venv, log=False)
         session.run(*sync, environment.pins, log=False)
