@@ -77,7 +77,9 @@ STACK = Environment("venv", "requirements/stack.txt", (85, 280))
 TESTS = Environment("venv-tests", "requirements/tests.txt", (250, 750))
 TYPES = Environment("venv-types", "requirements/types.txt", (260, 800))
 LINT = Environment("venv-lint", "requirements/lint.txt", (12, 30), with_packages=False)
-ASSURANCE = Environment("venv-assurance", "requirements/assurance.txt", (150, 500), False, wheels_only=False)  # yattag: none
+ASSURANCE = Environment(
+    "venv-assurance", "requirements/assurance.txt", (150, 500), with_packages=False, wheels_only=False
+)  # yattag has no wheel
 
 
 @nox.session
