@@ -1,9 +1,20 @@
-"""What holds for every test: the interpreter as the services have it."""
+"""What holds for every test: the interpreter as the services have it, no limit of time, and an interrupt that arrives."""
 
+import signal
 import sys
+
+from hypothesis import HealthCheck, settings
 
 _limit = sys.getrecursionlimit()
 
 import eth_account  # noqa: E402, F401  # one of its dependencies raises the recursion limit; the services never load it
 
 sys.setrecursionlimit(_limit)
+
+# How long an example takes is the machine's, which may be busy.
+settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("whole")
+
+# A shell starts what it puts into the background with interrupts ignored, and so would everything that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -135,6 +135,9 @@ def _as_user(root: Path, command: Sequence[str], cwd: str) -> list[str]:
         mkdir -m 1777 "$0/dev/shm"
         for name in {" ".join(_DEVICES)}; do touch "$0/dev/$name"; mount --bind "/dev/$name" "$0/dev/$name"; done
         ln -s /proc/self/fd "$0/dev/fd"
+        mkdir "$0/dev/pts"
+        mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"
+        ln -s pts/ptmx "$0/dev/ptmx"
         exec chroot "$0" "$@"
     """
     user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups"]

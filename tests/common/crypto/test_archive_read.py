@@ -200,7 +200,7 @@ def test_unpack__an_archive_without_a_file__refused(tmp_path: Path) -> None:
     assert refusal_of(bytes(10_240), tmp_path).failure is Failure.ARCHIVE_REFUSED
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_unpack__a_header_altered_anywhere__never_anything_but_a_refusal_or_an_ordinary_file(
     data: st.DataObject, tmp_path: Path
