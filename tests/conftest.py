@@ -1,4 +1,4 @@
-"""What holds for every test: the interpreter as the services have it, no limit of time, and an interrupt that arrives."""
+"""What holds for every test: the interpreter as services have it, no limit of time, and an interrupt that arrives."""
 
 import signal
 import sys
