@@ -174,9 +174,8 @@ def api_variables(
         "SERVICE_BEACON_CHAIN_HASH": drand.chain_hash,
         "SERVICE_BEACON_PUBLIC_KEY": drand.public_key,
         "SERVICE_REVIEW_QUOTA": "4",
-        # One session of tests asks for more upload URLs than a Solver does in an hour; the limits have their own tests.
-        "SERVICE_UPLOAD_SOLVER_LIMIT": "10000",
-        "SERVICE_UPLOAD_CLIENT_LIMIT": "100000",
+        # One session of tests asks for more than anybody does in an hour; the budgets have their own tests.
+        "SERVICE_BUDGET_FACTOR": "1000",
     }
 
 

@@ -175,8 +175,7 @@ def _bring_up(
         "SERVICE_STORAGE_ENDPOINT": storage.url,
         "SERVICE_REVIEW_PROVIDER": "rules",
         "SERVICE_REVIEW_QUOTA": "1000",
-        "SERVICE_UPLOAD_SOLVER_LIMIT": "100000",
-        "SERVICE_UPLOAD_CLIENT_LIMIT": "100000",
+        "SERVICE_BUDGET_FACTOR": "1000",  # whoever uses the stack comes from one address
     }
     launcher.secrets |= {
         "SERVICE_REDIS_URL": redis.url(),

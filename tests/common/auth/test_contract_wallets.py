@@ -174,12 +174,8 @@ def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good
 
 
 def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
-    class Stopped(SystemClock):
-        def monotonic(self) -> float:
-            return 1.0
-
     asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), Stopped())
-    for _ in range(contract_wallets.MAX_PER_SECOND):
+    for _ in range(contract_wallets.STRANGERS_PER_SECOND):
         assert asked.ask(new_key().address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
     with pytest.raises(ServiceError) as caught:
         asked.ask(OWNER.address, DIGEST, b"\x01")
@@ -213,9 +209,70 @@ def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
             thread.join(timeout=20)
     finally:
         node.resume()
-    assert answers.count("service_overloaded") == 4
-    assert answers.count("timed out") == contract_wallets.MAX_AT_A_TIME
+    assert answers.count("timed out") == contract_wallets.STRANGERS_AT_A_TIME
+    assert answers.count("service_overloaded") == len(threads) - contract_wallets.STRANGERS_AT_A_TIME
     assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE  # the places are free again
+
+
+HOME, CAFE, LIBRARY = "203.0.113.7", "198.51.100.1", "198.51.100.2"
+
+
+def outcome(asked: ContractWallets, account: Address, signature: bytes, client: str) -> str:
+    """``ACCEPTED`` and the like, or the code of the error."""
+    try:
+        return asked.of_client(client).ask(account, DIGEST, signature).name
+    except ServiceError as error:
+        return error.code
+
+
+class Stopped(SystemClock):
+    """A clock that stands until it is moved."""
+
+    at = 1.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+def test_wallet__accepted_lately__is_not_locked_out_by_garbage_of_strangers(node: AnvilServer) -> None:
+    wallet, clock, garbage = w.place(node, w.owner_wallet(OWNER.address)), Stopped(), b"\x01"
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    strangers = [outcome(asked, new_key().address, garbage, CAFE) for _ in range(100)]
+    assert strangers.count("NO_CODE") == contract_wallets.STRANGERS_PER_SECOND - 1
+    assert set(strangers) == {"NO_CODE", "service_overloaded"}
+    assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
+    clock.at += 1.0  # strangers that name the wallet itself use up their own address's budget, not the wallet's
+    naming = [outcome(asked, wallet, garbage, LIBRARY) for _ in range(100)]
+    assert 0 < naming.count("REFUSED") <= contract_wallets.OF_ADDRESS.amount
+    clock.at += 1.0
+    assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
+
+
+def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it_was_before(node: AnvilServer) -> None:
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), Stopped()
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    for _ in range(4):
+        clock.at += 1.0
+        for _ in range(30):
+            outcome(asked, new_key().address, b"\x01", HOME)
+    clock.at += 1.0
+    assert outcome(asked, new_key().address, b"\x01", HOME) == "service_overloaded"
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    clock.at += contract_wallets.OF_ADDRESS.seconds
+    assert outcome(asked, new_key().address, b"\x01", HOME) == "NO_CODE"
+
+
+def test_account__named_from_many_addresses__has_a_budget_until_it_is_accepted(node: AnvilServer) -> None:
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), Stopped()
+    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    answers = []
+    for second in range(5):
+        clock.at += 1.0
+        answers += [outcome(asked, wallet, b"\x01", f"198.51.{second}.{number}") for number in range(25)]
+    assert answers.count("REFUSED") == contract_wallets.OF_ACCOUNT.amount
+    assert answers[-1] == "service_overloaded"
 
 
 def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_answer(node: AnvilServer) -> None:

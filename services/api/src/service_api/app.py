@@ -29,9 +29,8 @@ def make_app(dependencies: Dependencies) -> Flask:
         dependencies.rpc, dependencies.clock, window=chain.freshness_window, block_time=chain.block_time_seconds
     )
     wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
-    app, api = create_app(
-        "service_api", "Bounty Escrow Service", Authentication(dependencies.authority, cache, wallets)
-    )
+    authentication = Authentication(dependencies.authority, cache, wallets)
+    app, api = create_app("service_api", "Bounty Escrow Service", authentication, dependencies.callers)
     attach(app, dependencies)
     install_versions(app, dependencies.clock)
     for room in ROOMS:

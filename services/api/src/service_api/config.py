@@ -1,31 +1,42 @@
 """What the api is told: one record, read once, checked whole."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
+from service_common.budgets import Budget, parse_budget
 from service_common.chain.beacon_settings import read_beacon_record
 from service_common.chain.deployment import BeaconRecord
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url
+from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
 from service_common.log import parse_level
 from service_common.storage.settings import StorageSettings, read_storage_settings
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
+from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
 
 
+_HOUR = 3_600
+
+
 @dataclass(frozen=True, slots=True)
-class UploadLimits:
-    """Upload URLs in an hour, for one Solver and for one client address."""
+class ApiBudgets(CallerBudgets):
+    """What each caller may ask of the api in a while; what is dear is counted by all processes together."""
 
-    solver: int = 60
-    client: int = 600
+    subgraph: Budget = Budget("subgraph", 300, 60, shared=True)
+    """Of a network address: GraphQL queries."""
+    publications: Budget = Budget("publications", 60, _HOUR, shared=True)
+    """Of a Poster: pages sent, whatever became of them."""
+    publications_of_address: Budget = Budget("publications-of-address", 600, _HOUR, shared=True)
+    uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
+    """Of a Solver: upload URLs."""
+    uploads_of_address: Budget = Budget("uploads-of-address", 600, _HOUR, shared=True)
 
 
-_UPLOADS = UploadLimits()
+_DEFAULTS = ApiBudgets()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,7 @@ class ApiConfig:
     delivery_url: str
     review_quota: int
     review_wait_seconds: int
-    uploads: UploadLimits
+    budgets: ApiBudgets
     traces: TraceSettings
     log_level: int
 
@@ -60,10 +71,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin),
         review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
         review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
-        uploads=UploadLimits(
-            solver=reader.optional("SERVICE_UPLOAD_SOLVER_LIMIT", _parse_limit, _UPLOADS.solver),
-            client=reader.optional("SERVICE_UPLOAD_CLIENT_LIMIT", _parse_limit, _UPLOADS.client),
-        ),
+        budgets=_read_budgets(reader),
         traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
@@ -71,7 +79,27 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
     return config
 
 
-def _parse_limit(text: str) -> int:
-    if (number := parse_decimal(text)) < 1:
-        raise ValueError("a whole number from 1")
-    return number
+def _read_budgets(reader: EnvironmentReader) -> ApiBudgets:
+    """The defaults, those that the deployment names with amounts of its own, and all of them times a factor."""
+    none: dict[str, tuple[int, int]] = {}
+    named = reader.optional("SERVICE_BUDGETS", _parse_budgets, none)
+    factor = reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1)
+    changed = {}
+    for each in fields(ApiBudgets):
+        default: Budget = getattr(_DEFAULTS, each.name)
+        amount, seconds = named.get(default.name, (default.amount, default.seconds))
+        changed[each.name] = replace(default, amount=amount * factor, seconds=seconds)
+    return ApiBudgets(**changed)
+
+
+def _parse_budgets(text: str) -> dict[str, tuple[int, int]]:
+    """``reads=2400/60,uploads=120/3600``: budgets by name."""
+    known = {getattr(_DEFAULTS, each.name).name for each in fields(ApiBudgets)}
+    named: dict[str, tuple[int, int]] = {}
+    for item in text.split(","):
+        name, _, amount = item.strip().partition("=")
+        if name not in known:
+            names = ", ".join(sorted(known))
+            raise ValueError(f"budgets such as reads=1200/60, separated by commas; the names are {names}")
+        named[name] = parse_budget(amount)
+    return named

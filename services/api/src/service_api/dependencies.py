@@ -14,6 +14,7 @@ from flask import Flask, current_app
 from redis import Redis
 from service_common.auth.typed_data import SigningDomain
 from service_common.auth.verify import Authority
+from service_common.budgets import Budgets
 from service_common.chain.beacon_settings import beacon_info
 from service_common.chain.hub_constants import HubConstants, read_hub_constants
 from service_common.chain.json_rpc import JsonRpc
@@ -29,6 +30,7 @@ from service_common.recent import Recent
 from service_common.storage.gcs import GcsStore
 from service_common.storage.port import DownloadTarget, ObjectStore
 from service_common.types import BountyId, Bytes32
+from service_common.web.callers import Callers
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
@@ -69,6 +71,12 @@ class Dependencies:
     def facts(self) -> FactSource:
         """Indexed Hub state."""
         return FactSource(self.engine, self.config.chain.chain_id, self.clock)
+
+    @cached_property
+    def callers(self) -> Callers:
+        """Who calls, and what each may ask."""
+        budgets = Budgets(self.clock, self.limits_redis)
+        return Callers(budgets, self.config.budgets, self.config.web.forwarded_hops)
 
     @property
     def authority(self) -> Authority:

@@ -4,18 +4,23 @@ Promises: an account with code is asked through ERC-1271 (a wrapper of ERC-6492 
 called); one without code counts only through ERC-6492, and its inner signature is always checked. The call runs the
 creation code of our own ``SignatureValidator`` without deploying it, at the cached head, under limits of gas, time and
 answer size; what a hostile wallet or factory does ends as "not accepted". Calls are limited per process in number at a
-time and per second; what is over is 503 ``service_overloaded``, and a chain that does not answer is
-``ChainUnavailable``: neither is ever "unauthorized". A plain account whose bare signature is wrong is asked about once
-per block, so a flood of those does not use up what contract wallets need.
+time and per second, and for each network address and account; what is over is 503 ``service_overloaded``, and a chain
+that does not answer is ``ChainUnavailable``: neither is ever "unauthorized". Nobody locks a wallet out by naming it, or
+others: one whose signature was accepted lately has places from there that strangers cannot take, and needs no share of
+its address's budget. A plain account whose bare signature is wrong is asked about once per block.
 """
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from threading import Lock, Semaphore
 from typing import Final
 
-from service_common.auth.verify import WalletAnswer
+from service_common.auth.verify import WalletAnswer, WalletView
+from service_common.budgets import Budget, Budgets
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.clock import Clock
 from service_common.errors import ServiceError
@@ -27,8 +32,16 @@ CALL_GAS: Final = 12_000_000
 CALL_SECONDS: Final = 3.0
 MAX_ANSWER_BYTES: Final = 16 * 1024
 MAX_AT_A_TIME: Final = 8
+STRANGERS_AT_A_TIME: Final = 5
+"""Of these: calls about accounts that were not accepted lately from where they are asked about."""
 MAX_PER_SECOND: Final = 50
+STRANGERS_PER_SECOND: Final = 30
+OF_ADDRESS: Final = Budget("wallet-checks-of-address", 60, 60)
+OF_ACCOUNT: Final = Budget("wallet-checks", 60, 60)
+OF_KNOWN: Final = Budget("wallet-checks-of-known", 600, 60)
 MAX_REMEMBERED: Final = 4096
+LATELY_SECONDS: Final = 86_400.0
+_ANYWHERE: Final = "anywhere"
 
 _WORD: Final = 32
 _WRAPPED: Final = bytes.fromhex("6492" * 16)
@@ -44,26 +57,47 @@ class ContractWallets:
     def __init__(self, rpc: JsonRpc, head: Callable[[], BlockNumber], clock: Clock) -> None:
         self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
         self._head = head
-        self._places = Semaphore(MAX_AT_A_TIME)
-        self._rate = _Rate(clock, MAX_PER_SECOND)
+        self._budgets = Budgets(clock)
+        self._all = _Share(clock, MAX_AT_A_TIME, MAX_PER_SECOND)
+        self._strangers = _Share(clock, STRANGERS_AT_A_TIME, STRANGERS_PER_SECOND)
+        self._accepted = _Accepted(clock)
         self._without_code = _SeenAt(MAX_REMEMBERED)
 
-    def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+    def of_client(self, client: str | None) -> WalletView:
+        """The same, asked by requests of one network address; None for those that are many people's."""
+        return _OfClient(self, client)
+
+    def ask(self, account: Address, digest: bytes, signature: bytes, client: str | None = None) -> WalletAnswer:
         """What the account's code says of the signature over ``digest`` at the newest known block."""
         head = self._head()
         if not signature.endswith(_WRAPPED) and self._without_code.knows(account, head):
             return WalletAnswer.NO_CODE
-        if not self._places.acquire(blocking=False):
-            raise _overloaded()
-        try:
-            if not self._rate.take():
-                raise _overloaded()
+        with self._turn(account, client):
             answer = self._call(validator_call(account, digest, signature), head)
-        finally:
-            self._places.release()
-        if answer is WalletAnswer.NO_CODE:
+        if answer is WalletAnswer.ACCEPTED:
+            self._accepted.note(account, client)
+        elif answer is WalletAnswer.NO_CODE:
             self._without_code.note(account, head)
         return answer
+
+    @contextmanager
+    def _turn(self, account: Address, client: str | None) -> Iterator[None]:
+        """Have a place for one call, or raise 503: first what this caller has, then what all have together."""
+        is_known_here = self._accepted.knows(account, client)
+        if is_known_here:
+            self._take(OF_KNOWN, f"{account} {client}")
+        elif client is not None:
+            self._take(OF_ADDRESS, client)
+        if not self._accepted.knows(account):
+            self._take(OF_ACCOUNT, account)
+        with ExitStack() as places:
+            for share in (self._all,) if is_known_here else (self._strangers, self._all):
+                places.enter_context(share.place())
+            yield
+
+    def _take(self, budget: Budget, holder: str) -> None:
+        if not self._budgets.take(budget, holder).granted:
+            raise _overloaded()
 
     def _call(self, data: bytes, head: BlockNumber) -> WalletAnswer:
         call = {"data": "0x" + data.hex(), "gas": hex(CALL_GAS)}
@@ -90,6 +124,39 @@ def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:
     return _validator() + b"".join(arguments)
 
 
+@dataclass(frozen=True, slots=True)
+class _OfClient:
+    """The wallets as the requests of one network address ask them."""
+
+    wallets: ContractWallets
+    client: str | None
+
+    def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
+        return self.wallets.ask(account, digest, signature, self.client)
+
+
+class _Accepted:
+    """Accounts whose signature was accepted lately, and from where; the latest of them."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._since: OrderedDict[tuple[Address, str | None], float] = OrderedDict()
+
+    def knows(self, account: Address, client: str | None = _ANYWHERE) -> bool:
+        """Whether the account was accepted lately, from this client where one is given."""
+        since = self._since.get((account, client))
+        return since is not None and self._clock.monotonic() - since < LATELY_SECONDS
+
+    def note(self, account: Address, client: str | None) -> None:
+        with self._lock:
+            for key in ((account, client), (account, _ANYWHERE)):
+                self._since[key] = self._clock.monotonic()
+                self._since.move_to_end(key)
+            while len(self._since) > 2 * MAX_REMEMBERED:
+                self._since.popitem(last=False)
+
+
 class _SeenAt:
     """Accounts that had no code at one block: at the same block they still have none."""
 
@@ -110,15 +177,28 @@ class _SeenAt:
             self._accounts.add(account)
 
 
-class _Rate:
-    """At most so many in any second of the clock; a counter that starts anew each second is enough here."""
+class _Share:
+    """Calls that may go out: so many at a time, and so many in any second of the clock."""
 
-    def __init__(self, clock: Clock, limit: int) -> None:
-        self._clock, self._limit = clock, limit
+    def __init__(self, clock: Clock, at_a_time: int, a_second: int) -> None:
+        self._clock, self._limit = clock, a_second
+        self._places = Semaphore(at_a_time)
         self._lock = Lock()
         self._since, self._taken = float("-inf"), 0
 
-    def take(self) -> bool:
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """One of the places, or 503."""
+        if not self._places.acquire(blocking=False):
+            raise _overloaded()
+        try:
+            if not self._is_in_time():
+                raise _overloaded()
+            yield
+        finally:
+            self._places.release()
+
+    def _is_in_time(self) -> bool:
         with self._lock:
             now = self._clock.monotonic()
             if now - self._since >= 1.0:

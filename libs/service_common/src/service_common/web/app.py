@@ -15,6 +15,7 @@ from flask_smorest import Api
 
 from service_common.errors import ServiceError
 from service_common.web.authentication import EXTENSION, Authentication, public
+from service_common.web.callers import Callers, install_callers
 from service_common.web.edge import ROUTE, Edge
 from service_common.web.problems import install_problems
 
@@ -42,8 +43,13 @@ class PlainFlask(Flask):
         return func
 
 
-def create_app(name: str, title: str, authentication: Authentication | None) -> tuple[Flask, Api]:
-    """An app without routes of its own, and the registry its blueprints go into."""
+def create_app(
+    name: str, title: str, authentication: Authentication | None, callers: Callers | None = None
+) -> tuple[Flask, Api]:
+    """An app without routes of its own, and the registry its blueprints go into.
+
+    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach.
+    """
     app = PlainFlask(name, static_folder=None)
     app.config.update(
         API_TITLE=title,
@@ -54,11 +60,13 @@ def create_app(name: str, title: str, authentication: Authentication | None) -> 
     app.url_map.merge_slashes = False
     if authentication is not None:
         app.extensions[EXTENSION] = authentication
+    if callers is not None:
+        install_callers(app, callers)
     api = Api(app)
     app.before_request(_begin)
     install_problems(app)
     app.wsgi_app = Edge(app.wsgi_app)  # type: ignore[method-assign]
-    app.add_url_rule("/healthz", "healthz", public(_alive))
+    app.add_url_rule("/healthz", "healthz", public(_alive, counted=False))
     return app, api
 
 

@@ -2,14 +2,14 @@
 
 Promises: each view is marked ``@public`` or ``@signed`` (an architecture test fails on an unmarked one); a signed
 view receives a ``VerifiedRequest`` and nothing of the request was parsed before the signature was proven. Order of
-answers: route and method; size and media type; 401; then the view. Each refused signer is counted by the check that
-failed, never by who it was.
+answers: route and method; an address that sends too much; size and media type; 401; 429; then the view. Each refused
+signer is counted by the check that failed, never by who it was.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, Final, ParamSpec, TypeVar, cast
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
 
 from flask import Request, current_app, request
 
@@ -26,6 +26,7 @@ from service_common.auth.verify import (
 )
 from service_common.counters import counter_by
 from service_common.errors import Issue, ServiceError
+from service_common.web.callers import callers
 
 REFUSALS: Final = counter_by(
     "reason", Reason, "service_signature_refusals_total", "Signed requests refused, by the check that failed"
@@ -35,21 +36,30 @@ R = TypeVar("R")
 EXTENSION: Final = "service-authentication"
 
 
+class Wallets(Protocol):
+    """Accounts that are contracts, asked about for many callers."""
+
+    def of_client(self, client: str | None) -> WalletView:
+        """The same for the requests of one network address; None where it is not a single caller's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Authentication:
     """What an app verifies requests with."""
 
     authority: Authority
     chain: ChainView
-    wallets: WalletView
+    wallets: Wallets
 
 
-def public(view: Callable[P, R]) -> Callable[P, R]:
+def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
     """A route without a signature. It takes no body."""
 
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_body(request)
+        if counted and (known := callers()) is not None:
+            known.read()
         return view(*args, **kwargs)
 
     wrapped.access = "public"  # type: ignore[attr-defined]
@@ -57,7 +67,7 @@ def public(view: Callable[P, R]) -> Callable[P, R]:
 
 
 def public_json(max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
-    """A route without a signature that reads a JSON body."""
+    """A route without a signature that reads a JSON body; the view charges its caller."""
 
     def decorate(view: Callable[Concatenate[bytes, P], R]) -> Callable[P, R]:
         @wraps(view)
@@ -78,9 +88,15 @@ def signed(
     def decorate(view: Callable[Concatenate[VerifiedRequest, P], R]) -> Callable[P, R]:
         @wraps(view)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            known = callers()
+            if known is not None:
+                known.arrive()
             body = read_body(request, media_type, max_bytes)
             try:
-                return view(authenticate(request, body), *args, **kwargs)
+                verified = authenticate(request, body)
+                if known is not None:
+                    known.prove(verified.signer)
+                return view(verified, *args, **kwargs)
             except Refused as refused:
                 REFUSALS.labels(refused.reason).inc()
                 raise
@@ -94,7 +110,9 @@ def signed(
 def authenticate(received: Request, body: bytes) -> VerifiedRequest:
     """Prove who signed this request; raises 401, or 503 when the chain cannot be asked."""
     setup = cast("Authentication", current_app.extensions[EXTENSION])
-    return verify_request(received_request(received, body), setup.authority, setup.chain, setup.wallets)
+    known = callers()
+    wallets = setup.wallets.of_client(None if known is None else known.network())
+    return verify_request(received_request(received, body), setup.authority, setup.chain, wallets)
 
 
 def received_request(received: Request, body: bytes) -> ReceivedRequest:

@@ -45,7 +45,7 @@ _ALWAYS: Final = "/healthz"
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 _EVERYWHERE: Final = (
     ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "ETag, Retry-After, X-Correlation-Id"),
+    ("Access-Control-Expose-Headers", "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Correlation-Id"),
     ("X-Content-Type-Options", "nosniff"),
 )
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "OPTIONS"})

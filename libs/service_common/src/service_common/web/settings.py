@@ -40,10 +40,15 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
     )
 
 
-def client_address(peer: str, forwarded_for: str, hops: int) -> str:
-    """Who called: the peer, or what the outermost of our own proxies saw; what the caller itself wrote never counts."""
-    named = [part.strip() for part in forwarded_for.split(",")]
-    return named[-hops] if 0 < hops <= len(named) and named[-hops] else peer
+def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
+    """Who called: the peer, or what the outermost of our own proxies saw; what the caller itself wrote never counts.
+
+    None where the request did not pass those proxies: it comes from inside the deployment.
+    """
+    if hops == 0:
+        return peer
+    named = [part.strip() for part in forwarded_for.split(",")] if forwarded_for else []
+    return named[-hops] if hops <= len(named) else None
 
 
 def parse_public_host(text: str) -> str:

@@ -21,10 +21,13 @@ routes = Blueprint(
 @signed("text/markdown", MAX_DOCUMENT_BYTES)
 def prepare_publication(request: VerifiedRequest) -> Response:
     """Review and store a challenge page; return what the Poster's wallet has to send."""
+    deps = dependencies()
+    budgets = deps.config.budgets
+    deps.callers.charge_account(budgets.publications, budgets.publications_of_address, request.signer)
     query = read_query(allowed=frozenset({"poster_address"}))
     if "poster_address" not in query:
         issue = Issue("poster_address", "is required, exactly once")
         raise ServiceError("invalid_request", "The query is incomplete.", issues=[issue])
     poster = parse(query["poster_address"], parse_address, path="poster_address")
     request.require_signer({poster})
-    return jsonify(publish_challenge(dependencies(), request, poster))
+    return jsonify(publish_challenge(deps, request, poster))

@@ -17,8 +17,10 @@ routes = Blueprint("subgraph", __name__, description="The indexed Hub log as Gra
 @public_json(MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
     """Run one query."""
+    deps = dependencies()
+    deps.callers.charge(deps.config.budgets.subgraph)
     read_query(allowed=frozenset())
-    return jsonify(execute_request(dependencies(), body))
+    return jsonify(execute_request(deps, body))
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])

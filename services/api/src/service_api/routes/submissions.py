@@ -3,7 +3,6 @@
 from typing import cast
 
 from flask import Response, jsonify
-from flask import request as received
 from flask_smorest import Blueprint
 from marshmallow import Schema, fields
 from service_common.auth.verify import VerifiedRequest
@@ -12,12 +11,10 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
 from service_common.web.authentication import read_query, signed
 from service_common.web.parsing import load_json, parse
-from service_common.web.settings import client_address
 
 from service_api.dependencies import dependencies
 from service_api.usecases.prepare_submission import prepare_submission
 from service_api.usecases.read_content import read_content
-from service_api.usecases.upload_limits import take_place
 from service_api.usecases.upload_targets import UploadRequest, make_upload_target
 
 routes = Blueprint(
@@ -39,7 +36,8 @@ class UploadTargetRequest(Schema):
 def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
     """Get a one-time upload URL."""
     deps = dependencies()
-    take_place(deps.limits_redis, deps.config.uploads, request.signer, _client(deps.config.web.forwarded_hops))
+    budgets = deps.config.budgets
+    deps.callers.charge_account(budgets.uploads, budgets.uploads_of_address, request.signer)
     bounty, solver = _scope(request, bounty_id, solver_address)
     wanted = load_json(request.body, UploadTargetRequest(), code=_CODE)
     length = cast("int", wanted["ciphertext_byte_length"])
@@ -70,10 +68,6 @@ def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str
     commitment = parse(submission_commitment, parse_bytes32, path="submission_commitment")
     body = read_content(dependencies(), request, bounty, commitment)
     return Response(body, headers=[("Cache-Control", "no-store")], content_type="application/json")
-
-
-def _client(hops: int) -> str:
-    return client_address(received.remote_addr or "", received.headers.get("X-Forwarded-For", ""), hops)
 
 
 def _scope(request: VerifiedRequest, bounty_id: str, solver_address: str) -> tuple[BountyId, Address]:

@@ -1,0 +1,118 @@
+"""Who calls an app, and what each caller may ask of it in a while.
+
+Promises: a caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up by it;
+what a budget leaves is told in the fields ``RateLimit`` and ``RateLimit-Policy``. Before a signature is proven only a
+coarse bound for each network address holds, answered 503: an account's name alone uses up nothing of its budget. An
+account that was let through within the window is not held up by those who share its network address. Requests that
+come from inside the deployment, past its proxies, are many people's and have no budget of a single caller.
+"""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Final, cast
+
+from flask import Flask, Response, current_app, g, request
+
+from service_common.budgets import Budget, Budgets, Standing
+from service_common.errors import ServiceError
+from service_common.types import Address
+from service_common.web.settings import client_address
+
+EXTENSION: Final = "service-callers"
+_IPV6_NETWORK: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CallerBudgets:
+    """What every caller of an app has; a route may ask for more budgets of its own."""
+
+    arrivals: Budget = Budget("arrivals", 2_000, 10)
+    """Of a network address: signed requests, before anything of them is read."""
+    reads: Budget = Budget("reads", 1_200, 60)
+    """Of a network address: public reads that no process has kept."""
+    account: Budget = Budget("account", 600, 60)
+    """Of a proven account: signed requests."""
+    address: Budget = Budget("address", 3_000, 60)
+    """Of a network address: signed requests of all accounts behind it."""
+
+
+class Callers:
+    """The callers of one app. ``hops`` is how many of the deployment's own proxies stand before it."""
+
+    def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int) -> None:
+        self._budgets, self._limits, self._hops = budgets, limits, hops
+
+    def network(self) -> str | None:
+        """Where this request comes from, as far as budgets go; None: from inside the deployment."""
+        address = client_address(request.remote_addr or "", request.headers.get("X-Forwarded-For", ""), self._hops)
+        return None if address is None else client_network(address)
+
+    def arrive(self) -> None:
+        """Count a signed request before anything of it is read; 503 where its address sends too many."""
+        network = self.network()
+        if network is not None and not self._budgets.take(self._limits.arrivals, network).granted:
+            raise ServiceError("service_overloaded", "Too many requests come from this network address at the moment.")
+
+    def read(self) -> None:
+        """Count a public read."""
+        self.charge(self._limits.reads)
+
+    def prove(self, signer: Address) -> None:
+        """Count a signed request once its signer is proven."""
+        self.charge_account(self._limits.account, self._limits.address, signer)
+
+    def charge(self, budget: Budget, cost: int = 1) -> None:
+        """Take from a budget of this request's network address."""
+        if (network := self.network()) is not None:
+            self._require(self._budgets.take(budget, network, cost))
+
+    def charge_account(self, own: Budget, behind_address: Budget, signer: Address) -> None:
+        """Take from a proven account's own budget and from what all accounts behind its network address share."""
+        before = self._budgets.look(own, signer)
+        if not before.granted:
+            self._require(before)
+        network = self.network()
+        if network is not None:
+            shared = self._budgets.take(behind_address, network)
+            if shared.granted or before.left == own.amount:  # else an account that was let through before
+                self._require(shared)
+        self._require(self._budgets.take(own, signer))
+
+    def _require(self, standing: Standing) -> None:
+        g.setdefault("standings", []).append(standing)
+        if not standing.granted:
+            budget = standing.budget
+            message = f"The budget {budget.name!r} of {budget.amount} in {budget.seconds} seconds is used up."
+            raise ServiceError("rate_limit_reached", message, retry_after=standing.seconds)
+
+
+def install_callers(app: Flask, callers: Callers) -> None:
+    """Give ``app`` its callers' budgets, and its answers the fields that tell them."""
+    app.extensions[EXTENSION] = callers
+    app.after_request(_tell)
+
+
+def callers() -> Callers | None:
+    """Those of the app that answers this request; None where it has no budgets."""
+    return cast("Callers | None", current_app.extensions.get(EXTENSION))
+
+
+def client_network(address: str) -> str:
+    """What counts as one client: an IPv4 address, or the /64 network that one subscriber has in IPv6."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "unknown"
+    if isinstance(found, ipaddress.IPv6Address):
+        if (mapped := found.ipv4_mapped) is not None:
+            return str(mapped)
+        return str(ipaddress.ip_network((found, _IPV6_NETWORK), strict=False))
+    return str(found)
+
+
+def _tell(response: Response) -> Response:
+    standings = cast("list[Standing]", g.get("standings", []))
+    if standings:
+        response.headers["RateLimit"] = ", ".join(standing.field() for standing in standings)
+        response.headers["RateLimit-Policy"] = ", ".join(standing.policy() for standing in standings)
+    return response

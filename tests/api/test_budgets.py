@@ -1,0 +1,261 @@
+"""Budgets of callers: each has its own, those behind one address share another, a stranger uses up nobody's."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+from flask.testing import FlaskClient
+from redis import Redis
+from service_api.app import make_app
+from service_api.config import ApiBudgets, read_config
+from service_api.dependencies import Dependencies, make_dependencies
+from service_common.budgets import Budget, Budgets
+from service_common.clock import SystemClock
+from service_common.config import ConfigurationError
+from service_common.errors import ServiceError
+from service_common.types import Address
+from service_common.web.callers import Callers, client_network
+from service_common.web.settings import client_address
+from werkzeug.test import TestResponse
+
+from tests.api.conftest import Service, error_of
+from tests.api.test_submissions import open_bounty
+from tests.common.auth.signing import new_key
+from tests.proxy import proxies
+
+ONE, TWO, THREE = (Address("0x" + digit * 40) for digit in "123")
+HOME, CAFE = "203.0.113.7", "198.51.100.1"
+HOUR = 3_600
+
+
+@pytest.fixture
+def redis(service: Service) -> Iterator[Redis]:
+    """No request counted before, and none of this test's after it."""
+    _forget(service.dependencies.redis)
+    yield service.dependencies.redis
+    _forget(service.dependencies.redis)
+
+
+def _forget(redis: Redis) -> None:
+    for key in redis.scan_iter("LIMITS:*"):
+        redis.delete(key)
+
+
+@contextmanager
+def behind_a_proxy(service: Service, budgets: ApiBudgets) -> Iterator[FlaskClient]:
+    """The api with budgets of its own, behind one proxy that tells who called."""
+    config = service.dependencies.config
+    limited = replace(config, budgets=budgets, web=replace(config.web, forwarded_hops=1))
+    # The world's own clock leaps, so that nothing lasts; budgets and kept reads do.
+    with make_app(replace(service.dependencies, config=limited, clock=SystemClock())).test_client() as client:
+        yield client
+
+
+def from_(address: str) -> dict[str, str]:
+    return {"X-Forwarded-For": address}
+
+
+def wait_of(deps: Dependencies, own: Budget, shared: Budget, account: Address, client: str) -> int:
+    """Seconds to wait; 0 where the request was let through."""
+    callers = Callers(Budgets(SystemClock(), deps.limits_redis), ApiBudgets(), 1)
+    with make_app(deps).test_request_context(headers=from_(client)):
+        try:
+            callers.charge_account(own, shared, account)
+        except ServiceError as error:
+            assert (error.code, error.status) == ("rate_limit_reached", 429)
+            assert error.retry_after is not None
+            return error.retry_after
+    return 0
+
+
+def uploads(own: int, shared: int) -> tuple[Budget, Budget]:
+    return Budget("uploads", own, HOUR, shared=True), Budget("uploads-of-address", shared, HOUR, shared=True)
+
+
+@pytest.mark.usefixtures("redis")
+def test_budget__of_one_account__is_nobody_elses(service: Service) -> None:
+    deps, budgets = service.dependencies, uploads(3, 100)
+    assert [wait_of(deps, *budgets, ONE, HOME) for _ in range(3)] == [0, 0, 0]
+    assert HOUR - 10 < wait_of(deps, *budgets, ONE, CAFE) <= HOUR
+    assert wait_of(deps, *budgets, TWO, HOME) == 0
+
+
+@pytest.mark.usefixtures("redis")
+def test_budget__what_was_refused__is_not_counted(service: Service) -> None:
+    deps, budgets = service.dependencies, uploads(1, 2)
+    assert wait_of(deps, *budgets, ONE, HOME) == 0
+    assert all(wait_of(deps, *budgets, ONE, HOME) > 0 for _ in range(5))
+    assert wait_of(deps, *budgets, TWO, HOME) == 0
+
+
+@pytest.mark.usefixtures("redis")
+def test_budget__of_an_address__holds_up_new_accounts_but_none_already_let_through(service: Service) -> None:
+    deps, budgets = service.dependencies, uploads(5, 2)
+    assert wait_of(deps, *budgets, ONE, HOME) == 0
+    assert wait_of(deps, *budgets, TWO, HOME) == 0
+    assert all(wait_of(deps, *budgets, THREE, HOME) > 0 for _ in range(3))
+    assert wait_of(deps, *budgets, ONE, HOME) == 0
+    assert wait_of(deps, *budgets, THREE, CAFE) == 0
+
+
+def test_budget__whose_count_was_made_but_its_answer_lost__is_counted_once_there(
+    service: Service, redis: Redis
+) -> None:
+    own, shared = uploads(2, 100)
+    address = service.variables["SERVICE_REDIS_URL"]
+    with proxies(urlsplit(address).port or 0) as (far,), ThreadPoolExecutor(1) as pool:
+        deps = make_dependencies(read_config({**service.variables, "SERVICE_REDIS_URL": far.url(address)}))
+        deps.limits_redis.ping()
+        far.delay = 1.0
+        asked = pool.submit(Budgets(SystemClock(), deps.limits_redis).take, own, ONE)
+        while not list(redis.scan_iter(f"LIMITS:*{ONE}*")):
+            assert not asked.done()
+        far.cut()
+        far.mend()
+        assert asked.result(20).granted
+        deps.limits_redis.close()
+    assert wait_of(service.dependencies, own, shared, ONE, HOME) == 0
+    assert wait_of(service.dependencies, own, shared, ONE, HOME) > 0
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("", "unknown"),
+        ("somebody:with:keys", "unknown"),
+    ],
+)
+def test_client__of_an_address__is_what_one_subscriber_has(address: str, client: str) -> None:
+    assert client_network(address) == client
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "hops", "seen"),
+    [
+        ("", 0, "10.0.0.1"),
+        ("6.6.6.6", 0, "10.0.0.1"),
+        ("6.6.6.6, 203.0.113.7", 1, "203.0.113.7"),
+        ("203.0.113.7, 10.0.0.2", 2, "203.0.113.7"),
+        ("203.0.113.7", 2, None),
+        ("", 1, None),
+    ],
+)
+def test_client_address__behind_proxies__is_what_the_outermost_of_ours_saw(
+    forwarded: str, hops: int, seen: str | None
+) -> None:
+    assert client_address("10.0.0.1", forwarded, hops) == seen
+
+
+@pytest.mark.usefixtures("redis")
+def test_upload_url__beyond_the_budget__is_429_and_a_stranger_uses_up_nothing(service: Service) -> None:
+    bounty_id, solver = open_bounty(service), service.world.solver(1)
+    own, shared = uploads(2, 100)
+    path = f"/api/bounties/{bounty_id}/submissions/{solver.address}/artifact-upload-url"
+    body = json.dumps({"ciphertext_sha256": "0x" + "11" * 32, "ciphertext_byte_length": 5}).encode()
+    with behind_a_proxy(service, ApiBudgets(uploads=own, uploads_of_address=shared)) as client:
+
+        def ask(key: str, sent: bytes = body) -> TestResponse:
+            headers = {"Authorization": service.authorization(key, "POST", path, body=sent), **from_(HOME)}
+            return client.post(path, data=sent, headers=headers | {"Content-Type": "application/json"})
+
+        stranger = service.world.solver(2).private_key
+        assert [ask(stranger).status_code for _ in range(3)] == [403, 403, 429]
+        unsigned = client.post(path, data=body, headers={"Content-Type": "application/json", **from_(HOME)})
+        assert unsigned.status_code == 401
+        assert [ask(solver.private_key).status_code for _ in range(2)] == [200, 200]
+        refused = ask(solver.private_key, b"{}")  # told before the body is looked at
+    assert (refused.status_code, error_of(refused)["code"]) == (429, "rate_limit_reached")
+    assert HOUR - 60 < int(refused.headers["Retry-After"]) <= HOUR
+    assert '"uploads";r=0;t=' in refused.headers["RateLimit"]
+    assert '"uploads";q=2;w=3600' in refused.headers["RateLimit-Policy"]
+
+
+def test_public_read__beyond_its_addresss_budget__is_429_for_that_address_alone(service: Service) -> None:
+    with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 2, 60))) as client:
+        answers = [client.get("/api/readiness-rubric", headers=from_(HOME)) for _ in range(3)]
+        assert [each.status_code for each in answers] == [200, 200, 429]
+        assert [each.headers["RateLimit"].split(";t=")[0] for each in answers] == [
+            '"reads";r=1', '"reads";r=0', '"reads";r=0',
+        ]  # fmt: skip
+        assert 1 <= int(answers[2].headers["Retry-After"]) <= 60
+        assert "RateLimit" in answers[2].headers["Access-Control-Expose-Headers"]
+        assert client.get("/api/readiness-rubric", headers=from_(CAFE)).status_code == 200
+        pretending = {"X-Forwarded-For": f"{CAFE}, {HOME}"}
+        assert client.get("/api/readiness-rubric", headers=pretending).status_code == 429
+        assert [client.get("/healthz", headers=from_(HOME)).status_code for _ in range(5)] == [200] * 5
+
+
+def test_request__from_inside_the_deployment__has_no_budget_of_a_single_caller(service: Service) -> None:
+    with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
+        answers = [client.get("/api/readiness-rubric") for _ in range(3)]
+    assert [each.status_code for each in answers] == [200] * 3
+    assert "RateLimit" not in answers[0].headers
+
+
+def test_read__that_is_kept__is_free(service: Service) -> None:
+    with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
+        answers = [client.get("/api/deployment", headers=from_(HOME)) for _ in range(20)]
+    assert {each.status_code for each in answers} == {200}
+
+
+@pytest.mark.usefixtures("redis")
+def test_query__beyond_its_addresss_budget__is_429_before_it_is_read(service: Service) -> None:
+    with behind_a_proxy(service, ApiBudgets(subgraph=Budget("subgraph", 1, 60, shared=True))) as client:
+        asked = [client.post("/subgraph", json={"query": "{"}, headers=from_(HOME)) for _ in range(2)]
+    assert [each.status_code for each in asked] == [400, 429]
+
+
+def test_signed_requests__of_an_account__beyond_its_budget_are_429_after_their_proof(service: Service) -> None:
+    path = "/api/bounties/999999/submissions/0x" + "11" * 32 + "/content"
+    budgets = ApiBudgets(account=Budget("account", 1, 60), address=Budget("address", 3, 60))
+    with behind_a_proxy(service, budgets) as client:
+
+        def ask(key: str, address: str = HOME) -> int:
+            signed = {"Authorization": service.authorization(key, "GET", path)}
+            return client.get(path, headers=signed | from_(address)).status_code
+
+        one, two, three, four = (new_key().secret.hex() for _ in range(4))
+        assert [ask(one), ask(one), ask(one, CAFE)] == [404, 429, 429]
+        assert client.get(path, headers={"Authorization": "Service-Approval e30", **from_(HOME)}).status_code == 401
+        assert [ask(two), ask(three), ask(four), ask(four, CAFE)] == [404, 404, 429, 404]
+
+
+def test_signed_requests__of_an_address_that_sends_too_many__are_503_before_anything_is_read(service: Service) -> None:
+    path = "/api/bounty-challenge-specs/prepare-publication"
+    with behind_a_proxy(service, ApiBudgets(arrivals=Budget("arrivals", 2, 10))) as client:
+        asked = [client.post(path, data=b"x" * 400_000, headers=from_(HOME)) for _ in range(3)]
+        assert [each.status_code for each in asked] == [415, 415, 503]
+        assert (error_of(asked[2])["code"], int(asked[2].headers["Retry-After"]) >= 1) == ("service_overloaded", True)
+        assert client.post(path, headers=from_(CAFE)).status_code == 415
+
+
+@pytest.mark.usefixtures("redis")
+def test_pages__of_a_poster_beyond_the_budget__are_429_before_they_are_parsed(service: Service) -> None:
+    poster = service.world.people.poster
+    path, query = "/api/bounty-challenge-specs/prepare-publication", f"poster_address={poster.address}"
+    with behind_a_proxy(service, ApiBudgets(publications=Budget("publications", 2, HOUR, shared=True))) as client:
+
+        def publish(page: bytes) -> TestResponse:
+            key = poster.wallet.private_key
+            signed = service.authorization(key, "POST", path, query=query, body=page)
+            headers = {"Authorization": signed, "Content-Type": "text/markdown", **from_(HOME)}
+            return client.post(f"{path}?{query}", data=page, headers=headers)
+
+        assert [publish(b"no page %d" % number).status_code for number in range(3)] == [400, 400, 429]
+
+
+def test_configuration__of_budgets__names_them_and_multiplies_all(service: Service) -> None:
+    own = {"SERVICE_BUDGETS": "reads=7/30, uploads=2/60", "SERVICE_BUDGET_FACTOR": "10"}
+    budgets = read_config({**service.variables, **own}).budgets
+    assert (budgets.reads, budgets.uploads) == (Budget("reads", 70, 30), Budget("uploads", 20, 60, shared=True))
+    assert budgets.subgraph.amount == 10 * ApiBudgets().subgraph.amount
+    for wrong in ("reads", "reads=1", "everything=1/1", "reads=1/1;uploads=2/2"):
+        with pytest.raises(ConfigurationError, match="SERVICE_BUDGETS"):
+            read_config({**service.variables, "SERVICE_BUDGETS": wrong})

@@ -1,0 +1,105 @@
+"""Budgets: counted in this process or by all together, bounded in place, and never lost to a silent Redis."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from local_stack import valkey
+from local_stack.runtime import running
+from redis import ConnectionPool, Redis
+from redis.connection import AbstractConnection
+from redis.exceptions import ConnectionError as RedisConnectionError
+from service_common import budgets as module
+from service_common.budgets import Budget, Budgets, parse_budget
+from service_common.clock import SystemClock
+
+OWN, SHARED = Budget("own", 3, 60), Budget("shared", 3, 60, shared=True)
+
+
+class Standing(SystemClock):
+    """A clock that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = 100.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[Redis]:
+    with running() as runtime, valkey.start(runtime) as server:
+        yield Redis.from_url(server.url())
+
+
+def test_budget__in_this_process__is_whole_again_after_its_window() -> None:
+    clock = Standing()
+    counts = Budgets(clock)
+    assert [counts.take(OWN, "one").granted for _ in range(4)] == [True, True, True, False]
+    assert counts.take(OWN, "two").left == 2
+    refused = counts.take(OWN, "one")
+    assert (refused.left, refused.granted) == (0, False)
+    assert 59 <= refused.seconds <= 60
+    clock.at += 60
+    assert counts.take(OWN, "one").granted
+
+
+def test_budget__that_is_looked_at__loses_nothing() -> None:
+    counts = Budgets(Standing())
+    assert [counts.look(OWN, "one").left for _ in range(5)] == [3] * 5
+    assert counts.take(OWN, "one", cost=3).granted
+    assert not counts.look(OWN, "one").granted
+
+
+def test_counts__of_more_holders_than_are_kept__take_a_bounded_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_COUNTS", 100)
+    counts = Budgets(Standing())
+    for number in range(1_000):
+        counts.take(OWN, f"holder {number}")
+    assert len(counts._own.storage._kept) == 100  # type: ignore[attr-defined]
+    assert counts.look(OWN, "holder 999").left == 2
+
+
+def test_shared_budget__is_one_for_all_processes_and_counts_nothing_that_it_refused(redis: Redis) -> None:
+    redis.flushall()
+    first, second = Budgets(SystemClock(), redis), Budgets(SystemClock(), redis)
+    assert [each.take(SHARED, "one").granted for each in (first, second, first, second)] == [True, True, True, False]
+    assert not second.take(SHARED, "one", cost=2).granted
+    assert second.take(OWN, "one").left == 2  # not shared
+    assert 0 < second.look(SHARED, "one").seconds <= 60
+
+
+def test_shared_budget__of_a_short_window__is_granted_again(redis: Redis) -> None:
+    counts, short = Budgets(SystemClock(), redis), Budget("short", 1, 1, shared=True)
+    assert counts.take(short, "one").granted
+    assert not counts.take(short, "one").granted
+    while not counts.take(short, "one").granted:
+        time.sleep(0.05)
+
+
+def test_shared_budget__while_redis_is_away__is_counted_in_this_process_and_asked_for_again_later() -> None:
+    clock, asked = Standing(), list[float]()
+
+    class Away(ConnectionPool):
+        def get_connection(self, command_name: object = None, *keys: object, **options: object) -> AbstractConnection:
+            asked.append(clock.at)
+            raise RedisConnectionError
+
+    counts = Budgets(clock, Redis(connection_pool=Away()))
+    assert [counts.take(SHARED, "one").granted for _ in range(4)] == [True, True, True, False]
+    assert asked == [100.0]
+    clock.at += module.AWAY_SECONDS
+    counts.take(SHARED, "one")
+    assert asked == [100.0, 105.0]
+
+
+def test_fields__of_an_answer__are_the_standard_ones() -> None:
+    standing = Budgets(Standing()).take(Budget("reads", 1_200, 60), "one")
+    assert (standing.field(), standing.policy()) == ('"reads";r=1199;t=60', '"reads";q=1200;w=60')
+
+
+@pytest.mark.parametrize("text", ["", "1", "0/60", "60/0", "1/60 ", "-1/60", "1/60/60", "9" * 10 + "/1"])
+def test_budget__that_is_no_amount_and_seconds__is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="such as 600/60"):
+        parse_budget(text)
+    assert parse_budget("600/60") == (600, 60)
