@@ -46,7 +46,8 @@ def images() -> dict[str, Path]:
                 continue
             shutil.rmtree(prefix, ignore_errors=True)
             command = [str(REPOSITORY / "deploy/images/install.sh"), service, str(prefix)]
-            environment = {**os.environ, "PATH": path, "PYTHON": sys.executable}
+            # As noxfile.py does: whom the system trusts.
+            environment = {**os.environ, "PATH": path, "PYTHON": sys.executable, "UV_SYSTEM_CERTS": "1"}
             subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, capture_output=True, timeout=300)
             stamp.write_text(wanted)
     return made
