@@ -7,9 +7,11 @@ database starts none.
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psycopg
 import pytest
+import service_common
 from local_stack import anvil, gcs, postgres, valkey
 from local_stack.postgres import PostgresServer
 from local_stack.services import MIGRATOR, ROLES
@@ -20,6 +22,9 @@ from service_common.jobs.queues import connect
 from sqlalchemy import Engine
 
 TEMPLATE = "template_of_tests"
+_VERSIONS = Path(service_common.__file__).parent / "db/migrations/versions"
+NEWEST = max(file.stem for file in _VERSIONS.glob("0*.py")).partition("_")[0]
+"""This release's schema."""
 
 
 @dataclass(slots=True)

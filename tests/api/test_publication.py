@@ -2,10 +2,13 @@
 
 import re
 
+from service_common.db import app as t
+from service_common.db.engine import writing
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.terms import Terms
 from service_common.types import parse_address
+from sqlalchemy import delete, select
 
 from tests.api.conftest import Service, error_of
 from tests.api.pages import page_for
@@ -13,12 +16,9 @@ from tests.api.pages import page_for
 
 def fresh_poster(service: Service) -> None:
     """Give every test its own quota: charges are per Poster, and the Poster is shared."""
-    from service_common.db import app as t
-    from service_common.db.engine import writing
-    from sqlalchemy import delete
-
     with writing(service.dependencies.engine) as connection:
         connection.execute(delete(t.review_charges))
+        connection.execute(delete(t.processed_approvals))
 
 
 def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service: Service) -> None:
@@ -104,6 +104,23 @@ def test_publication__resent_identically__is_409_and_joined_by_a_fresh_signature
     assert joined.json is not None
     assert first.json is not None
     assert joined.json["review"] == first.json["review"]
+
+
+def test_publication__refused_for_its_page__leaves_nothing_and_is_refused_again(service: Service) -> None:
+    fresh_poster(service)
+    page = page_for(service.world, title="No terms", escrow_amount="1")
+    first = service.publish(page)
+    again = service.client.post(
+        first.request.path,
+        query_string=first.request.query_string.decode(),
+        data=page,
+        headers={"Authorization": first.request.headers["Authorization"], "Content-Type": "text/markdown"},
+    )
+    assert [(each.status_code, error_of(each)["code"]) for each in (first, again)] == [
+        (400, "invalid_bounty_challenge")
+    ] * 2
+    with service.dependencies.engine.connect() as connection:
+        assert connection.execute(select(t.processed_approvals)).all() == []
 
 
 def test_quota__reached_by_new_pages__is_429_and_spares_pages_already_reviewed(service: Service) -> None:

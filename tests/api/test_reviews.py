@@ -26,7 +26,7 @@ from werkzeug.test import TestResponse
 from tests.api.conftest import Service, checked_client, error_of
 from tests.api.pages import page_for
 from tests.campaign import size
-from tests.common.auth.signing import Key
+from tests.common.auth.signing import Key, new_key
 from tests.fakes.model import ModelTwin, Reply, not_ready, says
 from tests.scraping import Started, counted_here, rises_of, start, wait_until
 from tests.world import ChainClock
@@ -262,6 +262,26 @@ def test_review__at_work_on_a_machine_whose_clock_is_off__is_joined_and_paid_onc
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
+def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_before(
+    reviewing: Reviewing, poster: Key
+) -> None:
+    reviewing.wait(1)
+    reviewing.kill_worker()
+    greedy = [reviewing.publish(reviewing.page(), poster).status_code for _ in range(4)]
+    other, page = new_key(), reviewing.page()
+    assert (greedy, reviewing.publish(page, other).status_code) == ([502] * 4, 502)
+    redis = reviewing.service.dependencies.redis
+    waiting_jobs = [open_queue(name, redis).count for name in (QueueName.REVIEWS, QueueName.REVIEWS_LATER)]
+    assert waiting_jobs == [2, 3]  # each Poster's first; the others of the one who has many
+    reviewing.wait(20)
+    reviewing.start_worker()
+    assert reviewing.publish(page, other).status_code == 200
+    assert reviewing.charges(other) == 1
+    for name in (QueueName.REVIEWS, QueueName.REVIEWS_LATER):
+        queue = open_queue(name, redis)
+        wait_until(lambda queue=queue: queue.count + queue.started_job_registry.count == 0)  # type: ignore[misc]
+
+
 def test_charge__of_a_review_that_came_to_nothing_while_nobody_waited__stops_counting(
     reviewing: Reviewing, poster: Key
 ) -> None:
@@ -360,9 +380,8 @@ def test_charge__taken_back_by_who_started__is_made_again_for_who_joined_and_got
     reviewing: Reviewing, poster: Key
 ) -> None:
     deps, identifier = reviewing.service.dependencies, Bytes32("0x" + secrets.token_hex(32))
-    started = review_charges.charge(deps, identifier, poster.address)
-    assert started is not None
-    assert review_charges.charge(deps, identifier, poster.address) is None
+    started = review_charges.charge(deps, identifier, poster.address).attempt
+    assert review_charges.charge(deps, identifier, poster.address).attempt is None
     review_charges.refund(deps, started)
     assert reviewing.charges(poster) == 0
     review_charges.confirm(deps, identifier, poster.address)

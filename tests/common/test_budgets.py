@@ -7,7 +7,7 @@ import pytest
 from local_stack import valkey
 from local_stack.runtime import running
 from redis import ConnectionPool, Redis
-from redis.connection import AbstractConnection
+from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from service_common import budgets as module
 from service_common.budgets import Budget, Budgets, parse_budget
@@ -81,7 +81,7 @@ def test_shared_budget__while_redis_is_away__is_counted_in_this_process_and_aske
     clock, asked = Standing(), list[float]()
 
     class Away(ConnectionPool):
-        def get_connection(self, command_name: object = None, *keys: object, **options: object) -> AbstractConnection:
+        def get_connection(self, command_name: object = None, *keys: object, **options: object) -> Connection:
             asked.append(clock.at)
             raise RedisConnectionError
 

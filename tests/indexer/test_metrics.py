@@ -91,7 +91,7 @@ def test_metrics__of_a_queue__count_what_waits_and_what_is_parked(redis: Redis) 
         queue.enqueue("builtins.int", "not a number")
     assert SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True, max_jobs=1)
     registry = CollectorRegistry()
-    registry.register(QueueCollector(QueueName.SETTLE, redis))
+    registry.register(QueueCollector([QueueName.SETTLE], redis))
 
     def count(state: str) -> float | None:
         return registry.get_sample_value("service_jobs", {"queue": "settle", "state": state})

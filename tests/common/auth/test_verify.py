@@ -192,7 +192,7 @@ def test_signer__named_otherwise_than_recovered__is_unauthorized() -> None:
 
 def test_verified_request__made_by_hand__is_impossible() -> None:
     with pytest.raises(TypeError, match="verify_request only"):
-        VerifiedRequest(KEY.address, Bytes32("0x" + "00" * 32), b"", object())
+        VerifiedRequest(KEY.address, Bytes32("0x" + "00" * 32), BlockNumber(1), b"", object())
 
 
 @settings(max_examples=400)

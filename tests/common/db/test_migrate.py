@@ -15,7 +15,7 @@ from service_common.db.migrate import SchemaBehind, await_schema, migrate
 from service_common.types import UnixSeconds
 from sqlalchemy.exc import OperationalError
 
-from tests.servers import DatabaseServer
+from tests.servers import NEWEST, DatabaseServer
 
 
 class Watched:
@@ -67,7 +67,7 @@ def test_migration__of_a_table_that_is_read_for_long__keeps_no_other_reader_wait
             read(former)
         assert not migrated.done()
         reader.rollback()
-        assert migrated.result(20) == "0006"
+        assert migrated.result(20) == NEWEST
 
 
 def test_migration__of_a_table_that_is_never_free__gives_up_and_changes_nothing(former: str) -> None:
@@ -81,7 +81,7 @@ def test_migration__of_a_table_that_is_never_free__gives_up_and_changes_nothing(
 
 def test_migration__started_twice_at_once__is_done_once(former: str) -> None:
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(migrate, [former] * 4)) == ["0006"] * 4
+        assert list(pool.map(migrate, [former] * 4)) == [NEWEST] * 4
 
 
 def test_migration__that_takes_longer_than_a_service_waits_for_an_answer__goes_on(
@@ -97,7 +97,7 @@ def test_migration__that_takes_longer_than_a_service_waits_for_an_answer__goes_o
         Event().wait(0.6)
         assert not migrated.done()
         other.execute("SELECT pg_advisory_unlock(%s)", (module._LOCK,))
-        assert migrated.result(20) == "0006"
+        assert migrated.result(20) == NEWEST
 
 
 def test_migration__of_a_schema_of_a_newer_release__leaves_it_and_ends_well(former: str) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Index, MetaData, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.schema import SchemaItem
 
-from tests.servers import Database
+from tests.servers import NEWEST, Database
 
 
 def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(database: Database) -> None:
@@ -35,9 +35,9 @@ def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(datab
 
 
 def test_migration__run_again__changes_nothing(database: Database) -> None:
-    assert migrate(database.url()) == "0006"
+    assert migrate(database.url()) == NEWEST
     with database.engine().connect() as connection:
-        assert current_revision(connection) == "0006"
+        assert current_revision(connection) == NEWEST
 
 
 def _has_a_name_of_its_own(thing: SchemaItem, _name: str | None, kind: str, *_: object) -> bool:
@@ -111,7 +111,7 @@ class Ticks:
 @pytest.mark.parametrize("role", ROLES)
 def test_schema__that_is_there__is_seen_by_every_role_at_once(database: Database, role: str) -> None:
     clock = Ticks()
-    assert await_schema(database.url(role), clock=clock, seconds=5) == "0006"
+    assert await_schema(database.url(role), clock=clock, seconds=5) == NEWEST
     assert clock.waited == 0
 
 
@@ -119,7 +119,7 @@ def test_schema__of_an_older_release__is_waited_for_and_then_refused(database: D
     clock = Ticks()
     with database.engine().begin() as connection:
         connection.execute(text("UPDATE schema_version SET version_num = '0001'"))
-    with pytest.raises(SchemaBehind, match="at schema 0001; this release needs 0006"):
+    with pytest.raises(SchemaBehind, match=f"at schema 0001; this release needs {NEWEST}"):
         await_schema(database.url("service_api"), clock=clock, seconds=3)
     assert clock.waited == 3
 

@@ -1,12 +1,15 @@
 """At most one job of an id at a time, on a real server; what ended, failed or died makes room for the next."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
+from typing import Any
 
 import pytest
 from redis import Redis
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
-from service_common.jobs.once import SIGN_SECONDS, enqueue_once, give_sign, is_pending
+from service_common.jobs.once import SIGN_SECONDS, enqueue_once, find_pending, give_sign, remove_ended
 from service_common.jobs.periodic import Periodic, enqueue_due
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.jobs.worker import _CorrelatedWorker
@@ -23,19 +26,51 @@ def job_of(redis: Redis) -> Job:
 
 
 def test_job__waiting__is_not_enqueued_again(redis: Redis) -> None:
-    assert not is_pending(redis, ID)
+    assert find_pending(redis, ID) is None
     assert [enqueue(redis) for _ in range(3)] == [True, False, False]
     assert open_queue(QueueName.ARTIFACTS, redis).job_ids == [ID]
-    assert is_pending(redis, ID)
+    assert find_pending(redis, ID) is not None
 
 
 @pytest.mark.parametrize("status", [JobStatus.FAILED, JobStatus.FINISHED, JobStatus.STOPPED, JobStatus.CANCELED])
 def test_job__ended_in_any_way__is_enqueued_anew(redis: Redis, status: JobStatus) -> None:
     enqueue(redis)
     job_of(redis).set_status(status)
-    assert not is_pending(redis, ID)
+    assert find_pending(redis, ID) is None
     assert enqueue(redis)
     assert open_queue(QueueName.ARTIFACTS, redis).job_ids == [ID]
+
+
+@pytest.mark.parametrize("status", [JobStatus.FAILED, JobStatus.FINISHED])
+def test_job__ended_and_looked_at_by_many_at_once__is_enqueued_by_one(redis: Redis, status: JobStatus) -> None:
+    for _ in range(20):
+        redis.flushall()
+        enqueue(redis)
+        job_of(redis).set_status(status)
+        start = Barrier(8)
+
+        def ask(start: Barrier = start) -> bool:
+            start.wait()
+            return enqueue(redis)
+
+        with ThreadPoolExecutor(8) as pool:
+            asked = [pool.submit(ask) for _ in range(8)]
+        assert [each.result() for each in asked].count(True) == 1
+        assert open_queue(QueueName.ARTIFACTS, redis).job_ids == [ID]
+
+
+def test_job__removed_while_it_is_looked_at__is_not_pending(redis: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
+    enqueue(redis)
+    fetch = Job.fetch
+
+    def fetched_and_gone(*args: Any, **kwargs: Any) -> Job:
+        job: Job = fetch(*args, **kwargs)
+        job.delete()
+        return job
+
+    monkeypatch.setattr(Job, "fetch", fetched_and_gone)
+    assert find_pending(redis, ID) is None
+    remove_ended(redis, ID)
 
 
 @pytest.mark.parametrize(("silent", "pending"), [(1, True), (60, False)])
@@ -45,7 +80,7 @@ def test_job__at_work__is_pending_until_its_worker_is_not_heard(redis: Redis, si
     job.set_status(JobStatus.STARTED)
     job.last_heartbeat = datetime.now(UTC) - timedelta(seconds=silent)
     job.save()
-    assert is_pending(redis, ID) is pending
+    assert (find_pending(redis, ID) is not None) is pending
 
 
 @pytest.mark.parametrize("minutes", [-5, 5])
@@ -59,9 +94,9 @@ def test_job__at_work_on_a_machine_whose_clock_is_off__is_pending_as_long_as_it_
     job.save()
     give_sign(redis, ID)
     assert 0 < int(str(redis.ttl(f"at-work:{ID}"))) <= SIGN_SECONDS
-    assert is_pending(redis, ID)
+    assert find_pending(redis, ID) is not None
     assert not enqueue(redis)
-    assert not is_pending(redis, ID, timedelta(0)) or minutes > 0
+    assert find_pending(redis, ID, timedelta(0)) is None or minutes > 0
 
 
 @pytest.mark.parametrize(("heard", "status"), [(True, JobStatus.STARTED), (False, JobStatus.FAILED)])

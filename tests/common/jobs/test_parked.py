@@ -33,7 +33,7 @@ def test_poison_job__mended_and_put_back_as_the_runbook_says__is_done(
     redis: Redis, valkey_server: ValkeyServer, tmp_path: Path
 ) -> None:
     missing, registry = tmp_path / "missing", CollectorRegistry()
-    registry.register(QueueCollector(QueueName.ARTIFACTS, redis))
+    registry.register(QueueCollector([QueueName.ARTIFACTS], redis))
 
     def counts() -> dict[str, float | None]:
         labels = ({"queue": "artifacts", "state": state} for state in ("waiting", "failed"))

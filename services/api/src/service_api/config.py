@@ -30,7 +30,7 @@ class ApiBudgets(CallerBudgets):
     """Of a network address: GraphQL queries."""
     publications: Budget = Budget("publications", 60, _HOUR, shared=True)
     """Of a Poster: pages sent, whatever became of them."""
-    publications_of_address: Budget = Budget("publications-of-address", 600, _HOUR, shared=True)
+    publications_of_address: Budget = Budget("publications-of-address", 120, _HOUR, shared=True)
     uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
     """Of a Solver: upload URLs."""
     uploads_of_address: Budget = Budget("uploads-of-address", 600, _HOUR, shared=True)

@@ -1,4 +1,4 @@
-"""The jobs of queue ``artifacts``: verification that outlasts its request, and deletion of orphaned uploads."""
+"""The jobs of queue ``artifacts``: verification that outlasts its request, and deletion of what has served its time."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -13,10 +13,12 @@ from service_common.types import parse_bytes32
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
 from service_api.usecases.ciphertexts import known_good, verify
+from service_api.usecases.lifetimes import delete_expired
 from service_api.usecases.orphans import delete_orphans
 
 PERIODIC: Final = (
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", every_seconds=3_600, run_seconds=3_000),
+    Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", every_seconds=3_600, run_seconds=3_000),
 )
 
 
@@ -39,6 +41,13 @@ def sweep_orphans(received: Mapping[str, object]) -> int:
     check_message(received)
     with _dependencies() as deps:
         return delete_orphans(deps)
+
+
+def sweep_rows(received: Mapping[str, object]) -> int:
+    """Delete rows that have served their time; how many."""
+    check_message(received)
+    with _dependencies() as deps:
+        return delete_expired(deps)
 
 
 @contextmanager

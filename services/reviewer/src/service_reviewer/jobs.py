@@ -1,4 +1,4 @@
-"""The jobs of queue ``reviews``.
+"""The jobs of the queues ``reviews`` and ``reviews-later``.
 
 Promises: idempotent: a review whose record exists is not repeated; a review that comes to a judgement is a row before
 the job ends, so losing Redis loses nothing; any other ending is the job's return value, and no row.
@@ -17,22 +17,33 @@ from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.reviews import DONE, OUTCOMES, Circumstances, Ending, outcome_of, review_id, unpack_page
 from service_common.errors import ServiceError
-from service_common.jobs.queues import check_message
+from service_common.jobs.periodic import Periodic
+from service_common.jobs.queues import QueueName, check_message
 from service_common.log import get_logger
 from service_common.rubric import Rubric, known_rubrics
 from service_common.types import Bytes32, UnixSeconds, parse_address
 from sqlalchemy import Engine
 
-from service_reviewer.budget import DailyCap
+from service_reviewer.budget import DailyCap, forget_old_calls
 from service_reviewer.config import ReviewerConfig, read_config
 from service_reviewer.providers.port import Judgement, Material, Provider, ProviderError
 from service_reviewer.providers.rules.provider import RulesProvider
 from service_reviewer.providers.staged import StagedProvider
-from service_reviewer.record import Asked, is_recorded, keep_record, result_of
+from service_reviewer.record import Asked, forget_old_records, is_recorded, keep_record, result_of
 
+PERIODIC: Final = (
+    Periodic(QueueName.REVIEWS_LATER, "service_reviewer.jobs.sweep", every_seconds=3_600, run_seconds=600),
+)
 REVIEWS: Final = counter_by("outcome", OUTCOMES, "service_reviews_total", "Reviews that ended, by how")
 
 log = get_logger(__name__)
+
+
+def sweep(received: Mapping[str, object]) -> int:
+    """Delete records and counted calls that have served their time; how many."""
+    check_message(received)
+    with engine_of_job(read_config(os.environ).database_url, application="reviewer") as engine:
+        return forget_old_calls(engine) + forget_old_records(engine)
 
 
 def review(received: Mapping[str, object]) -> dict[str, str | int | None]:

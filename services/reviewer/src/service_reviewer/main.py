@@ -10,6 +10,7 @@ from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
+from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 from service_common.traces.setup import start_traces
@@ -17,14 +18,14 @@ from service_common.types import parse_bytes32
 from service_common.web.server import serve
 
 from service_reviewer.config import ReviewerConfig, read_config
-from service_reviewer.jobs import REVIEWS
+from service_reviewer.jobs import PERIODIC, REVIEWS
 from service_reviewer.replay import ReplayError, replay
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
-        "worker": Process("run jobs of the queue reviews", _worker),
+        "worker": Process("run jobs of the queues reviews and reviews-later", _worker),
         "serve": Process("answer health and the rubric", _serve),
         "await-schema": AWAIT_SCHEMA,
         "replay": Process(
@@ -42,7 +43,9 @@ def _worker(environment: Environment) -> None:
     if config.model is not None:
         import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
     serve_internal_port(config.internal_port, _checks(config))
-    run_worker([QueueName.REVIEWS], connect(config.redis_url, answer_seconds=None), (REVIEWS,))
+    start_periodic(PERIODIC, connect(config.redis_url))
+    connection = connect(config.redis_url, answer_seconds=None)
+    run_worker([QueueName.REVIEWS, QueueName.REVIEWS_LATER], connection, (REVIEWS,))  # the first before the second
 
 
 def _serve(environment: Environment) -> None:

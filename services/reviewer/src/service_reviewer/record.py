@@ -1,11 +1,13 @@
 """The record of a review: what was asked, who answered, what came out.
 
 Promises: written once, by the job that judged; everything that repeating needs is in it, except the bytes of a page
-that holds what looks like a secret.
+that holds what looks like a secret. A record is kept for ``RECORD_DAYS``.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from service_common.db.engine import reading, writing
 from service_common.db.review import reviews
@@ -15,10 +17,13 @@ from service_common.errors import Issue
 from service_common.keccak import keccak256
 from service_common.rubric import Rubric
 from service_common.types import Address, Bytes32, bytes32
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_reviewer.providers.port import Judgement
+
+RECORD_DAYS: Final = 30
+AT_A_TIME: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,19 @@ def keep_record(engine: Engine, asked: Asked, rubric: Rubric, judgement: Judgeme
     }
     with writing(engine) as connection:
         connection.execute(insert(reviews).values(row).on_conflict_do_nothing())
+
+
+def forget_old_records(engine: Engine) -> int:
+    """Delete the records of reviews so long ago that nobody joins them any more; how many."""
+    old = reviews.c.finished_at < func.now() - timedelta(days=RECORD_DAYS)
+    count = 0
+    while True:
+        some = select(reviews.c.review_id).where(old).limit(AT_A_TIME)
+        with writing(engine) as connection:
+            deleted = connection.execute(delete(reviews).where(reviews.c.review_id.in_(some))).rowcount
+        count += deleted
+        if deleted < AT_A_TIME:
+            return count
 
 
 def hashes_of(page: bytes, judgement: Judgement) -> dict[str, Bytes32]:

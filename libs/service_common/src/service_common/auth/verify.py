@@ -88,10 +88,11 @@ _MADE_HERE = object()
 
 @dataclass(frozen=True, slots=True)
 class VerifiedRequest:
-    """A request whose signer is proven. ``approval_digest`` identifies the signed bytes."""
+    """A request whose signer is proven. ``approval_digest`` identifies the signed bytes, ``block_number`` dates it."""
 
     signer: Address
     approval_digest: Bytes32
+    block_number: BlockNumber
     body: bytes
     _token: object = field(repr=False)
 
@@ -136,7 +137,7 @@ def verify_request(
             reason = Reason.CONTRACT_WALLET if answer is WalletAnswer.REFUSED else Reason.SIGNATURE
             raise Refused(reason, "The signature does not verify for this exact request and signer.")
     # 4. Address scope follows where the route knows whom the action belongs to: VerifiedRequest.require_signer.
-    return VerifiedRequest(header.address, bytes32(signed), request.body, _MADE_HERE)
+    return VerifiedRequest(header.address, bytes32(signed), header.block_number, request.body, _MADE_HERE)
 
 
 def _parse(request: ReceivedRequest) -> tuple[ApprovalHeader, str]:

@@ -1,6 +1,7 @@
 """Schema ``app``: the bytes and results the api stores. Sole writer: the api and its worker.
 
-Never consulted for authorization: whoever may do what comes from ``hub_index`` alone.
+Never consulted for authorization: whoever may do what comes from ``hub_index`` alone. Every table that a stranger can
+fill has an end: ``service_api.usecases.lifetimes``. Columns that a release before did not write may be null.
 """
 
 from datetime import datetime
@@ -21,6 +22,7 @@ challenge_pages = Table(
     Column("spec_commitment", Text, primary_key=True),
     Column("content", LargeBinary, nullable=False),
     _created_at(),
+    Column("submission_deadline", BigInteger),
 )
 processed_approvals = Table(
     "processed_approvals",
@@ -28,6 +30,7 @@ processed_approvals = Table(
     Column("approval_digest", Text, primary_key=True),
     Column("poster", Text, nullable=False),
     _created_at(),
+    Column("block_number", BigInteger),
 )
 review_charges = Table(
     "review_charges",

@@ -1,19 +1,22 @@
 """Enqueuing a job at most once at a time, under an id that says what it does.
 
 Promises: while a job of this id waits or is at work nothing is enqueued; one that ended, failed, or whose worker was
-killed and is not heard any more is logged, removed and enqueued anew. A worker's sign of life is a key that the server
-lets expire, so that two machines whose clocks disagree do not start twice what is at work.
+killed and is not heard any more is logged, removed and enqueued anew, by one caller at a time: who looks at what an
+earlier job left never removes the one that another caller enqueued meanwhile. A worker's sign of life is a key that the
+server lets expire, so that two machines whose clocks disagree do not start twice what is at work.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final, cast
 
 from redis import Redis
-from rq.exceptions import DuplicateJobError, NoSuchJobError
+from rq.exceptions import DuplicateJobError, InvalidJobOperation, NoSuchJobError
 from rq.job import Job, JobStatus
 from rq.registry import StartedJobRegistry
+from rq.results import Result
 from rq.serializers import JSONSerializer
 
 from service_common.jobs.queues import QueueName, enqueue, open_queue
@@ -23,6 +26,7 @@ DEAD_AFTER: Final = timedelta(seconds=20)
 """A job whose worker was not heard for this long is lost."""
 SIGN_SECONDS: Final = 20
 """How long a sign of life is kept: workers give one each five seconds."""
+TURN_SECONDS: Final = 5.0
 _WAITING: Final = {JobStatus.QUEUED, JobStatus.SCHEDULED, JobStatus.DEFERRED}
 
 log = get_logger(__name__)
@@ -39,33 +43,50 @@ def enqueue_once(
     dead_after: timedelta = DEAD_AFTER,
 ) -> bool:
     """Whether the job was enqueued now; ``seconds`` bounds its run, ``dead_after`` how long a worker may be silent."""
-    if is_pending(redis, job_id, dead_after):
+    if find_pending(redis, job_id, dead_after) is not None:
         return False
-    try:
-        queue = open_queue(name, redis)
-        enqueue(queue, function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0)
-    except DuplicateJobError:  # somebody else enqueued it in this instant
-        return False
+    with one_at_a_time(redis, job_id):
+        if find_pending(redis, job_id, dead_after) is not None:
+            return False
+        remove_ended(redis, job_id)
+        try:
+            queue = open_queue(name, redis)
+            enqueue(queue, function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0)
+        except DuplicateJobError:  # by an earlier release, which takes no turn
+            return False
     return True
 
 
-def is_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) -> bool:
-    """Whether the job waits or is at work; what is left of an earlier one is removed."""
+def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) -> Job | None:
+    """The job where it waits or is at work."""
     try:
         job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
         status = job.get_status()
-    except NoSuchJobError:
-        return False
-    if status in _WAITING:
-        return True
-    if status is JobStatus.STARTED:
-        if is_heard(job, dead_after):
-            return True
-    elif status is JobStatus.FAILED:
-        result = job.latest_result()
-        log.error("job failed", job_id=job_id, detail=(result.exc_string or "")[-2000:] if result else "")
-    job.delete()
-    return False
+    except (NoSuchJobError, InvalidJobOperation):  # the second: removed between the two
+        return None
+    if status in _WAITING or (status is JobStatus.STARTED and is_heard(job, dead_after)):
+        return job
+    return None
+
+
+@contextmanager
+def one_at_a_time(redis: Redis, job_id: str) -> Iterator[None]:
+    """Have the turn to replace what an earlier job of this id left; a turn that is not given back ends by itself."""
+    with redis.lock(f"enqueuing:{job_id}", timeout=TURN_SECONDS, blocking_timeout=TURN_SECONDS):
+        yield
+
+
+def remove_ended(redis: Redis, job_id: str) -> None:
+    """Remove what is left of a job that ended or was lost, with its results; a failure is logged. In one's turn."""
+    try:
+        job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+        if job.get_status() is JobStatus.FAILED:
+            result = job.latest_result()
+            log.error("job failed", job_id=job_id, detail=(result.exc_string or "")[-2000:] if result else "")
+        job.delete()
+        Result.delete_all(job)  # else whoever waits next would be told how this one ended
+    except (NoSuchJobError, InvalidJobOperation):
+        return  # the worker's own cleaning got there first
 
 
 def give_sign(redis: Redis, job_id: str) -> None:

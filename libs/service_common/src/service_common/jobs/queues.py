@@ -32,6 +32,8 @@ class QueueName(StrEnum):
     """Every queue of the service; each has a worker (an architecture test)."""
 
     REVIEWS = "reviews"
+    REVIEWS_LATER = "reviews-later"
+    """Reviews of Posters who have another one waiting, behind everybody's first; and the reviewer's own sweeps."""
     INDEX = "index"
     SETTLE = "settle"
     ARTIFACTS = "artifacts"

@@ -83,8 +83,8 @@ def run_worker(
     ``in_steps`` are functions whose jobs go on for long and make spans of their steps by themselves.
     """
     tally = Tally(counters)
+    REGISTRY.register(BoundedCollector(QueueCollector(names, connection)))
     for name in names:
-        REGISTRY.register(BoundedCollector(QueueCollector(name, connection)))
         JOB_SECONDS.labels(name.value)
     log.info("started", queues=[name.value for name in names])
     while True:

@@ -15,7 +15,7 @@ from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.domain.envelope import CiphertextReference
 from service_common.errors import Issue, ServiceError
-from service_common.jobs.once import enqueue_once, is_pending
+from service_common.jobs.once import enqueue_once, find_pending
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 from service_common.storage.port import ObjectInfo
@@ -116,7 +116,7 @@ def _verify_now(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReferenc
 
 def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
     try:
-        return is_pending(deps.redis, _job_id(info, wanted))
+        return find_pending(deps.redis, _job_id(info, wanted)) is not None
     except RedisError:
         return False
 

@@ -2,7 +2,8 @@
 
 Promises: the bytes stored and committed to are the bytes signed; the terms in the answer are derived from them and
 from the Hub's current fees and roster, and the client re-derives all of it before anything is signed for the Hub.
-The identical signed request is answered 409 once; a fresh signature joins the same review without a new charge.
+The identical signed request is answered 409 once its page has come as far as a review; a fresh signature joins the same
+review without a new charge. A page that is refused before leaves nothing behind.
 """
 
 import secrets
@@ -43,23 +44,27 @@ class Offer:
 
 def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> dict[str, object]:
     """The body of ``prepare-publication``."""
-    _process_once(deps, request)
     page = request.body
     challenge = parse_challenge(page)
     offer = _offer(deps)
     _check_terms(challenge, deps.hub, offer.now)
+    _process_once(deps, request)
     commitment = spec_commitment(page)
     token = deps.hub.token
     circumstances = Circumstances(offer.now, deps.hub.reveal_delay, token.symbol, token.decimals)
     finished = review(deps, ReviewRequest(poster, commitment, page, circumstances))
-    _store(deps, commitment, page)
+    _store(deps, commitment, page, challenge.submission_deadline)
     terms = _terms(challenge, commitment, offer)
     return _prepared(deps, poster, terms, offer, finished) | {"byte_length": len(page)}
 
 
 def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
     """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
-    values = {"approval_digest": request.approval_digest, "poster": request.signer}
+    values = {
+        "approval_digest": request.approval_digest,
+        "poster": request.signer,
+        "block_number": request.block_number,
+    }
     with writing(deps.engine) as connection:
         statement = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
         first = connection.execute(statement.returning(t.processed_approvals.c.poster)).first()
@@ -93,10 +98,11 @@ def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) 
         raise ServiceError("invalid_bounty_challenge", "The page's terms do not fit this deployment.", issues=issues)
 
 
-def _store(deps: Dependencies, commitment: Bytes32, page: bytes) -> None:
+def _store(deps: Dependencies, commitment: Bytes32, page: bytes, deadline: UnixSeconds) -> None:
     """Content-addressed: a repeat writes the same bytes, and heals bytes that were altered since."""
-    statement = insert(t.challenge_pages).values(spec_commitment=commitment, content=page)
-    healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_={"content": page})
+    stored = {"content": page, "submission_deadline": deadline}
+    statement = insert(t.challenge_pages).values(spec_commitment=commitment, **stored)
+    healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=stored)
     with writing(deps.engine) as connection:
         connection.execute(healed)
 

@@ -6,6 +6,7 @@ take it back. Only the request that made a charge takes it back, so that no late
 """
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -25,8 +26,19 @@ PENDING: Final = timedelta(minutes=10)
 """How long a review may take, with its time in the queue, before its charge stops counting without a result."""
 
 
-def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> str | None:
-    """Charge this review once: the attempt that was charged, or None where a running one is joined.
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """``attempt``: which one was charged, or None where a running review is joined.
+
+    ``is_first``: whether the Poster has no other review under way.
+    """
+
+    attempt: str | None
+    is_first: bool = True
+
+
+def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> Charge:
+    """Charge this review once.
 
     Raises 429 with the moment when a charge runs out of the window.
     """
@@ -36,24 +48,24 @@ def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> str | No
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:poster, 7))"), {"poster": poster})
         pending = c.charged_at > func.now() - PENDING
         if connection.execute(select(c.review_id).where(c.review_id == identifier, pending)).first() is not None:
-            return None
+            return Charge(None)
         counted = (
-            select(c.charged_at)
+            select(c.charged_at, reviews.c.review_id.is_(None).label("is_under_way"))
             .outerjoin(reviews, reviews.c.review_id == c.review_id)
             .where(c.poster == poster, c.charged_at > func.now() - QUOTA_WINDOW, c.review_id != identifier)
             .where(or_(reviews.c.review_id.is_not(None), pending))
             .order_by(c.charged_at)
         )
-        times = list(connection.execute(counted).scalars())
-        if len(times) >= deps.config.review_quota:
-            frees_at = times[len(times) - deps.config.review_quota] + QUOTA_WINDOW
+        others = list(connection.execute(counted))
+        if len(others) >= deps.config.review_quota:
+            frees_at = others[len(others) - deps.config.review_quota].charged_at + QUOTA_WINDOW
             words = "The review quota of this Poster for the last 24 hours is used up."
             now = connection.execute(select(func.now())).scalar_one()
             raise limit_reached(words, _seconds(frees_at) + 1, _seconds(now))
         made = insert(t.review_charges).values(review_id=identifier, poster=poster, attempt=attempt)
         renewed = {"charged_at": func.now(), "attempt": attempt}
         connection.execute(made.on_conflict_do_update(index_elements=["review_id"], set_=renewed))
-    return attempt
+    return Charge(attempt, not any(other.is_under_way for other in others))
 
 
 def refund(deps: Dependencies, attempt: str | None) -> None:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from redis.exceptions import RedisError
-from rq.exceptions import DuplicateJobError
-from rq.job import Job, JobStatus
-from rq.results import Result
+from rq.job import Job
 from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.domain.reviews import DONE, Circumstances, Ending, ReviewResult, outcome_of, pack_page, review_id
 from service_common.errors import Issue, ServiceError
-from service_common.jobs.once import is_heard
+from service_common.jobs.once import find_pending, one_at_a_time, remove_ended
 from service_common.jobs.queues import QueueName, enqueue, message, open_queue
 from service_common.log import get_logger
 from service_common.rubric import current_rubric
@@ -25,7 +23,7 @@ from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
-from service_api.usecases.review_charges import charge, confirm, database_time, limit_reached, refund
+from service_api.usecases.review_charges import Charge, charge, confirm, database_time, limit_reached, refund
 
 JOB_SECONDS = 120
 LOST_AFTER = timedelta(seconds=30)
@@ -75,29 +73,29 @@ def _review(deps: Dependencies, asked: ReviewRequest) -> FinishedReview:
     if not deps.review_places.acquire(blocking=False):
         raise ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
     try:
-        attempt = charge(deps, identifier, asked.poster)
-        return _conclude(_review_now(deps, identifier, asked, attempt), finished)
+        charged = charge(deps, identifier, asked.poster)
+        return _conclude(_review_now(deps, identifier, asked, charged), finished)
     finally:
         deps.review_places.release()
 
 
 def _review_now(
-    deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, attempt: str | None
+    deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, charged: Charge
 ) -> tuple[ReviewResult, list[Issue]]:
     """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
     try:
-        job = _enqueue(deps, identifier, asked)
+        job = _enqueue(deps, identifier, asked, QueueName.REVIEWS if charged.is_first else QueueName.REVIEWS_LATER)
     except RedisError as error:
         log.warning("review queue unavailable", exc_info=error)
-        refund(deps, attempt)
+        refund(deps, charged.attempt)
         raise ServiceError(
             "orchestrator_provider_error", "The review could not be queued at the moment.", retry_after=5
         ) from error
     known = _wait(deps, identifier, job)
     if isinstance(known, Ending):
-        refund(deps, attempt)
+        refund(deps, charged.attempt)
         raise _failure(deps, known)
-    if attempt is None:
+    if charged.attempt is None:
         confirm(deps, identifier, asked.poster)
     return known
 
@@ -121,37 +119,25 @@ def _conclude(known: tuple[ReviewResult, list[Issue]], finished: FinishedReview)
     )
 
 
-def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest) -> Job:
-    queue = open_queue(QueueName.REVIEWS, deps.review_redis)
-    job_id = f"review-{identifier[2:]}"
+def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name: QueueName) -> Job:
+    """The job of this review: the one that is under way, or a new one in place of what an earlier one left."""
+    redis, job_id = deps.review_redis, f"review-{identifier[2:]}"
+    if (job := find_pending(redis, job_id, LOST_AFTER)) is not None:
+        return job
     fields = {"review_id": identifier, "poster": asked.poster, "spec_commitment": asked.commitment}
-    while True:
-        try:
-            return enqueue(
-                queue,
-                "service_reviewer.jobs.review",
-                message(**fields, page=pack_page(asked.page), **asked.circumstances.to_fields()),
-                job_id=job_id,
-                unique=True,
-                job_timeout=JOB_SECONDS,
-                result_ttl=300,
-                failure_ttl=300,
-            )
-        except DuplicateJobError:
-            job = queue.fetch_job(job_id)
-            if job is not None and _is_alive(job):
-                return job
-            if job is not None:
-                job.delete()
-                Result.delete_all(job)  # else whoever waits next would be told how the last attempt ended
-
-
-def _is_alive(job: Job) -> bool:
-    """Whether a job is still going to end: not one that ended, nor one whose worker was killed with it."""
-    status = job.get_status(refresh=True)
-    if status is not JobStatus.STARTED:
-        return status not in {JobStatus.FINISHED, JobStatus.FAILED, JobStatus.STOPPED, JobStatus.CANCELED}
-    return is_heard(job, LOST_AFTER)
+    with one_at_a_time(redis, job_id):
+        if (job := find_pending(redis, job_id, LOST_AFTER)) is not None:
+            return job
+        remove_ended(redis, job_id)
+        return enqueue(
+            open_queue(name, redis),
+            "service_reviewer.jobs.review",
+            message(**fields, page=pack_page(asked.page), **asked.circumstances.to_fields()),
+            job_id=job_id,
+            job_timeout=JOB_SECONDS,
+            result_ttl=300,
+            failure_ttl=300,
+        )
 
 
 def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | Ending:

@@ -1,0 +1,115 @@
+"""The end of what strangers leave behind in schema ``app``.
+
+Promises: only rows are deleted that nothing can need any more, as final state has it: an approval that is no signature
+any more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
+bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. A few rows at
+a time, so that nobody waits for a lock; what a run does not reach is there on the next.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from service_common.db import app as t
+from service_common.db import hub_index as h
+from service_common.db.engine import writing
+from service_common.db.hub_reads import Head
+from service_common.log import get_logger
+from sqlalchemy import ColumnElement, Table, delete, exists, func, or_, select, tuple_
+
+from service_api.dependencies import Dependencies
+from service_api.usecases.review_charges import QUOTA_WINDOW
+
+DAY_SECONDS: Final = 86_400
+PAGE_GRACE_DAYS: Final = 7
+"""Days after the last moment at which a page could have been funded."""
+VERDICT_GRACE_DAYS: Final = 7
+"""Days after a bounty's judging deadline."""
+ENVELOPE_GRACE_DAYS: Final = 1
+"""Days after a bounty's submission deadline, as for its uploads."""
+VERIFIED_DAYS: Final = 60
+"""Days for which it is remembered that the bytes of an upload were hashed, where no envelope names them."""
+OLD_APPROVAL_DAYS: Final = 30
+"""Days for an approval of a release that did not write its block."""
+AT_A_TIME: Final = 500
+
+log = get_logger(__name__)
+
+
+def delete_expired(deps: Dependencies) -> int:
+    """How many rows were deleted."""
+    with deps.facts.open() as facts:
+        head = facts.head
+    ended: dict[Table, Callable[[Dependencies, Head], ColumnElement[bool]]] = {
+        t.processed_approvals: _approvals,
+        t.review_charges: _charges,
+        t.challenge_pages: _pages,
+        t.submission_envelopes: _envelopes,
+        t.verified_objects: _verified,
+        t.written_verdicts: _verdicts,
+    }
+    counts = {table.name: _delete(deps, table, condition(deps, head)) for table, condition in ended.items()}
+    log.info("expired rows deleted", **counts)
+    return sum(counts.values())
+
+
+def _delete(deps: Dependencies, table: Table, condition: ColumnElement[bool]) -> int:
+    key = tuple_(*table.primary_key)
+    some = select(*table.primary_key).where(condition).limit(AT_A_TIME)
+    count = 0
+    while True:
+        with writing(deps.engine) as connection:
+            deleted = connection.execute(delete(table).where(key.in_(some))).rowcount
+        count += deleted
+        if deleted < AT_A_TIME:
+            return count
+
+
+def _approvals(deps: Dependencies, head: Head) -> ColumnElement[bool]:
+    """A signature over a block that is older than the window, and final, proves nothing any more."""
+    c = t.processed_approvals.c
+    stale = min(head.finalized_number, head.block_number - deps.config.chain.freshness_window)
+    return or_(c.block_number < stale, c.block_number.is_(None) & _older(c.created_at, OLD_APPROVAL_DAYS))
+
+
+def _charges(_: Dependencies, __: Head) -> ColumnElement[bool]:
+    return t.review_charges.c.charged_at < func.now() - 2 * QUOTA_WINDOW
+
+
+def _pages(deps: Dependencies, head: Head) -> ColumnElement[bool]:
+    c = t.challenge_pages.c
+    longest = deps.hub.max_submission_window + PAGE_GRACE_DAYS * DAY_SECONDS
+    over = or_(
+        c.submission_deadline < head.finalized_time - PAGE_GRACE_DAYS * DAY_SECONDS,
+        c.submission_deadline.is_(None) & (c.created_at < func.now() - timedelta(seconds=longest)),
+    )
+    return over & ~exists().where(h.bounties.c.spec_commitment == c.spec_commitment)
+
+
+def _envelopes(_: Dependencies, head: Head) -> ColumnElement[bool]:
+    c, s = t.submission_envelopes.c, h.submissions.c
+    same = (s.bounty_id == c.bounty_id) & (s.solver == c.solver) & (s.submission_commitment == c.submission_commitment)
+    closed = _past(c.bounty_id, h.bounties.c.submission_deadline, head, ENVELOPE_GRACE_DAYS)
+    return closed & ~exists().where(same)
+
+
+def _verified(_: Dependencies, __: Head) -> ColumnElement[bool]:
+    c = t.verified_objects.c
+    named = exists().where(t.submission_envelopes.c.storage_locator == c.storage_locator)
+    return _older(c.verified_at, VERIFIED_DAYS) & ~named
+
+
+def _verdicts(_: Dependencies, head: Head) -> ColumnElement[bool]:
+    c, v = t.written_verdicts.c, h.verdicts.c
+    held = exists().where((v.bounty_id == c.bounty_id) & (v.report_commitment == c.report_commitment))
+    return _past(c.bounty_id, h.bounties.c.judging_deadline, head, VERDICT_GRACE_DAYS) & ~held
+
+
+def _past(bounty_id: ColumnElement[int], moment: ColumnElement[int], head: Head, days: int) -> ColumnElement[bool]:
+    """Whether the chain is final so many days past a moment of the bounty."""
+    b = h.bounties.c
+    return exists().where((b.bounty_id == bounty_id) & (moment < head.finalized_time - days * DAY_SECONDS))
+
+
+def _older(moment: ColumnElement[object], days: int) -> ColumnElement[bool]:
+    return moment < func.now() - timedelta(days=days)

@@ -1,0 +1,164 @@
+"""What strangers leave behind has an end, and what anybody can still need has none."""
+
+import secrets
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from service_api.jobs import PERIODIC
+from service_api.usecases import lifetimes
+from service_api.usecases.lifetimes import DAY_SECONDS, delete_expired
+from service_common.db import app as t
+from service_common.domain.commitments import spec_commitment
+from sqlalchemy import Table, func, insert, select, update
+
+from tests.api.conftest import Service
+from tests.api.pages import page_for
+from tests.api.test_ciphertexts import record
+from tests.api.test_publication import fresh_poster
+from tests.api.test_submissions import open_bounty, seal
+
+
+def keys(service: Service, table: Table) -> set[str]:
+    """The first column of each row."""
+    with service.dependencies.engine.connect() as connection:
+        return {str(row[0]) for row in connection.execute(select(table))}
+
+
+def put(service: Service, table: Table, **row: object) -> None:
+    with service.dependencies.engine.begin() as connection:
+        connection.execute(insert(table).values(**row))
+
+
+def age(service: Service, table: Table, column: str, days: float) -> None:
+    """Make every row of a table so much older."""
+    with service.dependencies.engine.begin() as connection:
+        moment = table.c[column]
+        connection.execute(update(table).values({column: moment - timedelta(days=days)}))
+
+
+def test_page__that_can_be_funded_no_more__is_deleted_a_week_later_unless_it_was(service: Service) -> None:
+    fresh_poster(service)
+    world = service.world
+    funded = open_bounty(service)
+    funded_page = "0x" + world.contract.call("getBounty", funded)[2].hex()
+    never = page_for(world, title="Never funded")
+    assert service.publish(never).status_code == 200
+    commitment = spec_commitment(never)
+    put(service, t.challenge_pages, spec_commitment=funded_page, content=b"the page of a bounty", submission_deadline=1)
+    put(service, t.challenge_pages, spec_commitment="old", content=b"of the release before")
+    with service.dependencies.engine.connect() as connection:
+        c = t.challenge_pages.c
+        deadline = connection.execute(select(c.submission_deadline).where(c.spec_commitment == commitment)).scalar_one()
+    world.advance_to(deadline + 7 * DAY_SECONDS)
+    world.finalize()
+    delete_expired(service.dependencies)
+    assert {commitment, funded_page, "old"} <= keys(service, t.challenge_pages)
+    world.advance_to(deadline + 7 * DAY_SECONDS + 1)
+    world.index()  # not final yet
+    delete_expired(service.dependencies)
+    assert commitment in keys(service, t.challenge_pages)
+    world.finalize()
+    delete_expired(service.dependencies)
+    assert {commitment, funded_page, "old"} & keys(service, t.challenge_pages) == {funded_page, "old"}
+    longest = service.dependencies.hub.max_submission_window / DAY_SECONDS + 7
+    age(service, t.challenge_pages, "created_at", longest - 1)
+    delete_expired(service.dependencies)
+    assert "old" in keys(service, t.challenge_pages)
+    age(service, t.challenge_pages, "created_at", 2)
+    delete_expired(service.dependencies)
+    assert "old" not in keys(service, t.challenge_pages)
+
+
+def test_approval__stays_until_its_block_is_older_than_the_window_and_final(service: Service) -> None:
+    fresh_poster(service)
+    world, window = service.world, service.dependencies.config.chain.freshness_window
+    assert service.publish(page_for(world, title="Approved")).status_code == 200
+    poster = world.people.poster.address
+    put(service, t.processed_approvals, approval_digest="old", poster=poster)
+
+    def left() -> int:
+        with service.dependencies.engine.connect() as connection:
+            mine = t.processed_approvals.c.poster == poster
+            return connection.execute(select(func.count()).where(mine)).scalar_one()
+
+    world.node.mine(window)
+    world.finalize()
+    delete_expired(service.dependencies)
+    assert left() == 1
+    age(service, t.processed_approvals, "created_at", lifetimes.OLD_APPROVAL_DAYS - 0.1)
+    delete_expired(service.dependencies)
+    assert left() == 1
+    age(service, t.processed_approvals, "created_at", 0.2)
+    delete_expired(service.dependencies)
+    assert left() == 0
+
+
+def test_charge__that_no_quota_counts__is_deleted(service: Service) -> None:
+    identifier = secrets.token_hex(8)
+    put(service, t.review_charges, review_id=identifier, poster="somebody")
+    age(service, t.review_charges, "charged_at", 1.9)
+    delete_expired(service.dependencies)
+    assert identifier in keys(service, t.review_charges)
+    age(service, t.review_charges, "charged_at", 0.2)
+    delete_expired(service.dependencies)
+    assert identifier not in keys(service, t.review_charges)
+
+
+def test_envelope__that_was_never_submitted__is_deleted_with_what_is_known_of_its_bytes(
+    service: Service, tmp_path: Path
+) -> None:
+    world, folders = service.world, [tmp_path / name for name in ("recorded", "prepared")]
+    for folder in folders:
+        folder.mkdir()
+    bounty = open_bounty(service)
+    recorded = seal(service, folders[0], bounty, world.solver(1))
+    record(recorded)
+    prepared = seal(service, folders[1], bounty, world.solver(2))
+    prepared.upload()
+    assert prepared.prepare().status_code == 201
+
+    def left(table: Table, column: str) -> list[bool]:
+        with service.dependencies.engine.connect() as connection:
+            found = {str(each) for each in connection.execute(select(table.c[column])).scalars()}
+        return [sealed.envelope.ciphertext.storage_locator in found for sealed in (recorded, prepared)]
+
+    deadline = int(world.contract.call("getBounty", bounty)[3])
+    age(service, t.verified_objects, "verified_at", lifetimes.VERIFIED_DAYS + 1)
+    world.advance_to(deadline + DAY_SECONDS)
+    world.finalize()
+    delete_expired(service.dependencies)
+    assert left(t.submission_envelopes, "storage_locator") == [True, True]
+    assert left(t.verified_objects, "storage_locator") == [True, True]
+    world.advance_to(deadline + DAY_SECONDS + 1)
+    world.finalize()
+    delete_expired(service.dependencies)
+    assert left(t.submission_envelopes, "storage_locator") == [True, False]
+    delete_expired(service.dependencies)
+    assert left(t.verified_objects, "storage_locator") == [True, False]
+    assert recorded.content(world.guardian(1).private_key).status_code == 200
+
+
+def test_verdict__that_the_hub_does_not_hold__is_deleted_a_week_after_the_judging(service: Service) -> None:
+    world, bounty = service.world, open_bounty(service)
+    guardian, commitment = world.guardian(1).address, "0x" + secrets.token_hex(32)
+    put(service, t.written_verdicts, report_commitment=commitment, content=b"x", bounty_id=bounty, guardian=guardian)
+    judged = int(world.contract.call("getBounty", bounty)[5])
+    for moment, is_there in ((judged + 7 * DAY_SECONDS, True), (judged + 7 * DAY_SECONDS + 1, False)):
+        world.advance_to(moment)
+        world.finalize()
+        delete_expired(service.dependencies)
+        assert (commitment in keys(service, t.written_verdicts)) is is_there
+
+
+def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Service) -> None:
+    many = lifetimes.AT_A_TIME * 2 + 1
+    before = datetime.fromisoformat("2020-01-01T00:00:00+00:00")
+    rows = [{"review_id": secrets.token_hex(8), "poster": "many", "charged_at": before} for _ in range(many)]
+    with service.dependencies.engine.begin() as connection:
+        connection.execute(insert(t.review_charges), rows)
+    assert delete_expired(service.dependencies) >= many
+    assert not keys(service, t.review_charges) & {str(row["review_id"]) for row in rows}
+
+
+def test_sweeps__of_the_api__are_periodic() -> None:
+    assert {each.function for each in PERIODIC} == {"service_api.jobs.sweep_orphans", "service_api.jobs.sweep_rows"}
