@@ -9,7 +9,7 @@ from service_common.crypto import sealed_box
 from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.types import Bytes32
 
-from tests.cli.api_twin import ApiTwin
+from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
@@ -89,6 +89,24 @@ def test_copied_commitment__before_and_after_the_author_s__opens_for_nobody(
     ran = guardian.run("guardian:open", copied.author.bounty, *getattr(copied, when), "out", code=1)
     assert (ran.last["code"], ran.last["event"]) == ("envelope_refused", "guardian_open.refused")
     assert not (guardian.home / "out").exists()
+
+
+def test_copied_commitment__while_the_author_s_is_not_recorded__blames_no_lost_bytes(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    bounty, copier = ledger.fund(seconds=3_000, judging=20 * 86_400)[0], ledger.people.solvers[1].wallet
+    envelope, _ = sealed_of(ledger, bounty, ledger.people.solvers[0].wallet, Case("", ""))
+    ledger.submit(bounty, copier, envelope.commitment())
+    ledger.reveal(bounty)
+    api.scripts["content"] = lambda _: refusal(404, "submission_not_found", "There is no such Submission.")
+    ran = guardian.run("guardian:open", str(bounty), copier.address, envelope.commitment(), "out", code=1)
+    assert ran.last["code"] == "submission_not_found"
+    assert "copy of another Solver's" in str(ran.last["message"])
+    (guardian.home / "got").mkdir()
+    (guardian.home / "got" / "envelope.json").write_bytes(envelope.canonical_bytes())
+    (guardian.home / "got" / "ciphertext.age").write_bytes(b"whatever")
+    copied = ("guardian:open", "--from", "got", str(bounty), copier.address, envelope.commitment(), "out")
+    assert guardian.run(*copied, code=1).last["code"] == "envelope_refused"
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["version 2", "version 1"])

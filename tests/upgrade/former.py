@@ -49,6 +49,18 @@ def former_programs() -> dict[str, Path]:
     return {f"service-{service}": top / service / "bin" for service in SERVICES}
 
 
+def former_client() -> str:
+    """The former release's ``service-cli``: its own source, on the libraries of this environment."""
+    top = REPOSITORY / ".local/former" / former_commit()
+    former_programs()  # which unpacks the source
+    program = top / "service-cli"
+    path = f"{top}/source/cli/src:{top}/source/libs/service_common/src"
+    command = 'import sys; from service_cli.main import main; sys.argv[0] = "service-cli"; main()'
+    program.write_text(f"#!/bin/sh\nPYTHONPATH='{path}' exec '{sys.executable}' -c '{command}' \"$@\"\n")
+    program.chmod(0o755)
+    return str(program)
+
+
 def _install(top: Path, service: str) -> None:
     source = top / "source"
     if not source.exists():
