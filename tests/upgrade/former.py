@@ -50,13 +50,12 @@ def former_programs() -> dict[str, Path]:
 
 
 def former_client() -> str:
-    """The former release's ``service-cli``: its own source, on the libraries of this environment."""
-    top = REPOSITORY / ".local/former" / former_commit()
-    former_programs()  # which unpacks the source
-    program = top / "service-cli"
-    path = f"{top}/source/cli/src:{top}/source/libs/service_common/src"
+    """The former release's ``service-cli``: its source, in the environment of the indexer, whose settler signs, too."""
+    python = former_programs()["service-indexer"] / "python"
+    program = python.parent / "service-cli"
+    source = REPOSITORY / ".local/former" / former_commit() / "source/cli/src"
     command = 'import sys; from service_cli.main import main; sys.argv[0] = "service-cli"; main()'
-    program.write_text(f"#!/bin/sh\nPYTHONPATH='{path}' exec '{sys.executable}' -c '{command}' \"$@\"\n")
+    program.write_text(f"#!/bin/sh\nPYTHONPATH='{source}' exec '{python}' -c '{command}' \"$@\"\n")
     program.chmod(0o755)
     return str(program)
 

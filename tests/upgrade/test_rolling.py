@@ -76,12 +76,14 @@ class Upgrade:
         self.load.apis["beside"] = other.addresses()["url"]
         self.load.go_on()
         first = self.load.apis.pop("first")
+        self.load.go_on()  # what was begun before it was taken out is answered, too
         api.stop()
         api.programs = folder
         api.restart()
         self.load.apis["first"] = first
         self.load.go_on()
         del self.load.apis["beside"]
+        self.load.go_on()
         other.stop()
 
 
