@@ -38,7 +38,7 @@ from service_cli.settings import Settings
 AWARDED = 1
 _UNBOUND: Final = (
     "this work was sealed in an older format, which does not name its bounty and Solver inside: these bytes alone do "
-    "not show that this Solver made them; compare with the other Submissions, and ask who was first"
+    "not show that this Solver made them; compare them with the other Submissions"
 )
 
 

@@ -76,7 +76,10 @@ def open_artifact(
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
 ) -> Unpacked:
-    """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700)."""
+    """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700).
+
+    Its archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else.
+    """
     with (
         ciphertext.open("rb", buffering=0) as raw,
         new_directory(output_dir) as directory,
