@@ -25,9 +25,12 @@ from service_common.clock import SystemClock
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
 from service_common.crypto.beacon import Beacon, verify_batch, verify_beacon
+from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
 from service_common.crypto.x25519 import Identity, recipient_text
+from service_common.domain.binding import Binding
+from service_common.types import Address, BountyId, ChainId
 
 from bench.figures import Figure, Report, median
 
@@ -36,6 +39,7 @@ T = TypeVar("T")
 TOP: Final = Path(__file__).parents[1]
 LARGE: Final = int(os.environ.get("SERVICE_BENCH_SEAL_BYTES", str(4 * 2**30)))
 SMALL: Final = 64 * 2**20
+BINDING: Final = Binding(ChainId(31337), Address("0x" + "11" * 20), BountyId(1), Address("0x" + "22" * 20))
 LIMITS: Final = ArchiveLimits(max_bytes=8 * 2**30)
 ROUNDS: Final = 5
 MEMORY: Final = Path("/dev/shm")  # noqa: S108  # the memory-backed file system, on purpose
@@ -62,7 +66,7 @@ def _throughput(report: Report, base: Path) -> None:
         sealed, theirs, opened = folder / "ours.age", folder / "theirs.age", folder / "opened"
         for _ in range(ROUNDS):
             seconds, artifact = _timed(
-                lambda: seal_directory(content.parent, identity.public_key, sealed, limits=LIMITS)
+                lambda: seal_directory(content.parent, identity.public_key, BINDING, sealed, limits=LIMITS)
             )
             seal.append(LARGE / seconds / 1e6)
             rage.append(_rate(LARGE, lambda: pyrage.encrypt_file(str(content), str(theirs), [key])))
@@ -109,7 +113,7 @@ def _peak_of(size: int) -> tuple[float, float]:
     program = (
         "import sys, tempfile\n"
         "from pathlib import Path\n"
-        "from bench.seal import LIMITS, MEMORY, _content, _open, _resident\n"
+        "from bench.seal import BINDING, LIMITS, MEMORY, _content, _open, _resident\n"
         "from service_common.crypto.artifact import seal_directory\n"
         "from service_common.crypto.x25519 import Identity\n"
         "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
@@ -117,7 +121,7 @@ def _peak_of(size: int) -> tuple[float, float]:
         "    content = _content(folder, int(sys.argv[1]))\n"
         "    Path('/proc/self/clear_refs').write_text('5')\n"  # from here on the peak counts anew
         "    start = _resident('VmRSS')\n"
-        "    sealed = seal_directory(content.parent, identity.public_key, folder / 'a.age', limits=LIMITS)\n"
+        "    sealed = seal_directory(content.parent, identity.public_key, BINDING, folder / 'a.age', limits=LIMITS)\n"
         "    _open(folder / 'a.age', identity, folder / 'out', sealed)\n"
         "    print(start, _resident('VmHWM'))\n"
     )
@@ -160,7 +164,9 @@ def _timelock(report: Report) -> None:
 def _recipients(report: Report) -> None:
     chain = _chain(100)
     keys = [Identity.generate().public_key for _ in range(15)]
-    value = median([_milliseconds(lambda: seal_capsule(Identity.generate(), keys, 5, chain.info)) for _ in range(20)])
+    value = median(
+        [_milliseconds(lambda: seal_capsule(Identity.generate(), BINDING, keys, 5, chain.info)) for _ in range(20)]
+    )
     report(Figure("seal.recipients", value, "ms", "<= 50", value <= 50))
 
 
@@ -186,11 +192,14 @@ def _content(folder: Path, size: int) -> Path:
 
 
 def _open(sealed: Path, identity: Identity, target: Path, artifact: SealedArtifact) -> None:
-    open_artifact(sealed, identity, target, sha256=artifact.sha256, byte_length=artifact.byte_length, limits=LIMITS)
+    open_artifact(
+        sealed, identity, target, sha256=artifact.sha256, byte_length=artifact.byte_length,
+        expected=ExpectedBinding(BINDING, required=True), limits=LIMITS,
+    )  # fmt: skip
 
 
 def _sealed_to_disk(directory: Path, identity: Identity, target: Path) -> None:
-    seal_directory(directory, identity.public_key, target)
+    seal_directory(directory, identity.public_key, BINDING, target)
     _sync(target)
 
 

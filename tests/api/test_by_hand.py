@@ -10,7 +10,8 @@ from eth_utils.crypto import keccak
 from local_stack.contract import Wallet
 from service_common.crypto import age
 from service_common.crypto.artifact import open_artifact
-from service_common.crypto.capsule import parse_identity_file
+from service_common.crypto.binding import expected_binding
+from service_common.crypto.capsule import IdentityFile, parse_identity_file
 from service_common.crypto.x25519 import recipient_text
 from service_common.domain.envelope import parse_envelope
 from service_common.types import Bytes32
@@ -33,7 +34,7 @@ def write_envelope(service: Service, bounty_id: str, solver: Wallet, desk: Path,
     hub, length = detail["hub_address"], (desk / "artifact.age").stat().st_size
     folder = f"submissions/{detail['chain_id']}/{hub}/{bounty_id}/{solver.address}"
     envelope = {
-        "version": 1,
+        "version": 2,
         "mode": "drand_tlock",
         "chain_id": detail["chain_id"],
         "hub_address": hub,
@@ -78,8 +79,16 @@ def test_artifact__made_with_public_tools_alone__is_accepted_by_prepare_and_open
     reveal_at = json.loads(service.get(f"/api/bounties/{bounty_id}").data)["facts"]["reveal_at"]
     placeholders = dict(zip(("age1a...", "age1b...", "age1c..."), recipients, strict=True))
 
-    tools.follow("Seal a Submission", desk, **placeholders, **{"<round>": str(round_at(service, reveal_at))})
-    identity = parse_identity_file((desk / "identity.txt").read_bytes())
+    for name, value in (
+        ("round", round_at(service, reveal_at)),
+        ("chain_id", service.world.chain_id),
+        ("hub", service.world.hub_address),
+        ("bounty", bounty_id),
+        ("solver", solver.address),
+    ):
+        placeholders[f"<{name}>"] = str(value)
+    tools.follow("Seal a Submission", desk, **placeholders)
+    identity = parse_identity_file((desk / "identity.txt").read_bytes()).identity
     body = write_envelope(service, bounty_id, solver, desk, bytes.fromhex(identity.public_key[2:]))
     path = f"/api/bounties/{bounty_id}/submissions/{solver.address}"
     wanted = json.loads(body)["ciphertext"]
@@ -100,13 +109,13 @@ def test_artifact__made_with_public_tools_alone__is_accepted_by_prepare_and_open
     assert prepared.json["submission_commitment"] == envelope.commitment()
     opened = open_artifact(
         desk / "artifact.age", identity, tmp_path / "out", sha256=envelope.ciphertext.sha256,
-        byte_length=envelope.ciphertext.byte_length,
+        byte_length=envelope.ciphertext.byte_length, expected=expected_binding(envelope),
     )  # fmt: skip
     assert (opened.file_count, (tmp_path / "out/src/main.py").read_text()) == (1, "print(1)\n")
     guardian = service.world.people.guardians[1].identity
     assert guardian is not None
     inner = age.decrypt_bytes((desk / "identity.age").read_bytes(), [guardian], recipients=3)
-    assert parse_identity_file(inner) == identity
+    assert parse_identity_file(inner) == IdentityFile(identity, envelope.binding)
 
 
 def put(target: dict[str, object], data: bytes) -> None:

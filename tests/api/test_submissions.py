@@ -10,6 +10,7 @@ from local_stack.contract import Wallet
 from service_common.crypto.artifact import SealedArtifact, seal_directory
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import Identity
+from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope
 from service_common.domain.roster import Roster
 from service_common.types import BountyId, Bytes32, UnixSeconds, parse_address
@@ -80,23 +81,21 @@ def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet, *,
     (work / "answer.txt").write_text("forty-two\n")
     (work / "data.bin").write_bytes(bytes(size))
     identity = Identity.generate()
-    artifact = seal_directory(work, identity.public_key, folder / "ciphertext.age")
+    binding = Binding(world.chain_id, world.hub_address, bounty_id, parse_address(solver.address))
+    artifact = seal_directory(work, identity.public_key, binding, folder / "ciphertext.age")
     detail = service.get(f"/api/bounties/{bounty_id}").json
     assert detail is not None
     roster = Roster.from_json(detail["guardian_roster"])
     info = service.dependencies.beacon
     policy = info.reveal_policy(UnixSeconds(detail["facts"]["reveal_at"]))
     envelope = build_envelope(
-        chain_id=world.chain_id,
-        hub_address=world.hub_address,
-        bounty_id=bounty_id,
-        solver_address=parse_address(solver.address),
+        binding=binding,
         spec_commitment=detail["facts"]["spec_commitment"],
         guardian_roster_hash=roster.guardian_roster_hash,
         recipients_commitment=roster.recipients_commitment,
         reveal_policy=policy,
         content_public_key=identity.public_key,
-        key_capsule=seal_capsule(identity, roster.encryption_public_keys, policy.round, info),
+        key_capsule=seal_capsule(identity, binding, roster.encryption_public_keys, policy.round, info),
         ciphertext_sha256=artifact.sha256,
         ciphertext_byte_length=artifact.byte_length,
     )

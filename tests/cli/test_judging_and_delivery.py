@@ -143,6 +143,7 @@ def test_open__keeping_the_identity__gives_another_guardian_what_opens_it(
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     """What the first Guardian finds in the capsule."""
     from service_common.crypto.beacon import Beacon
+    from service_common.crypto.binding import expected_binding
     from service_common.crypto.capsule import open_capsule
     from service_common.domain.envelope import parse_envelope
 
@@ -157,6 +158,7 @@ def content_identity(ledger: Ledger, found: Submitted) -> Identity:
         keyring=(mine,),
         roster_size=3,
         content_public_key=envelope.content_public_key,
+        expected=expected_binding(envelope),
     )
 
 

@@ -9,11 +9,13 @@ from hashlib import sha256
 import pytest
 from local_stack.contract import Wallet
 from service_common.crypto import age
+from service_common.crypto.archive_write import comment_header
 from service_common.crypto.beacon_info import BeaconInfo
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.timelock import timelock_encrypt
 from service_common.crypto.x25519 import Identity
 from service_common.domain.abi_hashes import recipients_commitment
+from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope
 from service_common.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
 
@@ -22,6 +24,7 @@ from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal
 
 CONTENT, OTHER = Identity.generate(), Identity.generate()
+ELSE = Address("0x" + "e1" * 20)
 
 
 def tar(*entries: tuple[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
@@ -41,15 +44,46 @@ LONG = age.encrypt_bytes(LONG_TAR, [CONTENT.public_key])
 HUGE_FILE = tarfile.TarInfo("zeros")
 HUGE_FILE.size = 2**40
 HUGE = HUGE_FILE.tobuf(tarfile.GNU_FORMAT) + bytes(1_024)
-Capsule = Callable[[list[Bytes32], int, BeaconInfo], bytes]
+Capsule = Callable[[Binding, list[Bytes32], int, BeaconInfo], bytes]
+Ciphertext = Callable[[Binding], bytes]
 
 
-def good_capsule(keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
-    return seal_capsule(CONTENT, keys, number, info)
+def good_capsule(binding: Binding, keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
+    return seal_capsule(CONTENT, binding, keys, number, info)
 
 
-def strangers(keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
-    return seal_capsule(CONTENT, [Identity.generate().public_key for _ in keys], number, info)
+def strangers(binding: Binding, keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
+    return seal_capsule(CONTENT, binding, [Identity.generate().public_key for _ in keys], number, info)
+
+
+def holding(*comments: str) -> Capsule:
+    """A capsule whose identity file has these comments; ``{}`` is the binding."""
+
+    def capsule(binding: Binding, keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
+        lines = [f"# {comment}".replace("{}", binding.text()) for comment in comments]
+        text = "\n".join([*lines, CONTENT.to_text(), ""])
+        return timelock_encrypt(age.encrypt_bytes(text.encode(), keys), number, info)
+
+    return capsule
+
+
+def good(binding: Binding) -> bytes:
+    return age.encrypt_bytes(comment_header(binding.text()) + GOOD_TAR, [CONTENT.public_key])
+
+
+def archived(*comments: str) -> Ciphertext:
+    """An artifact whose archive has these comments; ``{}`` is the binding."""
+
+    def ciphertext(binding: Binding) -> bytes:
+        heads = [comment_header(comment.replace("{}", binding.text())) for comment in comments]
+        return age.encrypt_bytes(b"".join(heads) + GOOD_TAR, [CONTENT.public_key])
+
+    return ciphertext
+
+
+def changed(binding: Binding, **fields: object) -> Binding:
+    """A binding of something else."""
+    return replace(binding, **fields)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +92,12 @@ class Case:
 
     code: str
     words: str
-    ciphertext: bytes = GOOD
+    ciphertext: bytes | Ciphertext = good
     capsule: Capsule = good_capsule
+    version: int = 2
+
+    def sealed(self, binding: Binding) -> bytes:
+        return self.ciphertext if isinstance(self.ciphertext, bytes) else self.ciphertext(binding)
 
 
 EVIDENCE = "The Submission is malformed"
@@ -80,49 +118,85 @@ CASES = {
     "a way out": Case("archive_refused", EVIDENCE, age.encrypt_bytes(tar(("../x", b"x")), [CONTENT.public_key])),
     "a bomb": Case("archive_refused", EVIDENCE, age.encrypt_bytes(HUGE, [CONTENT.public_key])),
     "fewer Guardians": Case(
-        "capsule_wrong_recipients", EVIDENCE, capsule=lambda keys, n, info: seal_capsule(CONTENT, keys[:2], n, info)
+        "capsule_wrong_recipients",
+        EVIDENCE,
+        capsule=lambda b, keys, n, info: seal_capsule(CONTENT, b, keys[:2], n, info),
     ),
     "more Guardians": Case(
         "capsule_wrong_recipients",
         EVIDENCE,
-        capsule=lambda keys, n, info: seal_capsule(CONTENT, [*keys, OTHER.public_key], n, info),
+        capsule=lambda b, keys, n, info: seal_capsule(CONTENT, b, [*keys, OTHER.public_key], n, info),
     ),
     "another identity": Case(
-        "capsule_wrong_identity", EVIDENCE, capsule=lambda keys, n, info: seal_capsule(OTHER, keys, n, info)
+        "capsule_wrong_identity", EVIDENCE, capsule=lambda b, keys, n, info: seal_capsule(OTHER, b, keys, n, info)
     ),
     "a capsule of words": Case(
         "capsule_malformed",
         EVIDENCE,
-        capsule=lambda keys, n, info: timelock_encrypt(age.encrypt_bytes(b"hello\n", keys), n, info),
+        capsule=lambda _, keys, n, info: timelock_encrypt(age.encrypt_bytes(b"hello\n", keys), n, info),
     ),
     "a capsule without the inner lock": Case(
         "capsule_malformed",
         EVIDENCE,
-        capsule=lambda _, n, info: timelock_encrypt(f"{CONTENT.to_text()}\n".encode(), n, info),
+        capsule=lambda _b, _keys, n, info: timelock_encrypt(f"{CONTENT.to_text()}\n".encode(), n, info),
     ),
+    "a capsule that names nobody": Case("binding_missing", EVIDENCE, capsule=holding()),
+    "an archive that names nobody": Case("binding_missing", EVIDENCE, archived()),
+    "another bounty in the capsule": Case(
+        "sealed_for_another",
+        EVIDENCE,
+        capsule=lambda b, *rest: good_capsule(changed(b, bounty_id=b.bounty_id + 1), *rest),
+    ),
+    "another chain in the capsule": Case(
+        "sealed_for_another", EVIDENCE, capsule=lambda b, *rest: good_capsule(changed(b, chain_id=8453), *rest)
+    ),
+    "another Hub in the capsule": Case(
+        "sealed_for_another", EVIDENCE, capsule=lambda b, *rest: good_capsule(changed(b, hub_address=ELSE), *rest)
+    ),
+    "another Solver in the capsule": Case(
+        "sealed_for_another", EVIDENCE, capsule=lambda b, *rest: good_capsule(changed(b, solver_address=ELSE), *rest)
+    ),
+    "another Solver in the archive": Case(
+        "sealed_for_another", EVIDENCE, lambda b: good(changed(b, solver_address=ELSE))
+    ),
+    "another Solver in the archive, of version 1": Case(
+        "sealed_for_another", EVIDENCE, lambda b: good(changed(b, solver_address=ELSE)), holding(), version=1
+    ),
+    "another Solver in the capsule, of version 1": Case(
+        "sealed_for_another",
+        EVIDENCE,
+        archived(),
+        lambda b, *rest: good_capsule(changed(b, solver_address=ELSE), *rest),
+        version=1,
+    ),
+    "a binding twice in the capsule": Case("capsule_malformed", EVIDENCE, capsule=holding("{}", "{}")),
+    "a binding twice in the archive": Case("archive_malformed", EVIDENCE, archived("{}", "{}")),
+    "a binding in another spelling in the capsule": Case("capsule_malformed", EVIDENCE, capsule=holding("{} ")),
+    "a binding in another spelling in the archive": Case("archive_malformed", EVIDENCE, archived("{} "), version=1),
     "other Guardians": Case("capsule_not_for_this_key", "no stanza in it opens", capsule=strangers),
 }
 
 
-def envelope_of(ledger: Ledger, bounty: int, solver: Wallet, case: Case) -> Envelope:
+def sealed_of(ledger: Ledger, bounty: int, solver: Wallet, case: Case) -> tuple[Envelope, bytes]:
+    """A Solver's envelope and ciphertext."""
     view = ledger.contract.call("getBounty", bounty)
     ordered = [Bytes32("0x" + bytes(key).hex()) for key in ledger.contract.call("getRoster", 1)[3]]
     policy = ledger.beacon.info.reveal_policy(UnixSeconds(view[4]))
     hub, roster_hash = Address(ledger.contract.address), Bytes32(ledger.hub.roster_hash)
-    return build_envelope(
-        chain_id=ChainId(ledger.node.chain_id),
-        hub_address=hub,
-        bounty_id=BountyId(bounty),
-        solver_address=Address(solver.address),
+    binding = Binding(ChainId(ledger.node.chain_id), hub, BountyId(bounty), Address(solver.address))
+    ciphertext = case.sealed(binding)
+    envelope = build_envelope(
+        binding=binding,
         spec_commitment=Bytes32("0x" + bytes(view[2]).hex()),
         guardian_roster_hash=roster_hash,
         recipients_commitment=recipients_commitment(roster_hash, ordered),
         reveal_policy=policy,
         content_public_key=CONTENT.public_key,
-        key_capsule=case.capsule(ordered, policy.round, ledger.beacon.info),
-        ciphertext_sha256=Bytes32("0x" + sha256(case.ciphertext).hexdigest()),
-        ciphertext_byte_length=len(case.ciphertext),
+        key_capsule=case.capsule(binding, ordered, policy.round, ledger.beacon.info),
+        ciphertext_sha256=Bytes32("0x" + sha256(ciphertext).hexdigest()),
+        ciphertext_byte_length=len(ciphertext),
     )
+    return replace(envelope, version=case.version), ciphertext
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,30 +205,30 @@ class Planted:
 
     bounty: str
     solvers: dict[str, str]
-    envelopes: dict[str, Envelope]
+    sealed: dict[str, tuple[Envelope, bytes]]
 
 
 @pytest.fixture(scope="session")
 def planted(ledger: Ledger) -> Planted:
     bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
-    solvers, envelopes = {}, {}
+    solvers, sealed = {}, {}
     for name, case in CASES.items():
         solver = Wallet()
         ledger.node.fund(solver.address)
-        envelopes[name] = envelope_of(ledger, bounty, solver, case)
-        ledger.submit(bounty, solver, envelopes[name].commitment())
+        sealed[name] = sealed_of(ledger, bounty, solver, case)
+        ledger.submit(bounty, solver, sealed[name][0].commitment())
         solvers[name] = solver.address
     ledger.reveal(bounty)
-    return Planted(str(bounty), solvers, envelopes)
+    return Planted(str(bounty), solvers, sealed)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_open__a_malformed_submission__is_explained_and_leaves_nothing(
     api: ApiTwin, guardian: Terminal, planted: Planted, name: str
 ) -> None:
-    case, envelope = CASES[name], planted.envelopes[name]
+    case, (envelope, ciphertext) = CASES[name], planted.sealed[name]
     api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
-    api.objects[envelope.ciphertext.storage_locator] = case.ciphertext
+    api.objects[envelope.ciphertext.storage_locator] = ciphertext
     before = set(guardian.home.rglob("*"))
     ran = guardian.run("guardian:open", planted.bounty, planted.solvers[name], envelope.commitment(), "out", code=1)
     assert (ran.last["event"], ran.last["code"]) == ("guardian_open.refused", case.code)
@@ -166,7 +240,7 @@ def test_open__a_malformed_submission__is_explained_and_leaves_nothing(
 
 
 def test_open__a_key_that_does_not_fit__is_no_evidence(api: ApiTwin, guardian: Terminal, planted: Planted) -> None:
-    envelope = planted.envelopes["other Guardians"]
+    envelope, _ = planted.sealed["other Guardians"]
     api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
     ran = guardian.run(
         "guardian:open", planted.bounty, planted.solvers["other Guardians"], envelope.commitment(), "out", code=1
@@ -179,9 +253,9 @@ def test_open__an_envelope_of_another_solver_or_round__is_evidence(
     ledger: Ledger, api: ApiTwin, guardian: Terminal
 ) -> None:
     bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
-    good = envelope_of(ledger, bounty, ledger.people.solvers[0].wallet, Case("", ""))
-    late = replace(good.reveal_policy, round=good.reveal_policy.round + 1)
-    replayed, wallets = [good, replace(good, reveal_policy=late)], [Wallet(), Wallet()]
+    theirs, _ = sealed_of(ledger, bounty, ledger.people.solvers[0].wallet, Case("", ""))
+    late = replace(theirs.reveal_policy, round=theirs.reveal_policy.round + 1)
+    replayed, wallets = [theirs, replace(theirs, reveal_policy=late)], [Wallet(), Wallet()]
     for envelope, wallet in zip(replayed, wallets, strict=True):
         ledger.node.fund(wallet.address)
         ledger.submit(bounty, wallet, envelope.commitment())
@@ -198,14 +272,14 @@ def test_open_from__only_some_of_the_files__asks_the_api_for_the_others(
 ) -> None:
     bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
     solver = ledger.people.solvers[1].wallet
-    envelope = envelope_of(ledger, bounty, solver, Case("", ""))
+    envelope, ciphertext = sealed_of(ledger, bounty, solver, Case("", ""))
     ledger.submit(bounty, solver, envelope.commitment())
     ledger.reveal(bounty)
     api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
-    api.objects[envelope.ciphertext.storage_locator] = GOOD
+    api.objects[envelope.ciphertext.storage_locator] = ciphertext
     files = {
         "envelope.json": envelope.canonical_bytes(),
-        "ciphertext.age": GOOD,
+        "ciphertext.age": ciphertext,
         "identity.txt": f"# created by hand\n{CONTENT.to_text()}\n".encode(),
     }
     names = (str(bounty), solver.address, envelope.commitment())

@@ -16,6 +16,7 @@ from service_common.auth.typed_data import SigningDomain, digest
 from service_common.chain.blocks import header_at
 from service_common.crypto.x25519 import Identity
 from service_common.db import app as tables
+from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope
 from service_common.domain.reveal import RevealPolicy
 from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, parse_address
@@ -79,10 +80,7 @@ class Delivery:
         """An envelope stored as the api stores it, its commitment recorded on chain."""
         world = self.world
         envelope = build_envelope(
-            chain_id=world.chain_id,
-            hub_address=world.hub_address,
-            bounty_id=bounty_id,
-            solver_address=parse_address(solver.address),
+            binding=Binding(world.chain_id, world.hub_address, bounty_id, parse_address(solver.address)),
             spec_commitment=Bytes32("0x" + "11" * 32),
             guardian_roster_hash=Bytes32(world.hub.roster_hash),
             recipients_commitment=Bytes32("0x" + "22" * 32),

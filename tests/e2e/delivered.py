@@ -8,6 +8,7 @@ from service_common.chain.deployment import BeaconRecord
 from service_common.clock import SystemClock
 from service_common.crypto.beacon import Beacon, BeaconClient
 from service_common.crypto.beacon_http import Urllib3Get
+from service_common.crypto.binding import expected_binding
 from service_common.crypto.capsule import open_capsule
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.db import app as t
@@ -49,6 +50,7 @@ def content_key(cast: Cast, bounty: Funded, work: Submitted) -> Identity:
         keyring=parse_keyring(environment["SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"]),
         roster_size=3,
         content_public_key=envelope.content_public_key,
+        expected=expected_binding(envelope),
     )
 
 

@@ -14,6 +14,7 @@ from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
 from local_stack.contract import Wallet
 
+from tests.e2e.copied import copy_bytes, copy_commitment
 from tests.e2e.delivered import content_key, delivery_key, logs_of
 from tests.e2e.memory import family, forms, held
 from tests.safe.session import run_with_safe
@@ -42,6 +43,10 @@ class Stage:
     weak: Submitted
     ignored: Submitted
     contract_work: Submitted
+    copies: tuple[Submitted, Submitted]
+    """Of ``work``: its commitment recorded by another account afterwards, and its bytes in that account's envelope."""
+    early_copier: str
+    """Who recorded ``contract_work``'s commitment before its Solver did."""
 
 
 @pytest.fixture(scope="session")
@@ -50,24 +55,32 @@ def stage(cast: Cast, scripted: object) -> Stage:  # it plays beside the others
     cast.stack.anvil.fund(payer.address)
     safe = make_safe(cast.stack.anvil.rpc, payer)
 
-    def fund(title: str, judging_seconds: int = JUDGING_SECONDS) -> Funded:
-        return cast.fund(submission_seconds=SUBMISSION_SECONDS, judging_seconds=judging_seconds, title=title)
+    def fund(
+        title: str, judging_seconds: int = JUDGING_SECONDS, submission_seconds: int = SUBMISSION_SECONDS
+    ) -> Funded:
+        return cast.fund(submission_seconds=submission_seconds, judging_seconds=judging_seconds, title=title)
 
     # Each is submitted to at once: its own window is all that a slow machine has to keep.
-    awarded = fund("To be awarded")
+    awarded = fund("To be awarded", submission_seconds=2 * SUBMISSION_SECONDS)
     work = cast.submit(awarded, "solver-1")
+    copies = (
+        Submitted(copy_commitment(cast, awarded, work.commitment), work.commitment, work.directory),
+        copy_bytes(cast, awarded, work),
+    )
     refunded = fund("To be refunded")
     weak = cast.submit(refunded, "solver-2", note="Unfinished.")
     contract = fund("To be won by a contract")
-    contract_work = submit_with_safe(cast, contract, safe, payer)
+    contract_work, early_copier = submit_with_safe(cast, contract, safe, payer)
     silent = fund("To be forgotten", SILENT_SECONDS)
     ignored = cast.submit(silent, "solver-1", note="For nobody.")
     cast.wait_for(max(bounty.reveal_at for bounty in (awarded, refunded, silent, contract)))
-    return Stage(awarded, refunded, silent, contract, safe, payer, work, weak, ignored, contract_work)
+    return Stage(
+        awarded, refunded, silent, contract, safe, payer, work, weak, ignored, contract_work, copies, early_copier
+    )
 
 
-def submit_with_safe(cast: Cast, bounty: Funded, safe: SafeWallet, payer: Wallet) -> Submitted:
-    """Typed data out, the Safe's signatures in, and the prepared transaction sent by the Safe."""
+def submit_with_safe(cast: Cast, bounty: Funded, safe: SafeWallet, payer: Wallet) -> tuple[Submitted, str]:
+    """Typed data out, the Safe's signatures in, and the prepared transaction sent by the Safe: after a quick copier."""
     person = cast.person("solver-2")
     directory = artifact(person.home / "work-of-the-safe", note="By two of three.")
     events = run_with_safe(
@@ -80,13 +93,13 @@ def submit_with_safe(cast: Cast, bounty: Funded, safe: SafeWallet, payer: Wallet
         "submit.submission_prepared",
         "submit.transaction_prepared",
     ]
-    prepared = events[-1]
+    prepared, commitment = events[-1], str(events[-2]["submission_commitment"])
+    copier = copy_commitment(cast, bounty, commitment)
     safe.execute(payer, str(prepared["to"]), bytes.fromhex(str(prepared["data"])[2:]))
-    commitment = str(events[-2]["submission_commitment"])
     assert (
         "0x" + bytes(cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), safe.address)).hex() == commitment
     )
-    return Submitted(safe.address, commitment, directory)
+    return Submitted(safe.address, commitment, directory), copier
 
 
 def record_of(cast: Cast, bounty: Funded) -> dict[str, object]:
@@ -112,6 +125,9 @@ def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast,
     assert bounty.bounty_id in {event.fields.get("bounty_id") for event in listed.events}
     pair = (bounty.bounty_id, work.solver, work.commitment)
     cast.person("guardian-1").run("guardian:open", *pair, "opened")
+    for copy, code in zip(stage.copies, ("envelope_refused", "sealed_for_another"), strict=True):
+        words = ("guardian:open", bounty.bounty_id, copy.solver, copy.commitment, "copied")
+        assert cast.person("guardian-1").run(*words, code=1).event("guardian_open.refused").text("code") == code
     assert same_files(cast.person("guardian-1").home / "opened", work.directory)
     for guardian in ("guardian-1", "guardian-2"):
         cast.award(bounty, guardian, work, "All criteria hold.\n")
@@ -135,10 +151,16 @@ def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast,
     folder = cast.person("poster").home / opened.event("open_winning_submission.artifact_opened").text("output_dir")
     assert same_files(folder, work.directory)
     assert folder.parts[-3:] == ("winning-submission", bounty.bounty_id, work.commitment)
-    assert record_of(cast, bounty)["outcome"] == "awarded"
+    assert_won(record_of(cast, bounty), work)
     audit_with_bundle(cast, bounty)
     assert_secrets_stayed(cast, bounty, work)
     assert_told(cast, earlier)
+
+
+def assert_won(record: dict[str, object], work: Submitted) -> None:
+    """The record names the author, whoever else recorded the same commitment or handed in the same bytes."""
+    assert record["outcome"] == "awarded"
+    assert record["winner"] == {"solver_address": work.solver, "submission_commitment": work.commitment}
 
 
 def figures(cast: Cast, name: str) -> Figures:
@@ -225,6 +247,9 @@ def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_saf
         "guardian:open", bounty.bounty_id, work.solver, work.commitment, "opened-of-the-safe"
     )
     assert opened.event("guardian_open.submission_verified").text("solver") == safe.address
+    words = ("guardian:open", bounty.bounty_id, stage.early_copier, work.commitment, "copied")
+    copied = cast.person("guardian-3").run(*words, code=1).event("guardian_open.refused")
+    assert copied.text("code") == "envelope_refused"
     assert same_files(cast.person("guardian-3").home / "opened-of-the-safe", work.directory)
     for guardian in ("guardian-1", "guardian-2"):
         cast.award(bounty, guardian, work, "All criteria hold.\n")
@@ -233,7 +258,7 @@ def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_saf
     assert prepared["event"] == "claim.transaction_prepared"
     safe.execute(stage.payer, str(prepared["to"]), bytes.fromhex(str(prepared["data"])[2:]))
     assert cast.token_balance(safe.address) == ESCROW * 96 // 100
-    assert record_of(cast, bounty)["outcome"] == "awarded"
+    assert_won(record_of(cast, bounty), work)
     assert cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished").fields["differs"] == 0
 
 

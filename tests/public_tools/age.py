@@ -15,7 +15,7 @@ parser.add_argument("file", type=Path, nargs="?")
 options = parser.parse_args()
 data = options.file.read_bytes() if options.file else sys.stdin.buffer.read()
 if options.decrypt:
-    lines = [line for line in options.i.read_text().splitlines() if line and not line.startswith("#")]
+    lines = [line for line in options.i.read_text().split("\n") if line and not line.startswith("#")]
     result = pyrage.decrypt(data, [pyrage.x25519.Identity.from_str(line) for line in lines])
 else:
     result = pyrage.encrypt(data, [pyrage.x25519.Recipient.from_str(text) for text in options.r])

@@ -49,6 +49,17 @@ def former_programs() -> dict[str, Path]:
     return {f"service-{service}": top / service / "bin" for service in SERVICES}
 
 
+def former_client() -> str:
+    """The former release's ``service-cli``: its source, in the environment of the indexer, whose settler signs, too."""
+    python = former_programs()["service-indexer"] / "python"
+    program = python.parent / "service-cli"
+    source = REPOSITORY / ".local/former" / former_commit() / "source/cli/src"
+    command = 'import sys; from service_cli.main import main; sys.argv[0] = "service-cli"; main()'
+    program.write_text(f"#!/bin/sh\nPYTHONPATH='{source}' exec '{python}' -c '{command}' \"$@\"\n")
+    program.chmod(0o755)
+    return str(program)
+
+
 def _install(top: Path, service: str) -> None:
     source = top / "source"
     if not source.exists():

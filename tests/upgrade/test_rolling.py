@@ -12,12 +12,12 @@ from pathlib import Path
 import psycopg
 import pytest
 from demo.bounty import Cast, Funded, Submitted
-from demo.examples import same_files
+from demo.examples import artifact, same_files
 from local_stack.services import MIGRATE, MIGRATOR
 from local_stack.stack import Stack, StackSettings, running_stack
 from service_common.rubric import known_rubrics
 
-from tests.upgrade.former import former_file, former_programs
+from tests.upgrade.former import former_client, former_file, former_programs
 from tests.upgrade.load import Load
 
 PRESENT = Path(sys.executable).parent
@@ -76,13 +76,24 @@ class Upgrade:
         self.load.apis["beside"] = other.addresses()["url"]
         self.load.go_on()
         first = self.load.apis.pop("first")
+        self.load.go_on()  # what was begun before it was taken out is answered, too
         api.stop()
         api.programs = folder
         api.restart()
         self.load.apis["first"] = first
         self.load.go_on()
         del self.load.apis["beside"]
+        self.load.go_on()
         other.stop()
+
+
+def submit_as_before(cast: Cast, bounty: Funded, solver: str) -> Submitted:
+    """With the former client, since the former api takes no Submission of a later format."""
+    person = cast.person(solver)
+    directory = artifact(person.home / f"work-{bounty.bounty_id}")
+    ran = person.run("solver:submit", bounty.bounty_id, str(directory), program=former_client())
+    recorded = ran.event("submit.submission_recorded")
+    return Submitted(recorded.text("solver"), recorded.text("submission_commitment"), directory)
 
 
 @pytest.fixture
@@ -91,9 +102,9 @@ def upgrade(tmp_path: Path) -> Iterator[Upgrade]:
     with running_stack(StackSettings(programs=former)) as stack:
         cast = Cast(stack, tmp_path)
         lasting = cast.fund(submission_seconds=3_000, judging_seconds=3_000, title="Worked on all the time")
-        load = Load(stack, lasting, cast.submit(lasting, "solver-1"), {"first": stack.api_base_url})
+        load = Load(stack, lasting, submit_as_before(cast, lasting, "solver-1"), {"first": stack.api_base_url})
         bounty = cast.fund(submission_seconds=30, judging_seconds=300)
-        work = cast.submit(bounty, "solver-1")
+        work = submit_as_before(cast, bounty, "solver-1")
         yield Upgrade(stack, cast, bounty, work, load, former)
 
 
@@ -112,13 +123,15 @@ def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken
         end_well(upgrade)
 
         # 2. Back: the api first; the schema stays.
+        upgrade.cast.submit(upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="New"), "solver-2")
         second = upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="Before going back")
         upgrade.replace_api(present=False)
         upgrade.replace_worker(present=False)
         for name in OTHERS:
             upgrade.replace_one(name, present=False)
-        upgrade.cast.submit(second, "solver-2")
-        upgrade.cast.submit(upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="After"), "solver-1")
+        submit_as_before(upgrade.cast, second, "solver-2")
+        third = upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="After")
+        submit_as_before(upgrade.cast, third, "solver-1")
         upgrade.load.go_on()
 
 
@@ -127,7 +140,8 @@ def end_well(upgrade: Upgrade) -> None:
     cast, bounty, work = upgrade.cast, upgrade.bounty, upgrade.work
     cast.wait_for(bounty.reveal_at)
     pair = (bounty.bounty_id, work.solver, work.commitment)
-    cast.person("guardian-1").run("guardian:open", *pair, "opened")
+    opened = cast.person("guardian-1").run("guardian:open", *pair, "opened")
+    assert opened.event("guardian_open.artifact_opened").fields["bound"] is False
     assert same_files(cast.person("guardian-1").home / "opened", work.directory)
     for guardian in ("guardian-1", "guardian-2"):
         cast.award(bounty, guardian, work, "All criteria hold.\n")

@@ -1,6 +1,7 @@
 """Vectors of canonical JSON, envelopes, challenge pages and written Verdicts."""
 
 import base64
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -13,10 +14,12 @@ from service_common.domain.envelope import Envelope, build_envelope, parse_envel
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
 from service_common.errors import ServiceError
-from service_common.types import checksum_address
+from service_common.types import bytes32, checksum_address
 
+from tests.vectors.build_sealing import capsule_of_version_1
 from tests.vectors.samples import (
     BEACON,
+    BINDING,
     BOUNTY_ID,
     CHAIN_ID,
     CONTENT,
@@ -37,19 +40,25 @@ DELIVERABLES: Final = b"deliverables:\n  - The tool that writes the tiles, with 
 def envelope() -> Envelope:
     """The envelope of the samples, with a real capsule."""
     return build_envelope(
-        chain_id=CHAIN_ID,
-        hub_address=HUB,
-        bounty_id=BOUNTY_ID,
-        solver_address=SOLVER,
+        binding=BINDING,
         spec_commitment=spec_commitment(PAGE),
         guardian_roster_hash=ROSTER.guardian_roster_hash,
         recipients_commitment=ROSTER.recipients_commitment,
         reveal_policy=BEACON.info.reveal_policy(REVEAL_AT),
         content_public_key=CONTENT.public_key,
-        key_capsule=seal_capsule(CONTENT, ROSTER.encryption_public_keys, ROUND, BEACON.info, seeded("capsule")),
+        key_capsule=seal_capsule(
+            CONTENT, BINDING, ROSTER.encryption_public_keys, ROUND, BEACON.info, seeded("capsule")
+        ),
         ciphertext_sha256=word("ciphertext"),
         ciphertext_byte_length=1_234_567,
     )
+
+
+def envelope_of_version_1() -> Envelope:
+    """The same as it was before the seal named anybody."""
+    capsule = capsule_of_version_1()
+    digest = bytes32(hashlib.sha256(capsule).digest())
+    return replace(envelope(), version=1, key_capsule=capsule, key_capsule_sha256=digest)
 
 
 def canonical() -> dict[str, object]:
@@ -82,7 +91,7 @@ def envelopes() -> dict[str, object]:
         ("an unknown key", lambda e: e.update(note="x")),
         ("a missing key", lambda e: e.pop("solver_address")),
         ("version as a string", lambda e: e.update(version="1")),
-        ("another version", lambda e: e.update(version=2)),
+        ("another version", lambda e: e.update(version=3)),
         ("another mode", lambda e: e.update(mode="none")),
         ("chain_id as a string", lambda e: e.update(chain_id="31337")),
         ("bounty_id as an integer", lambda e: e.update(bounty_id=7)),
@@ -101,7 +110,10 @@ def envelopes() -> dict[str, object]:
     ]
     return {
         "about": "envelope is the exact text; submission_commitment its keccak256. paths are the issues' paths.",
-        "accepted": [{"envelope": sample.canonical_bytes().decode(), "submission_commitment": sample.commitment()}],
+        "accepted": [
+            {"envelope": each.canonical_bytes().decode(), "submission_commitment": each.commitment()}
+            for each in (sample, envelope_of_version_1())
+        ],
         "rejected": [_rejected_envelope(sample, reason, change) for reason, change in changes],
     }
 

@@ -6,6 +6,7 @@ import io
 import tarfile
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,17 +16,37 @@ from service_common.crypto.age_header import Stanza
 from service_common.crypto.age_stream import CHUNK
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.archive_read import unpack
-from service_common.crypto.archive_write import list_directory, tar_blocks
+from service_common.crypto.archive_write import comment_header, list_directory, tar_blocks
 from service_common.crypto.beacon import Beacon
-from service_common.crypto.capsule import open_capsule, seal_capsule
-from service_common.crypto.failures import SealedDataError
+from service_common.crypto.binding import ExpectedBinding
+from service_common.crypto.capsule import IdentityFile, open_capsule, seal_capsule
+from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.sealed_box import unwrap
 from service_common.crypto.timelock import timelock_encrypt
 from service_common.crypto.x25519 import recipient_text
-from service_common.types import Bytes32, to_bytes
+from service_common.domain.binding import Binding
+from service_common.types import BountyId, Bytes32, ChainId, to_bytes
 
-from tests.vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, ROSTER, ROUND, identity, seeded, word
+from tests.vectors.samples import (
+    BEACON,
+    BINDING,
+    CONTENT,
+    EXPECTED,
+    GUARDIAN_IDENTITIES,
+    ROSTER,
+    ROUND,
+    account,
+    identity,
+    seeded,
+    word,
+)
 
+OTHERS: Final = {
+    "another chain": replace(BINDING, chain_id=ChainId(8453)),
+    "another Hub": replace(BINDING, hub_address=account("another hub")),
+    "another bounty": replace(BINDING, bounty_id=BountyId(8)),
+    "another Solver": replace(BINDING, solver_address=account("copier")),
+}
 SIGNED: Final = Beacon(ROUND, BEACON.signature(ROUND))
 FILES_OF_ARTIFACT: Final = {
     "README.md": "# Work\n",
@@ -39,14 +60,15 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def archive_bytes() -> bytes:
-    """The deterministic tar of the sample files."""
+def archive_bytes(binding: Binding | None = BINDING) -> bytes:
+    """The deterministic tar of the sample files; without a binding as version 1 had it."""
+    head = b"" if binding is None else comment_header(binding.text())
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for name, content in FILES_OF_ARTIFACT.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(content, encoding="utf-8")
-        return b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, ArchiveLimits())))
+        return b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, ArchiveLimits()), head))
 
 
 def try_unpack(data: bytes) -> object:
@@ -60,7 +82,7 @@ def try_open_age(data: bytes) -> bytes:
     return age.decrypt_bytes(data, [CONTENT], recipients=1)
 
 
-def try_open_capsule(data: bytes) -> object:
+def try_open_capsule(data: bytes, expected: ExpectedBinding = EXPECTED) -> object:
     """Open a capsule as the second Guardian."""
     return open_capsule(
         data,
@@ -69,7 +91,15 @@ def try_open_capsule(data: bytes) -> object:
         keyring=[GUARDIAN_IDENTITIES[1]],
         roster_size=len(ROSTER.members),
         content_public_key=CONTENT.public_key,
+        expected=expected,
     )
+
+
+def capsule_of_version_1() -> bytes:
+    """The capsule of the samples as it was before the seal named anybody."""
+    randomness, text = seeded("capsule"), IdentityFile(CONTENT, None).to_bytes()
+    inner = age.encrypt_bytes(text, ROSTER.encryption_public_keys, randomness)
+    return timelock_encrypt(inner, ROUND, BEACON.info, randomness)
 
 
 def failure_of(attempt: Callable[[bytes], object], data: bytes) -> str:
@@ -95,7 +125,8 @@ def _tar(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> bytes:
 
 def archives() -> dict[str, object]:
     """The deterministic tar and archives that are refused."""
-    whole = archive_bytes()
+    whole, former = archive_bytes(), archive_bytes(None)
+    bound, other = (comment_header(each.text()) for each in (BINDING, OTHERS["another Solver"]))
     cases = [
         ("a name that leads upwards", _tar("../x")),
         ("an absolute name", _tar("/etc/x")),
@@ -112,12 +143,20 @@ def archives() -> dict[str, object]:
         ("cut inside a file", whole[:600]),
         ("bytes after its end mark", whole + b"x" * 512),
         ("a wrong checksum", b"y" + whole[1:]),
+        ("its binding twice", bound + whole),
+        ("two bindings", other + whole),
+        ("a binding in another spelling", comment_header(BINDING.text().replace("0x", "0X")) + former),
     ]
     return {
-        "about": "files gives tar (base64) on every machine; each rejected tar with its failure class.",
+        "about": (
+            "files and binding give tar (base64) on every machine, files alone that of version_1; each rejected tar "
+            "with its failure class."
+        ),
         "files": FILES_OF_ARTIFACT,
+        "binding": BINDING.text(),
         "tar": _text(whole),
         "sha256": "0x" + hashlib.sha256(whole).hexdigest(),
+        "version_1": {"tar": _text(former), "sha256": "0x" + hashlib.sha256(former).hexdigest()},
         "rejected": _rejected(try_unpack, "tar", cases),
     }
 
@@ -134,8 +173,8 @@ def _age_file(stanzas: list[Stanza], file_key: bytes, data: bytes = b"data") -> 
 
 def artifacts() -> dict[str, object]:
     """The age file of an artifact and age files that are refused."""
-    plain = archive_bytes()
-    sealed = age.encrypt_bytes(plain, [CONTENT.public_key], seeded("artifact"))
+    sealed = age.encrypt_bytes(archive_bytes(), [CONTENT.public_key], seeded("artifact"))
+    former = age.encrypt_bytes(archive_bytes(None), [CONTENT.public_key], seeded("artifact"))
     key = seeded("file key")(16)
     good, other = _stanza(key), age._wrap(key, identity("other").public_key, seeded("other stanza"))
     long = age.encrypt_bytes(bytes(CHUNK + 1), [CONTENT.public_key], seeded("long"))
@@ -155,13 +194,26 @@ def artifacts() -> dict[str, object]:
         ("an armored file", b"-----BEGIN AGE ENCRYPTED FILE-----\n"),
     ]
     return {
-        "about": "artifact (base64) opens with identity to the tar of archive.json; it has exactly one X25519 stanza.",
+        "about": (
+            "artifact (base64) opens with identity to the tar of archive.json, that of version_1 to version_1's; each "
+            "has exactly one X25519 stanza. bound_to_another open to archives that an opener refuses, "
+            "with that failure and in any version."
+        ),
         "identity": CONTENT.to_text(),
         "recipient": recipient_text(CONTENT.public_key),
         "content_public_key": CONTENT.public_key,
         "artifact": _text(sealed),
         "sha256": "0x" + hashlib.sha256(sealed).hexdigest(),
         "byte_length": len(sealed),
+        "version_1": {
+            "artifact": _text(former),
+            "sha256": "0x" + hashlib.sha256(former).hexdigest(),
+            "byte_length": len(former),
+        },
+        "bound_to_another": [
+            {"artifact": _text(_sealed_for(binding)), "reason": reason, "failure": Failure.SEALED_FOR_ANOTHER.value}
+            for reason, binding in OTHERS.items()
+        ],
         "also_accepted": [
             {
                 "artifact": _text(_age_file([Stanza("x-grease", ("a", "b"), bytes(5)), good], key)),
@@ -173,6 +225,10 @@ def artifacts() -> dict[str, object]:
     }
 
 
+def _sealed_for(binding: Binding) -> bytes:
+    return age.encrypt_bytes(archive_bytes(binding), [CONTENT.public_key], seeded("artifact"))
+
+
 def _flip(data: bytes, position: int) -> bytes:
     return data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :]
 
@@ -180,8 +236,12 @@ def _flip(data: bytes, position: int) -> bytes:
 def capsules() -> dict[str, object]:
     """The key capsule and capsules that are refused."""
     keys = list(ROSTER.encryption_public_keys)
-    text = f"{CONTENT.to_text()}\n".encode()
-    capsule = seal_capsule(CONTENT, keys, ROUND, BEACON.info, seeded("capsule"))
+    text, unbound = (IdentityFile(CONTENT, binding).to_bytes() for binding in (BINDING, None))
+    line = text.removesuffix(unbound)
+    capsule, former = (
+        seal_capsule(CONTENT, BINDING, keys, ROUND, BEACON.info, seeded("capsule")),
+        capsule_of_version_1(),
+    )
     chain = BEACON.info.chain_hash[2:].encode()
 
     def sealed(inner: bytes) -> bytes:
@@ -192,7 +252,7 @@ def capsules() -> dict[str, object]:
 
     strangers = [identity(f"stranger {number}").public_key for number in range(3)]
     cases = [
-        ("for another round", seal_capsule(CONTENT, keys, ROUND + 1, BEACON.info, seeded("capsule"))),
+        ("for another round", seal_capsule(CONTENT, BINDING, keys, ROUND + 1, BEACON.info, seeded("capsule"))),
         ("for another chain", capsule.replace(chain, word("chain")[2:].encode(), 1)),
         ("an age file that is no timelock", age.encrypt_bytes(text, keys, seeded("inner"))),
         ("a flipped bit in the timelock stanza", _flip(capsule, capsule.index(chain) + 70)),
@@ -205,21 +265,36 @@ def capsules() -> dict[str, object]:
         ("one stanza more than the roster", to([*keys, strangers[0]])),
         ("sealed to other recipients", to(strangers)),
         ("not an identity inside", to(keys, b"hello\n")),
-        ("two identities inside", to(keys, text * 2)),
-        ("another identity than the envelope's", to(keys, f"{identity('other').to_text()}\n".encode())),
+        ("two identities inside", to(keys, text + unbound)),
+        ("another identity than the envelope's", to(keys, IdentityFile(identity("other"), BINDING).to_bytes())),
+        ("no binding", to(keys, unbound)),
+        ("a binding in another place of its line", to(keys, b"# " + text)),
+        ("its binding twice", to(keys, line + text)),
+        ("two bindings", to(keys, IdentityFile(CONTENT, OTHERS["another Solver"]).to_bytes() + line)),
+        ("a binding in upper case", to(keys, line.replace(b"0x", b"0X") + unbound)),
+        ("a binding with a leading zero", to(keys, line.replace(b"bounty_id=", b"bounty_id=0") + unbound)),
+        ("a binding with two spaces", to(keys, line.replace(b" hub", b"  hub") + unbound)),
+        ("a line that ends in a form feed", to(keys, text.replace(b"\n", b"\x0c", 1))),
+        *(
+            (f"sealed for {reason}", seal_capsule(CONTENT, binding, keys, ROUND, BEACON.info, seeded("capsule")))
+            for reason, binding in OTHERS.items()
+        ),
     ]
     return {
         "about": (
             "capsule (base64) opens with the beacon's signature and any one guardian identity to content_identity. "
-            "The keys are for these vectors only. Rejected capsules are opened as guardians[1]."
+            "The keys are for these vectors only. Rejected capsules are opened as guardians[1] for an envelope of "
+            "version 2; for one of version 1, too, all but those with binding_missing are refused."
         ),
         "beacon": BEACON.info.to_json() | {"round": ROUND, "signature": SIGNED.signature.hex()},
         "guardians": [each.to_text() for each in GUARDIAN_IDENTITIES],
         "guardian_public_keys": keys,
         "content_identity": CONTENT.to_text(),
         "content_public_key": CONTENT.public_key,
+        "binding": BINDING.text(),
         "capsule": _text(capsule),
         "sha256": "0x" + hashlib.sha256(capsule).hexdigest(),
+        "version_1": {"capsule": _text(former), "sha256": "0x" + hashlib.sha256(former).hexdigest()},
         "rejected": _rejected(try_open_capsule, "capsule", cases),
     }
 

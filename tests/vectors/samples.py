@@ -8,8 +8,10 @@ from collections.abc import Callable
 from typing import Final
 
 from beacon import make_local_beacon
+from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.x25519 import Identity
 from service_common.domain.abi_hashes import guardian_roster_hash
+from service_common.domain.binding import Binding
 from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.terms import Terms
 from service_common.types import Address, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, address_of, bytes32
@@ -49,6 +51,8 @@ POSTER: Final = account("poster")
 SOLVER: Final = account("solver")
 BOUNTY_ID: Final = BountyId(7)
 PROTOCOL: Final = account("protocol")
+BINDING: Final = Binding(CHAIN_ID, HUB, BOUNTY_ID, SOLVER)
+EXPECTED: Final = ExpectedBinding(BINDING, required=True)
 
 GUARDIAN_IDENTITIES: Final = tuple(identity(f"guardian {number}") for number in range(3))
 GUARDIANS: Final = tuple(sorted(account(f"guardian {number}") for number in range(3)))

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import tarfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.archive_read import Unpacked, unpack
+from service_common.crypto.archive_write import comment_header
 from service_common.crypto.failures import Failure, SealedDataError
 
 from tests.common.crypto.trees import FILES, LIMITS, entry_of, make, pack, refusal_of, tar_of, tree, unpack_into
+from tests.vectors.samples import BINDING, POSTER
 
 
 def test_unpack__our_own__the_same_files_all_private(tmp_path: Path) -> None:
@@ -118,6 +121,52 @@ def test_unpack__global_header_naming_files__refused_but_a_comment_is_not(tmp_pa
             assert unpack_into(data, tmp_path / "fine").file_count == 1
         else:
             assert refusal_of(data, tmp_path).failure is Failure.ARCHIVE_REFUSED
+
+
+def _global(*comments: str) -> bytes:
+    """One global header with these comments."""
+    records = b""
+    for comment in comments:
+        value = f" comment={comment}\n".encode()
+        length = next(size for size in range(1, 10_000) if len(str(size)) + len(value) == size)
+        records += str(length).encode() + value
+    header = entry_of("@PaxHeader", tarfile.XGLTYPE, size=len(records)).tobuf(tarfile.USTAR_FORMAT)
+    return header + records + bytes(-len(records) % 512)
+
+
+BOUND, OTHER = BINDING.text(), replace(BINDING, solver_address=POSTER).text()
+
+
+def test_unpack__a_comment_with_a_binding__read_wherever_it_stands(tmp_path: Path) -> None:
+    ours = comment_header(BOUND)
+    pythons = tarfile.TarInfo.create_pax_global_header({"comment": BOUND})
+    body, entry = tar_of(SAFE), tar_of(SAFE)[:1_024]
+    accepted = (ours + body, pythons + body, entry + ours + bytes(1_024), _global("of git", "x", BOUND) + body)
+    for number, data in enumerate(accepted):
+        assert unpack_into(data, tmp_path / f"{number}").binding == BINDING
+    own = entry_of("ok.txt", pax_headers={"comment": BOUND})
+    for number, data in enumerate((body, _global("bounty", f" {BOUND}") + body, tar_of(own))):
+        assert unpack_into(data, tmp_path / f"unbound-{number}").binding is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        _global(BOUND, BOUND),
+        _global(BOUND, OTHER),
+        _global(BOUND) + _global(BOUND),
+        _global(BOUND + " "),
+        _global(BOUND + "\n"),
+        _global("bounty-escrow:"),
+        _global(BOUND.replace("0x", "0X")),
+        _global(BOUND.replace("chain_id=31337", "chain_id=9007199254740992")),
+        _global(BOUND.replace("bounty_id=7", "bounty_id=0")),
+    ],
+)
+def test_unpack__a_binding_twice_or_in_another_spelling__malformed(head: bytes, tmp_path: Path) -> None:
+    refusal = refusal_of(head + tar_of(SAFE), tmp_path)
+    assert refusal.failure is Failure.ARCHIVE_MALFORMED
+    assert "binding" in refusal.message
 
 
 def test_unpack__limits__the_last_allowed_and_the_first_refused(tmp_path: Path) -> None:

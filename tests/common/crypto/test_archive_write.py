@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from service_common.crypto.archive import ArchiveLimits, Names
-from service_common.crypto.archive_write import list_directory, tar_blocks, tar_length
+from service_common.crypto.archive_write import comment_header, list_directory, tar_blocks, tar_length
 from service_common.crypto.failures import Failure, SealedDataError
 
 from tests.common.crypto.trees import (
@@ -18,6 +18,7 @@ from tests.common.crypto.trees import (
     make,
     pack,
 )
+from tests.vectors.samples import BINDING
 
 
 def test_archive__same_content_made_differently__the_same_bytes(tmp_path: Path) -> None:
@@ -43,7 +44,9 @@ def test_archive__as_made__is_what_the_format_page_says(tmp_path: Path) -> None:
         (0, 0, "", "", 0)
     }
     assert data.endswith(bytes(1024))
-    assert len(data) == tar_length(list_directory(tmp_path / "d", LIMITS))
+    entries, head = list_directory(tmp_path / "d", LIMITS), comment_header("about")
+    assert len(data) == tar_length(entries) == tar_length(entries, head) - len(head)
+    assert pack(tmp_path / "d", head=head) == head + data
 
 
 def test_archive__entries__in_byte_order_of_their_paths(tmp_path: Path) -> None:
@@ -52,7 +55,7 @@ def test_archive__entries__in_byte_order_of_their_paths(tmp_path: Path) -> None:
 
 
 FORMATS = Path(__file__).parents[3] / "docs/formats.md"
-(GNU_TAR,) = [line.strip() for line in FORMATS.read_text().splitlines() if "--pax-option" in line]
+(GNU_TAR,) = [line.strip() for line in FORMATS.read_text().splitlines() if "globexthdr" in line]
 
 
 @pytest.mark.parametrize("length", [1, 90, 99, 100, 101, 155, 200, 255])
@@ -60,8 +63,9 @@ def test_archive__as_made__byte_for_byte_what_gnu_tar_makes(length: int, tmp_pat
     root = make(tmp_path / "d", {**FILES, "n" * length: b"n", "d" * length + "/" + "f" * length: b"f"})
     (root / "a.txt").chmod(0o755)
     (root / "empty").mkdir()
-    done = subprocess.run(["bash", "-c", GNU_TAR], cwd=root, check=True, capture_output=True)
-    assert pack(root) == done.stdout
+    environment = {**os.environ, "BINDING": BINDING.text()}
+    done = subprocess.run(["bash", "-c", GNU_TAR], cwd=root, env=environment, check=True, capture_output=True)
+    assert pack(root, head=comment_header(BINDING.text())) == done.stdout
 
 
 def _link(root: Path) -> None:

@@ -7,21 +7,26 @@ import stat
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyrage
 import pytest
 from service_common.crypto import age
 from service_common.crypto.archive import ArchiveLimits
+from service_common.crypto.archive_write import comment_header
 from service_common.crypto.artifact import SealedArtifact, open_artifact, seal_directory
 from service_common.crypto.background import DEPTH, Background
+from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.digest import BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.x25519 import recipient_text
 from service_common.types import Bytes32
 
 from tests.common.crypto.trees import FILES, make, pack, tree
-from tests.vectors.samples import CONTENT, identity, seeded
+from tests.vectors.samples import BINDING, CONTENT, EXPECTED, POSTER, identity, seeded
+
+FOREIGN = replace(BINDING, solver_address=POSTER).text()
 
 
 def _digest(data: bytes) -> Bytes32:
@@ -30,7 +35,7 @@ def _digest(data: bytes) -> Bytes32:
 
 def _seal(tmp_path: Path) -> tuple[Path, SealedArtifact]:
     target = tmp_path / "artifact.age"
-    return target, seal_directory(make(tmp_path / "work"), CONTENT.public_key, target)
+    return target, seal_directory(make(tmp_path / "work"), CONTENT.public_key, BINDING, target)
 
 
 def _refusal(
@@ -47,6 +52,7 @@ def _refusal(
             tmp_path / "new/place/out",
             sha256=sha256 or _digest(data),
             byte_length=len(data) if length is None else length,
+            expected=EXPECTED,
         )
     assert sorted(tmp_path.rglob("*")) == before
     return refusal.value
@@ -58,7 +64,9 @@ def test_artifact__sealed_and_opened__the_same_files(tmp_path: Path) -> None:
     assert (sealed.sha256, sealed.byte_length, sealed.file_count) == (_digest(data), len(data), len(FILES))
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     out = tmp_path / "deep/er/out"
-    opened = open_artifact(target, CONTENT, out, sha256=sealed.sha256, byte_length=sealed.byte_length)
+    opened = open_artifact(
+        target, CONTENT, out, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+    )
     assert tree(out) == FILES
     assert opened.file_count == len(FILES)
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
@@ -68,7 +76,7 @@ def test_artifact__sealed_and_opened__the_same_files(tmp_path: Path) -> None:
 def test_artifact__sealed_here__opens_with_rage_and_tar(tmp_path: Path) -> None:
     target, _ = _seal(tmp_path)
     plain = pyrage.decrypt(target.read_bytes(), [pyrage.x25519.Identity.from_str(CONTENT.to_text())])
-    assert plain == pack(tmp_path / "work")
+    assert plain == comment_header(BINDING.text()) + pack(tmp_path / "work")
     (tmp_path / "out").mkdir()
     subprocess.run(["tar", "-xf", "-", "-C", tmp_path / "out"], input=plain, check=True)
     assert tree(tmp_path / "out") == FILES
@@ -76,19 +84,24 @@ def test_artifact__sealed_here__opens_with_rage_and_tar(tmp_path: Path) -> None:
 
 def test_artifact__sealed_with_tar_and_rage__opens_here(tmp_path: Path) -> None:
     work = make(tmp_path / "work")
-    packed = subprocess.run(["tar", "-cf", "-", "-C", work, "."], check=True, capture_output=True).stdout
+    command = ["tar", "--format=posix", f"--pax-option=comment={BINDING.text()}", "-cf", "-", "-C", str(work), "."]
+    packed = subprocess.run(command, check=True, capture_output=True).stdout
     data = pyrage.encrypt(packed, [pyrage.x25519.Recipient.from_str(recipient_text(CONTENT.public_key))])
     (tmp_path / "a.age").write_bytes(data)
-    open_artifact(tmp_path / "a.age", CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data))
+    open_artifact(
+        tmp_path / "a.age", CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data), expected=EXPECTED
+    )
     assert tree(tmp_path / "out") == FILES
 
 
 def test_artifact__progress__grows_to_the_total_both_ways(tmp_path: Path) -> None:
     work = make(tmp_path / "work", {"big": bytes(700_000)})
     steps: list[tuple[int, int]] = []
-    sealed = seal_directory(work, CONTENT.public_key, tmp_path / "a.age", progress=lambda *step: steps.append(step))
+    sealed = seal_directory(
+        work, CONTENT.public_key, BINDING, tmp_path / "a.age", progress=lambda *step: steps.append(step)
+    )
     assert steps == sorted(steps)
-    assert steps[-1][0] == steps[-1][1] == len(pack(work))
+    assert steps[-1][0] == steps[-1][1] == len(pack(work, head=comment_header(BINDING.text())))
     steps.clear()
     open_artifact(
         tmp_path / "a.age",
@@ -96,6 +109,7 @@ def test_artifact__progress__grows_to_the_total_both_ways(tmp_path: Path) -> Non
         tmp_path / "out",
         sha256=sealed.sha256,
         byte_length=sealed.byte_length,
+        expected=EXPECTED,
         progress=lambda *step: steps.append(step),
     )
     assert steps == sorted(steps)
@@ -142,6 +156,45 @@ def test_artifact__cut_after_a_whole_archive__still_refused(tmp_path: Path) -> N
     assert _refusal(tmp_path, cut).failure in {Failure.AGE_TRUNCATED, Failure.AGE_TAMPERED}
 
 
+@pytest.mark.parametrize(
+    ("head", "required", "failure"),
+    [
+        (b"", True, Failure.BINDING_MISSING),
+        (comment_header("a comment"), True, Failure.BINDING_MISSING),
+        (comment_header(FOREIGN), True, Failure.SEALED_FOR_ANOTHER),
+        (comment_header(FOREIGN), False, Failure.SEALED_FOR_ANOTHER),
+        (comment_header(BINDING.text()) * 2, False, Failure.ARCHIVE_MALFORMED),
+        (comment_header(BINDING.text()) + comment_header(FOREIGN), True, Failure.ARCHIVE_MALFORMED),
+        (comment_header(BINDING.text().replace("solver", "Solver")), False, Failure.ARCHIVE_MALFORMED),
+    ],
+)
+def test_artifact__that_names_another_or_nobody__refused_and_nothing_left(
+    head: bytes, required: bool, failure: Failure, tmp_path: Path
+) -> None:
+    data = age.encrypt_bytes(head + pack(make(tmp_path / "work")), [CONTENT.public_key])
+    (tmp_path / "a.age").write_bytes(data)
+    opening = partial(open_artifact, tmp_path / "a.age", CONTENT, tmp_path / "out", byte_length=len(data))
+    expected = ExpectedBinding(BINDING, required)
+    with pytest.raises(SealedDataError) as refusal:
+        opening(sha256=_digest(data), expected=expected)
+    assert refusal.value.failure is failure
+    with pytest.raises(SealedDataError) as refusal:
+        opening(sha256=_digest(b"other"), expected=expected)
+    assert refusal.value.failure is Failure.CIPHERTEXT_MISMATCH  # a bad download is told as that, whatever it names
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.age", "work"]
+
+
+def test_artifact__of_version_1__opens_unbound_and_a_bound_one_does_so_too(tmp_path: Path) -> None:
+    for name, head, binding in (("unbound", b"", None), ("bound", comment_header(BINDING.text()), BINDING)):
+        data = age.encrypt_bytes(head + pack(make(tmp_path / "work")), [CONTENT.public_key])
+        (tmp_path / "a.age").write_bytes(data)
+        opened = open_artifact(
+            tmp_path / "a.age", CONTENT, tmp_path / name, sha256=_digest(data), byte_length=len(data),
+            expected=ExpectedBinding(BINDING, required=False),
+        )  # fmt: skip
+        assert (opened.binding, tree(tmp_path / name)) == (binding, FILES)
+
+
 def test_artifact__output_already_holds_something__refused_and_untouched(tmp_path: Path) -> None:
     target, sealed = _seal(tmp_path)
     full = make(tmp_path / "full", {"mine": b"keep"})
@@ -150,10 +203,14 @@ def test_artifact__output_already_holds_something__refused_and_untouched(tmp_pat
     link.symlink_to(tmp_path / "empty")
     for place in (full, full / "mine", link):
         with pytest.raises(SealedDataError) as refusal:
-            open_artifact(target, CONTENT, place, sha256=sealed.sha256, byte_length=sealed.byte_length)
+            open_artifact(
+                target, CONTENT, place, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+            )
         assert refusal.value.failure is Failure.OUTPUT_REFUSED
     assert tree(full) == {"mine": b"keep"}
-    open_artifact(target, CONTENT, tmp_path / "empty", sha256=sealed.sha256, byte_length=sealed.byte_length)
+    open_artifact(
+        target, CONTENT, tmp_path / "empty", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+    )
     assert tree(tmp_path / "empty") == FILES
 
 
@@ -161,12 +218,12 @@ def test_artifact__many_blocks_large__digest_is_that_of_the_file(tmp_path: Path)
     work = make(tmp_path / "work", {"big": seeded("big")(2**20) * 9, "small": b"x"})
     target = tmp_path / "a.age"
     for _ in range(3):
-        sealed = seal_directory(work, CONTENT.public_key, target)
+        sealed = seal_directory(work, CONTENT.public_key, BINDING, target)
         data = target.read_bytes()
         assert (sealed.sha256, sealed.byte_length) == (_digest(data), len(data))
         target.unlink()
     target.write_bytes(data)
-    open_artifact(target, CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data))
+    open_artifact(target, CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data), expected=EXPECTED)
     assert tree(tmp_path / "out") == tree(work)
 
 
@@ -217,7 +274,7 @@ def test_background__work_that_fails__raises_where_the_next_block_is_given_or_at
 def test_seal__target_exists__refused_and_untouched(tmp_path: Path) -> None:
     (tmp_path / "a.age").write_bytes(b"mine")
     with pytest.raises(SealedDataError):
-        seal_directory(make(tmp_path / "work"), CONTENT.public_key, tmp_path / "a.age")
+        seal_directory(make(tmp_path / "work"), CONTENT.public_key, BINDING, tmp_path / "a.age")
     assert (tmp_path / "a.age").read_bytes() == b"mine"
 
 
@@ -231,7 +288,7 @@ def test_artifact__interrupted__nothing_left_behind(error: type[BaseException], 
             raise error
 
     with pytest.raises(error):
-        seal_directory(tmp_path / "work", CONTENT.public_key, tmp_path / "x/y/b.age", progress=stop)
+        seal_directory(tmp_path / "work", CONTENT.public_key, BINDING, tmp_path / "x/y/b.age", progress=stop)
     with pytest.raises(error):
         open_artifact(
             target,
@@ -239,6 +296,7 @@ def test_artifact__interrupted__nothing_left_behind(error: type[BaseException], 
             tmp_path / "x/y/out",
             sha256=sealed.sha256,
             byte_length=sealed.byte_length,
+            expected=EXPECTED,
             progress=stop,
         )
     assert sorted(tmp_path.rglob("*")) == before
@@ -256,7 +314,9 @@ def test_artifact__disk_fails__plain_words_and_nothing_left(
 
     monkeypatch.setattr("service_common.crypto.archive_read.os.write", failing)
     with pytest.raises(SealedDataError) as refusal:
-        open_artifact(target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length)
+        open_artifact(
+            target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+        )
     assert refusal.value.failure is Failure.OUTPUT_REFUSED
     assert said in refusal.value.message
     assert "library words" not in refusal.value.message
@@ -268,7 +328,7 @@ def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_lef
     broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work, target = make(tmp_path / "work", {"large": seeded("large")(2**20) * 9}), tmp_path / "a.age"
-    sealed = seal_directory(work, CONTENT.public_key, target)
+    sealed = seal_directory(work, CONTENT.public_key, BINDING, target)
     before, failure = sorted(tmp_path.rglob("*")), Failure.OUTPUT_REFUSED
 
     def failing(descriptor: int, data: bytes) -> int:
@@ -281,7 +341,9 @@ def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_lef
         target.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
         sealed, failure = replace(sealed, sha256=_digest(target.read_bytes())), Failure.AGE_TAMPERED
     with pytest.raises(SealedDataError) as refusal:
-        open_artifact(target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length)
+        open_artifact(
+            target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+        )
     assert refusal.value.failure is failure
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -293,9 +355,10 @@ def test_seal__disk_really_full__plain_words_and_nothing_left(tmp_path: Path) ->
         "import resource, signal, sys; from pathlib import Path;"
         "from service_common.crypto.artifact import seal_directory;"
         "from service_common.crypto.failures import SealedDataError;"
+        "from tests.vectors.samples import BINDING;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, {limits[1]}));\n"
-        "try:\n seal_directory(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))\n"
+        "try:\n seal_directory(Path(sys.argv[1]), sys.argv[2], BINDING, Path(sys.argv[3]))\n"
         "except SealedDataError as error:\n print(error.code)"
     )
     command = [sys.executable, "-c", code, str(work), CONTENT.public_key, str(tmp_path / "x/a.age")]
@@ -308,10 +371,16 @@ def test_artifact__limits_of_the_caller__apply_both_ways(tmp_path: Path) -> None
     target, sealed = _seal(tmp_path)
     tight = ArchiveLimits(max_bytes=100)
     with pytest.raises(SealedDataError, match="more than 100 bytes"):
-        seal_directory(tmp_path / "work", CONTENT.public_key, tmp_path / "b.age", limits=tight)
+        seal_directory(tmp_path / "work", CONTENT.public_key, BINDING, tmp_path / "b.age", limits=tight)
     with pytest.raises(SealedDataError, match="more than 100 bytes"):
         open_artifact(
-            target, CONTENT, tmp_path / "out", sha256=sealed.sha256, byte_length=sealed.byte_length, limits=tight
+            target,
+            CONTENT,
+            tmp_path / "out",
+            sha256=sealed.sha256,
+            byte_length=sealed.byte_length,
+            expected=EXPECTED,
+            limits=tight,
         )
     assert not (tmp_path / "b.age").exists()
     assert not (tmp_path / "out").exists()
@@ -319,7 +388,7 @@ def test_artifact__limits_of_the_caller__apply_both_ways(tmp_path: Path) -> None
 
 def test_seal__same_randomness__same_file(tmp_path: Path) -> None:
     work = make(tmp_path / "work")
-    one = seal_directory(work, CONTENT.public_key, tmp_path / "1", randomness=seeded("r"))
-    two = seal_directory(work, CONTENT.public_key, tmp_path / "2", randomness=seeded("r"))
-    three = seal_directory(work, CONTENT.public_key, tmp_path / "3")
+    one = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "1", randomness=seeded("r"))
+    two = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "2", randomness=seeded("r"))
+    three = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "3")
     assert one == two != three

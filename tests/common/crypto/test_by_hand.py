@@ -6,6 +6,7 @@ import pytest
 from service_common.crypto.artifact import seal_directory
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import recipient_text
+from service_common.domain.binding import Binding
 from service_common.domain.envelope import build_envelope
 from service_common.types import Address, BountyId, ChainId, UnixSeconds
 
@@ -29,19 +30,17 @@ def test_recipe__for_opening__opens_what_was_sealed_here(tools: PublicTools, tmp
     desk.mkdir()
     (source / "deep" / "er" / "ünïcode.txt").write_text("forty-two\n")
     (source / "run.sh").write_bytes(b"\0" * 200_000)
-    sealed = seal_directory(source, CONTENT.public_key, desk / "artifact.age")
+    binding = Binding(ChainId(31337), HUB, BountyId(7), SOLVER)
+    sealed = seal_directory(source, CONTENT.public_key, binding, desk / "artifact.age")
     policy = tools.info.reveal_policy(UnixSeconds(tools.info.genesis_time + 10))
     envelope = build_envelope(
-        chain_id=ChainId(31337),
-        hub_address=HUB,
-        bounty_id=BountyId(7),
-        solver_address=SOLVER,
+        binding=binding,
         spec_commitment=ROSTER.guardian_roster_hash,
         guardian_roster_hash=ROSTER.guardian_roster_hash,
         recipients_commitment=ROSTER.recipients_commitment,
         reveal_policy=policy,
         content_public_key=CONTENT.public_key,
-        key_capsule=seal_capsule(CONTENT, ROSTER.encryption_public_keys, policy.round, tools.info),
+        key_capsule=seal_capsule(CONTENT, binding, ROSTER.encryption_public_keys, policy.round, tools.info),
         ciphertext_sha256=sealed.sha256,
         ciphertext_byte_length=sealed.byte_length,
     )
@@ -58,7 +57,9 @@ def test_recipe__for_opening__opens_what_was_sealed_here(tools: PublicTools, tmp
         f"-> tlock {policy.round} {tools.info.chain_hash[2:]}",
         str(len(ROSTER.encryption_public_keys)),
         recipient_text(CONTENT.public_key),
+        f"# {binding.text()}",
         "1",
+        binding.text(),
     ]
     assert (desk / "work/deep/er/ünïcode.txt").read_text() == "forty-two\n"
     assert (desk / "work/run.sh").read_bytes() == b"\0" * 200_000

@@ -10,18 +10,40 @@ import pytest
 from service_common.crypto import age, capsule
 from service_common.crypto.age_header import Stanza
 from service_common.crypto.beacon import Beacon
-from service_common.crypto.capsule import check_capsule, check_identity, open_capsule, parse_identity_file, seal_capsule
+from service_common.crypto.binding import ExpectedBinding
+from service_common.crypto.capsule import (
+    IdentityFile,
+    check_capsule,
+    check_identity,
+    open_capsule,
+    parse_identity_file,
+    seal_capsule,
+)
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
 from service_common.crypto.x25519 import Identity, recipient_text
+from service_common.domain.binding import Binding
+from service_common.types import BountyId, ChainId
 
-from tests.vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, REVEAL_AT, ROSTER, identity, seeded, word
+from tests.vectors.samples import (
+    BEACON,
+    BINDING,
+    CONTENT,
+    EXPECTED,
+    GUARDIAN_IDENTITIES,
+    POSTER,
+    REVEAL_AT,
+    ROSTER,
+    identity,
+    seeded,
+    word,
+)
 
 INFO = BEACON.info
 POLICY = INFO.reveal_policy(REVEAL_AT)
 SIGNED = Beacon(POLICY.round, BEACON.signature(POLICY.round))
 KEYS = ROSTER.encryption_public_keys
-SEALED = seal_capsule(CONTENT, KEYS, POLICY.round, INFO, seeded("capsule"))
+SEALED = seal_capsule(CONTENT, BINDING, KEYS, POLICY.round, INFO, seeded("capsule"))
 
 
 def _open(data: bytes = SEALED, **changes: Any) -> Identity:
@@ -31,6 +53,7 @@ def _open(data: bytes = SEALED, **changes: Any) -> Identity:
         "keyring": [GUARDIAN_IDENTITIES[1]],
         "roster_size": len(KEYS),
         "content_public_key": CONTENT.public_key,
+        "expected": EXPECTED,
     }
     return open_capsule(data, **(arguments | changes))
 
@@ -63,18 +86,19 @@ def test_capsule__the_public_after_the_round__sees_only_the_inner_lock() -> None
 def test_capsule__inner_file__opens_with_rage_and_holds_an_identity_file() -> None:
     inner = timelock_decrypt(SEALED, SIGNED, INFO)
     rage = pyrage.x25519.Identity.from_str(GUARDIAN_IDENTITIES[2].to_text())
-    assert pyrage.decrypt(inner, [rage]) == CONTENT.to_text().encode() + b"\n"
+    assert pyrage.decrypt(inner, [rage]) == f"# {BINDING.text()}\n{CONTENT.to_text()}\n".encode()
 
 
 def test_capsule__made_with_public_tools__opens() -> None:
     recipients = [pyrage.x25519.Recipient.from_str(recipient_text(key)) for key in KEYS]
-    text = f"# created: today\n# public key: {recipient_text(CONTENT.public_key)}\n{CONTENT.to_text()}\n"
+    comments = f"# created: today\n# public key: {recipient_text(CONTENT.public_key)}\n# {BINDING.text()}\n"
+    text = f"{comments}{CONTENT.to_text()}\n"
     assert _open(_sealed(pyrage.encrypt(text.encode(), recipients))) == CONTENT
 
 
 def test_capsule__for_fifteen_guardians__fits_the_envelope() -> None:
     guardians = [identity(f"g{number}") for number in range(15)]
-    sealed = seal_capsule(CONTENT, [each.public_key for each in guardians], POLICY.round, INFO)
+    sealed = seal_capsule(CONTENT, BINDING, [each.public_key for each in guardians], POLICY.round, INFO)
     assert len(sealed) < 16 * 1024
     assert _open(sealed, keyring=[guardians[14]], roster_size=15) == CONTENT
 
@@ -104,7 +128,7 @@ def test_capsule__inner_file_missing__malformed() -> None:
 
 
 def test_capsule__another_identity_inside__refused_with_the_reason() -> None:
-    refusal = _refusal(seal_capsule(identity("other"), KEYS, POLICY.round, INFO))
+    refusal = _refusal(seal_capsule(identity("other"), BINDING, KEYS, POLICY.round, INFO))
     assert refusal.failure is Failure.CAPSULE_WRONG_IDENTITY
     assert "envelope" in refusal.message
 
@@ -129,9 +153,74 @@ def test_capsule__something_else_than_one_identity_inside__malformed(text: bytes
     assert CONTENT.to_text() not in refusal.message
 
 
-@pytest.mark.parametrize("ending", [b"", b"\n", b"\r\n", b"\n\n# c\n"])
-def test_identity_file__with_and_without_its_line_feed__read(ending: bytes) -> None:
-    assert parse_identity_file(CONTENT.to_text().encode() + ending) == CONTENT
+@pytest.mark.parametrize(
+    "text",
+    ["{}", "{}\n", "{}\r\n", "{}\r", "{}\n\n# c\n", "\r\n{}\n", "# c\x0b\x0c\x1c\x1d\x1e\x85\u2028\n{}\n", "#{}\n{}"],
+)
+def test_identity_file__in_a_form_that_age_reads__read(text: str) -> None:
+    found = parse_identity_file(text.replace("{}", CONTENT.to_text()).encode())
+    assert found == IdentityFile(CONTENT, None)
+
+
+@pytest.mark.parametrize("text", ["{}\r\r\n", "# c\r{}\n", " \n{}\n", " # c\n{}\n", "{} \n"])
+@pytest.mark.parametrize("odd", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028"])
+def test_identity_file__whose_lines_end_in_another_way_than_age_knows__refused(text: str, odd: str) -> None:
+    for form in (text, f"# c{odd}{{}}\n", f"{{}}{odd}# c\n", f"{odd}\n{{}}{odd}\n"):
+        with pytest.raises(SealedDataError) as refusal:
+            parse_identity_file(form.replace("{}", CONTENT.to_text()).encode())
+        assert refusal.value.failure is Failure.CAPSULE_MALFORMED
+
+
+def _holding(*comments: str) -> bytes:
+    """A capsule whose identity file has these comments."""
+    text = "".join(f"# {comment}\n" for comment in comments) + f"{CONTENT.to_text()}\n"
+    return _sealed(age.encrypt_bytes(text.encode(), KEYS))
+
+
+OTHERS = {
+    "chain": replace(BINDING, chain_id=ChainId(8453)),
+    "hub": replace(BINDING, hub_address=POSTER),
+    "bounty": replace(BINDING, bounty_id=BountyId(8)),
+    "solver": replace(BINDING, solver_address=POSTER),
+}
+EITHER_VERSION = pytest.mark.parametrize("required", [True, False])
+
+
+@EITHER_VERSION
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_capsule__sealed_for_another__opens_for_nobody_in_any_version(other: Binding, required: bool) -> None:
+    sealed = seal_capsule(CONTENT, other, KEYS, POLICY.round, INFO)
+    refusal = _refusal(sealed, expected=ExpectedBinding(BINDING, required))
+    assert refusal.failure is Failure.SEALED_FOR_ANOTHER
+    assert other.solver_address in refusal.message
+    assert _open(sealed, expected=ExpectedBinding(other, required)) == CONTENT
+
+
+def test_capsule__that_names_nobody__opens_only_for_version_1() -> None:
+    assert _refusal(_holding()).failure is Failure.BINDING_MISSING
+    assert _refusal(_holding("written by hand")).failure is Failure.BINDING_MISSING
+    assert _open(_holding(), expected=ExpectedBinding(BINDING, required=False)) == CONTENT
+
+
+@EITHER_VERSION
+@pytest.mark.parametrize(
+    "comments",
+    [
+        (BINDING.text(), BINDING.text()),
+        (BINDING.text(), OTHERS["solver"].text()),
+        (BINDING.text() + " ",),
+        (BINDING.text() + "\r\r",),
+        (BINDING.text().upper().replace("BOUNTY-ESCROW", "bounty-escrow"),),
+        (BINDING.text().replace("chain_id=", "chain_id=0"),),
+        (BINDING.text().replace("bounty_id=7", "bounty_id=\u0667"),),
+        (BINDING.text().replace(" ", "  "),),
+        ("bounty-escrow:",),
+    ],
+)
+def test_capsule__whose_binding_cannot_be_read__malformed(comments: tuple[str, ...], required: bool) -> None:
+    refusal = _refusal(_holding(*comments), expected=ExpectedBinding(BINDING, required))
+    assert refusal.failure is Failure.CAPSULE_MALFORMED
+    assert "binding" in refusal.message
 
 
 def test_capsule__before_the_round__needs_a_signature_nobody_has() -> None:

@@ -19,7 +19,7 @@ from service_common.crypto.x25519 import Identity
 
 from tests.campaign import FULL, size
 from tests.common.crypto.test_capsule import POLICY
-from tests.vectors.samples import BEACON, CONTENT, GUARDIAN_IDENTITIES, ROSTER, seeded
+from tests.vectors.samples import BEACON, BINDING, CONTENT, EXPECTED, GUARDIAN_IDENTITIES, ROSTER, seeded
 
 FILES = size(300, 100_000)
 LENGTH = size(5 * 2**20 + 1, 4 * 2**30 + 1)
@@ -40,10 +40,10 @@ def test_directory__of_more_files_than_allowed__is_refused_both_ways_and_leaves_
     enough = ArchiveLimits(max_entries=FILES + 100)
     narrow = ArchiveLimits() if FULL else ArchiveLimits(max_entries=FILES - 1)
     with pytest.raises(SealedDataError) as refusal:
-        seal_directory(work, CONTENT.public_key, tmp_path / "no.age", limits=narrow)
+        seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "no.age", limits=narrow)
     assert refusal.value.failure is Failure.ARCHIVE_REFUSED
-    sealed = seal_directory(work, CONTENT.public_key, tmp_path / "a.age", limits=enough)
-    opening = partial(open_artifact, sha256=sealed.sha256, byte_length=sealed.byte_length)
+    sealed = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "a.age", limits=enough)
+    opening = partial(open_artifact, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED)
     with pytest.raises(SealedDataError) as refusal:
         opening(tmp_path / "a.age", CONTENT, tmp_path / "out", limits=narrow)
     assert refusal.value.failure is Failure.ARCHIVE_REFUSED
@@ -58,11 +58,13 @@ from pathlib import Path
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.artifact import open_artifact, seal_directory
 from service_common.crypto.x25519 import Identity
+from tests.vectors.samples import BINDING, EXPECTED
 folder, identity, limits = Path(sys.argv[1]), Identity.generate(), ArchiveLimits(max_bytes=8 * 2**30)
 start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-sealed = seal_directory(folder / "work", identity.public_key, folder / "a.age", limits=limits)
+sealed = seal_directory(folder / "work", identity.public_key, BINDING, folder / "a.age", limits=limits)
 opened = open_artifact(
-    folder / "a.age", identity, folder / "out", sha256=sealed.sha256, byte_length=sealed.byte_length, limits=limits
+    folder / "a.age", identity, folder / "out",
+    sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED, limits=limits,
 )
 print(opened.byte_length, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start) // 1024)
 """
@@ -88,7 +90,7 @@ def test_file__larger_than_any_buffer__is_sealed_and_opened_in_bounded_memory(tm
 
 def test_capsule__every_bit_flipped__never_opens() -> None:
     info = BEACON.info
-    sealed = seal_capsule(CONTENT, ROSTER.encryption_public_keys, POLICY.round, info, seeded("every bit"))
+    sealed = seal_capsule(CONTENT, BINDING, ROSTER.encryption_public_keys, POLICY.round, info, seeded("every bit"))
     signed = Beacon(POLICY.round, BEACON.signature(POLICY.round))
 
     def opened(capsule: bytes) -> Identity:
@@ -99,6 +101,7 @@ def test_capsule__every_bit_flipped__never_opens() -> None:
             keyring=[GUARDIAN_IDENTITIES[1]],
             roster_size=len(ROSTER.members),
             content_public_key=CONTENT.public_key,
+            expected=EXPECTED,
         )
 
     assert opened(sealed) == CONTENT

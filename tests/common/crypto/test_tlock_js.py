@@ -21,7 +21,7 @@ from service_common.crypto.capsule import open_capsule, seal_capsule
 from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
 from service_common.crypto.x25519 import recipient_text
 
-from tests.vectors.samples import CONTENT, GUARDIAN_IDENTITIES, ROSTER, seeded
+from tests.vectors.samples import BINDING, CONTENT, EXPECTED, GUARDIAN_IDENTITIES, ROSTER, seeded
 
 FOLDER: Final = Path(__file__).parent / "tlock_js"
 ROUND: Final = 5
@@ -82,21 +82,22 @@ def test_timelock__sealed_with_tlock_js__opens_here(tlock_js: TlockJs) -> None:
 
 
 def test_capsule__sealed_here__opens_with_tlock_js_and_rage(tlock_js: TlockJs) -> None:
-    capsule = seal_capsule(CONTENT, ROSTER.encryption_public_keys, ROUND, tlock_js.chain.info)
+    capsule = seal_capsule(CONTENT, BINDING, ROSTER.encryption_public_keys, ROUND, tlock_js.chain.info)
     inner = tlock_js.decrypt(capsule)
     key = pyrage.x25519.Identity.from_str(GUARDIAN_IDENTITIES[0].to_text())
-    assert pyrage.decrypt(inner, [key]) == f"{CONTENT.to_text()}\n".encode()
+    assert pyrage.decrypt(inner, [key]) == f"# {BINDING.text()}\n{CONTENT.to_text()}\n".encode()
 
 
 def test_capsule__sealed_with_rage_and_tlock_js__opens_here(tlock_js: TlockJs) -> None:
     keys = [pyrage.x25519.Recipient.from_str(recipient_text(key)) for key in ROSTER.encryption_public_keys]
     found = open_capsule(
-        tlock_js.encrypt(pyrage.encrypt(f"{CONTENT.to_text()}\n".encode(), keys)),
+        tlock_js.encrypt(pyrage.encrypt(f"# {BINDING.text()}\n{CONTENT.to_text()}\n".encode(), keys)),
         beacon=tlock_js.signed,
         info=tlock_js.chain.info,
         keyring=[GUARDIAN_IDENTITIES[2]],
         roster_size=len(keys),
         content_public_key=CONTENT.public_key,
+        expected=EXPECTED,
     )
     assert found == CONTENT
     assert age.encrypt_bytes(b"x", [found.public_key])

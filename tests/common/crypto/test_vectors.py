@@ -3,6 +3,10 @@
 import base64
 import hashlib
 import json
+import shutil
+from dataclasses import replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +15,18 @@ import pytest
 from service_common.crypto import bls
 from service_common.crypto.age import decrypt_bytes
 from service_common.crypto.archive import ArchiveLimits
-from service_common.crypto.archive_read import unpack
-from service_common.crypto.archive_write import list_directory, tar_blocks
+from service_common.crypto.archive_read import Unpacked, unpack
+from service_common.crypto.archive_write import comment_header, list_directory, tar_blocks
+from service_common.crypto.artifact import open_artifact
 from service_common.crypto.beacon import Beacon
 from service_common.crypto.beacon_info import BeaconInfo, chain_hash
+from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.capsule import open_capsule
+from service_common.crypto.failures import SealedDataError
 from service_common.crypto.sealed_box import unwrap
 from service_common.crypto.x25519 import Identity, parse_recipient
 from service_common.domain.abi_hashes import authorization_nonce
+from service_common.domain.binding import parse_binding
 from service_common.domain.canonical_json import canonical_bytes, parse_canonical
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import log_digest, spec_commitment
@@ -29,9 +37,11 @@ from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.domain.verdict import parse_verdict
 from service_common.keccak import keccak256
+from service_common.types import Bytes32
 
 import tests.vectors.regenerate as vectors
 from tests.vectors import build_documents, build_sealing
+from tests.vectors.samples import EXPECTED
 
 
 def _load(name: str) -> Any:
@@ -130,13 +140,19 @@ def test_archive__files__give_the_tar_and_back(tmp_path: Path) -> None:
     for name, content in value["files"].items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content.encode())
-    data = b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, ArchiveLimits())))
-    assert data == _bytes(value["tar"])
-    assert "0x" + hashlib.sha256(data).hexdigest() == value["sha256"]
-    out.mkdir()
-    assert unpack(iter([data]), out, ArchiveLimits()).file_count == len(value["files"])
-    found = {str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()}
-    assert found == value["files"]
+    for head, made, binding in (
+        (comment_header(value["binding"]), value, parse_binding(value["binding"])),
+        (b"", value["version_1"], None),
+    ):
+        data = b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, ArchiveLimits()), head))
+        assert data == _bytes(made["tar"])
+        assert "0x" + hashlib.sha256(data).hexdigest() == made["sha256"]
+        out.mkdir()
+        unpacked = unpack(iter([data]), out, ArchiveLimits())
+        assert (unpacked.file_count, unpacked.binding) == (len(value["files"]), binding)
+        found = {str(path.relative_to(out)): path.read_text() for path in out.rglob("*") if path.is_file()}
+        assert found == value["files"]
+        shutil.rmtree(out)
 
 
 @pytest.mark.parametrize("case", _cases("archive.json", "rejected"))
@@ -145,15 +161,47 @@ def test_archive__rejected__with_its_failure(case: Any) -> None:
 
 
 def test_age_artifact__opens_here_and_with_rage__to_the_tar() -> None:
-    value = _load("age_artifact.json")
-    data, identity = _bytes(value["artifact"]), Identity.from_text(value["identity"])
+    value, archive = _load("age_artifact.json"), _load("archive.json")
+    identity = Identity.from_text(value["identity"])
     assert parse_recipient(value["recipient"]) == identity.public_key == value["content_public_key"]
-    assert ("0x" + hashlib.sha256(data).hexdigest(), len(data)) == (value["sha256"], value["byte_length"])
-    plain = decrypt_bytes(data, [identity], recipients=1)
-    assert plain == _bytes(_load("archive.json")["tar"])
-    assert pyrage.decrypt(data, [pyrage.x25519.Identity.from_str(value["identity"])]) == plain
+    for made, tar in ((value, archive["tar"]), (value["version_1"], archive["version_1"]["tar"])):
+        data = _bytes(made["artifact"])
+        assert ("0x" + hashlib.sha256(data).hexdigest(), len(data)) == (made["sha256"], made["byte_length"])
+        plain = decrypt_bytes(data, [identity], recipients=1)
+        assert plain == _bytes(tar)
+        assert pyrage.decrypt(data, [pyrage.x25519.Identity.from_str(value["identity"])]) == plain
     for case in value["also_accepted"]:
         assert decrypt_bytes(_bytes(case["artifact"]), [identity], recipients=1) == _bytes(case["plaintext"])
+
+
+def _opened(data: bytes, folder: Path, *, required: bool) -> Unpacked:
+    """An artifact opened for the sample bounty and Solver."""
+    folder.mkdir()
+    (folder / "a.age").write_bytes(data)
+    value = _load("age_artifact.json")
+    return open_artifact(
+        folder / "a.age", Identity.from_text(value["identity"]), folder / "out",
+        sha256=Bytes32("0x" + hashlib.sha256(data).hexdigest()), byte_length=len(data),
+        expected=ExpectedBinding(parse_binding(_load("archive.json")["binding"]), required),
+    )  # fmt: skip
+
+
+def test_age_artifact__of_version_1__opens_unbound_and_only_as_that(tmp_path: Path) -> None:
+    value = _load("age_artifact.json")
+    assert _opened(_bytes(value["artifact"]), tmp_path / "2", required=True).binding is not None
+    former = _bytes(value["version_1"]["artifact"])
+    assert _opened(former, tmp_path / "1", required=False).binding is None
+    with pytest.raises(SealedDataError) as refusal:
+        _opened(former, tmp_path / "as 2", required=True)
+    assert refusal.value.code == "binding_missing"
+
+
+@pytest.mark.parametrize("case", _cases("age_artifact.json", "bound_to_another"))
+@pytest.mark.parametrize("required", [True, False])
+def test_age_artifact__bound_to_another__refused_in_any_version(case: Any, required: bool, tmp_path: Path) -> None:
+    with pytest.raises(SealedDataError) as refusal:
+        _opened(_bytes(case["artifact"]), tmp_path / "desk", required=required)
+    assert refusal.value.code == case["failure"]
 
 
 @pytest.mark.parametrize("case", _cases("age_artifact.json", "rejected"))
@@ -165,21 +213,30 @@ def test_key_capsule__each_guardian__opens_it() -> None:
     value = _load("key_capsule.json")
     beacon = value["beacon"]
     info = BeaconInfo(beacon["chain_hash"], beacon["public_key"], beacon["genesis_time"], beacon["period_seconds"])
-    for text in value["guardians"]:
+    binding = parse_binding(value["binding"])
+    capsules = [(value["capsule"], True), (value["capsule"], False), (value["version_1"]["capsule"], False)]
+    for text, (capsule, required) in product(value["guardians"], capsules):
         found = open_capsule(
-            _bytes(value["capsule"]),
+            _bytes(capsule),
             beacon=Beacon(beacon["round"], bytes.fromhex(beacon["signature"])),
             info=info,
             keyring=[Identity.from_text(text)],
             roster_size=len(value["guardians"]),
             content_public_key=value["content_public_key"],
+            expected=ExpectedBinding(binding, required),
         )
         assert found.to_text() == value["content_identity"]
 
 
 @pytest.mark.parametrize("case", _cases("key_capsule.json", "rejected"))
 def test_key_capsule__rejected__with_its_failure(case: Any) -> None:
-    assert build_sealing.failure_of(build_sealing.try_open_capsule, _bytes(case["capsule"])) == case["failure"]
+    capsule, failure = _bytes(case["capsule"]), case["failure"]
+    assert build_sealing.failure_of(build_sealing.try_open_capsule, capsule) == failure
+    former = partial(build_sealing.try_open_capsule, expected=replace(EXPECTED, required=False))
+    if failure == "binding_missing":
+        assert former(capsule)
+    else:
+        assert build_sealing.failure_of(former, capsule) == failure
 
 
 def test_delivery_wrap__opened__the_identity() -> None:

@@ -24,8 +24,8 @@ def make(root: Path, files: dict[str, bytes] = FILES) -> Path:
     return root
 
 
-def pack(root: Path, limits: ArchiveLimits = LIMITS) -> bytes:
-    return b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, limits)))
+def pack(root: Path, limits: ArchiveLimits = LIMITS, head: bytes = b"") -> bytes:
+    return b"".join(bytes(block) for block in tar_blocks(root, list_directory(root, limits), head))
 
 
 def tar_of(*entries: tarfile.TarInfo, contents: bytes = b"data", style: int = tarfile.PAX_FORMAT) -> bytes:

@@ -15,7 +15,7 @@ from service_common.errors import ServiceError
 from service_common.keccak import keccak256
 from service_common.types import checksum_address
 
-from tests.vectors.samples import BEACON, BOUNTY_ID, CHAIN_ID, CONTENT, HUB, REVEAL_AT, ROSTER, SOLVER, word
+from tests.vectors.samples import BEACON, BINDING, BOUNTY_ID, CHAIN_ID, CONTENT, HUB, REVEAL_AT, ROSTER, SOLVER, word
 
 CAPSULE = b"age-encryption.org/v1\n-> tlock 1 aa\n"
 
@@ -23,10 +23,7 @@ CAPSULE = b"age-encryption.org/v1\n-> tlock 1 aa\n"
 def envelope(**changes: Any) -> Envelope:
     """The sample envelope, with derived fields following the changes."""
     fields: dict[str, Any] = {
-        "chain_id": CHAIN_ID,
-        "hub_address": HUB,
-        "bounty_id": BOUNTY_ID,
-        "solver_address": SOLVER,
+        "binding": BINDING,
         "spec_commitment": word("spec"),
         "guardian_roster_hash": ROSTER.guardian_roster_hash,
         "recipients_commitment": ROSTER.recipients_commitment,
@@ -68,6 +65,12 @@ def test_envelope__written_and_read__the_same_and_its_commitment_is_keccak_of_th
     assert json.loads(data)["key_capsule"] == base64.b64encode(CAPSULE).decode()
 
 
+def test_envelope__of_version_1__is_read_and_keeps_its_version() -> None:
+    former = replace(envelope(), version=1)
+    assert parse_envelope(former.canonical_bytes()) == former
+    assert (envelope().version, former.commitment() == envelope().commitment()) == (2, False)
+
+
 def test_envelope__json_types__as_the_design_names_them() -> None:
     value: Any = envelope().to_json()
     assert isinstance(value["bounty_id"], str)
@@ -89,7 +92,8 @@ def test_envelope__any_capsule_and_length__read_back(capsule: bytes, length: int
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("version", 2),
+        ("version", 0),
+        ("version", 3),
         ("version", "1"),
         ("version", True),
         ("mode", "plain"),

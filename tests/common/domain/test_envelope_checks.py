@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from service_common.types import BountyId
+from service_common.types import BountyId, ChainId
 
 from tests.common.domain.test_envelope import envelope
-from tests.vectors.samples import BEACON, BOUNTY_ID, CHAIN_ID, HUB, POSTER, REVEAL_AT, ROSTER, SOLVER, word
+from tests.vectors.samples import BEACON, BINDING, BOUNTY_ID, CHAIN_ID, HUB, POSTER, REVEAL_AT, ROSTER, SOLVER, word
 
 EXPECTED = ExpectedEnvelope(
     chain_id=CHAIN_ID,
@@ -28,10 +28,10 @@ def test_envelope__for_this_bounty__no_difference() -> None:
 @pytest.mark.parametrize(
     ("path", "changes"),
     [
-        ("chain_id", {"chain_id": 8453}),
-        ("hub_address", {"hub_address": POSTER}),
-        ("bounty_id", {"bounty_id": 8}),
-        ("solver_address", {"solver_address": POSTER}),
+        ("chain_id", {"binding": replace(BINDING, chain_id=ChainId(8453))}),
+        ("hub_address", {"binding": replace(BINDING, hub_address=POSTER)}),
+        ("bounty_id", {"binding": replace(BINDING, bounty_id=BountyId(8))}),
+        ("solver_address", {"binding": replace(BINDING, solver_address=POSTER)}),
         ("spec_commitment", {"spec_commitment": word("other")}),
         ("guardian_roster_hash", {"guardian_roster_hash": word("other")}),
         ("recipients_commitment", {"recipients_commitment": word("other")}),

@@ -43,7 +43,8 @@ def check_documents(story: Story, service: ServiceEvidence, report: Report) -> N
             found = _hash(submission_commitment(envelope), commitment)
             report.judge("envelope", found, "the envelope hashes to it", commitment)
     report.not_checked(
-        "ciphertext", "sealed work is not opened here: guardian:open and poster:open-winning-submission do"
+        "ciphertext",
+        "sealed work is not opened here, nor whom it names inside: guardian:open and poster:open-winning-submission do",
     )
 
 

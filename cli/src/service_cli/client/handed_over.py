@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.capsule import MAX_IDENTITY_FILE, check_identity, parse_identity_file
 from service_common.crypto.failures import SealedDataError
 from service_common.crypto.x25519 import Identity
@@ -57,11 +58,14 @@ class HandedOver:
         return found if self.ciphertext.exists() else replace(found, source=fetch().source)
 
     def content_key(self, envelope: Envelope) -> Identity:
-        """The content key as another Guardian wrote it, as age-keygen writes one."""
+        """The content key as another Guardian wrote it, as age-keygen writes one.
+
+        Nobody vouches for its comments: that they name nobody proves nothing, and the archive is still to be checked.
+        """
         try:
-            return check_identity(
-                parse_identity_file(_read(self.identity, MAX_IDENTITY_FILE + 1)), envelope.content_public_key
-            )
+            found = parse_identity_file(_read(self.identity, MAX_IDENTITY_FILE + 1))
+            ExpectedBinding(envelope.binding, required=False).check(found.binding, "the identity file")
+            return check_identity(found.identity, envelope.content_public_key)
         except SealedDataError as error:
             message = f"The identity handed over does not open this Submission: {error.message}."
             next_action = "Ask the other Guardian again, or open with your own key."

@@ -26,6 +26,8 @@ _THE_SOLVERS: Final = {
     Failure.CAPSULE_MALFORMED: "what its key capsule holds is not one sealed content key",
     Failure.CAPSULE_WRONG_RECIPIENTS: "its key capsule is not sealed to this bounty's roster",
     Failure.CAPSULE_WRONG_IDENTITY: "its key capsule holds another key than its envelope names",
+    Failure.BINDING_MISSING: "what it sealed does not name its bounty and Solver, as its envelope's version requires",
+    Failure.SEALED_FOR_ANOTHER: "what it sealed names another bounty or another Solver than its envelope",
     Failure.ARCHIVE_REFUSED: "its archive holds what may not be in one",
     Failure.ARCHIVE_MALFORMED: "its archive is not a tar file that can be read",
 }

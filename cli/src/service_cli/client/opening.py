@@ -1,19 +1,21 @@
 """Opening sealed work: a Guardian's Submission after the reveal point, and the Poster's winning work.
 
-Promises: files are written only below the given directory, and only when everything was authentic; content keys and
-one-time keys live in this process only.
+Promises: files are written only below the given directory, and only when everything was authentic and nothing in it
+names another bounty or Solver; content keys and one-time keys live in this process only.
 """
 
 import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from service_common.chain.hub import BountyView
 from service_common.crypto import sealed_box
 from service_common.crypto.artifact import open_artifact
 from service_common.crypto.beacon_info import BeaconInfo
-from service_common.crypto.capsule import open_capsule
+from service_common.crypto.binding import expected_binding
+from service_common.crypto.capsule import IdentityFile, open_capsule
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.types import Address, BountyId, Bytes32
 
@@ -28,12 +30,16 @@ from service_cli.client.read_model import wait_finalized
 from service_cli.client.signer import LocalSigner, local_signer
 from service_cli.client.submissions import Submission, check_envelope, fetch_ciphertext, fetch_submission
 from service_cli.outcome import Failed, Refused
-from service_cli.output import event, say
+from service_cli.output import event, say, warn
 from service_cli.pages import require_new
 from service_cli.progress import Progress
 from service_cli.settings import Settings
 
 AWARDED = 1
+_UNBOUND: Final = (
+    "this work was sealed in an older format, which does not name its bounty and Solver inside: these bytes alone do "
+    "not show that this Solver made them; compare them with the other Submissions"
+)
 
 
 def guardian_open(
@@ -56,17 +62,17 @@ def guardian_open(
         submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
     event("guardian_open.submission_verified", submission.names())
     if keep_identity is not None:
-        _hand_over(identity, keep_identity)
+        _hand_over(IdentityFile(identity, submission.envelope.binding), keep_identity)
     _write(submission, identity, output_dir, "guardian_open.artifact_opened")
     with suppress(Failed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
 
 
-def _hand_over(identity: Identity, path: Path) -> None:
+def _hand_over(content_key: IdentityFile, path: Path) -> None:
     """The content key in a file of its own; whoever holds it can read the work, and nothing else."""
     try:
-        with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="ascii") as file:
-            file.write(f"{identity.to_text()}\n")
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(content_key.to_bytes())
     except OSError as error:
         message = f"The content key could not be written to {path}: {error.strerror}."
         raise Refused("file_not_written", message, next_action="Name a file that can be written.") from None
@@ -130,6 +136,7 @@ def _unlock(
             keyring=keyring,
             roster_size=roster_size,
             content_public_key=envelope.content_public_key,
+            expected=expected_binding(envelope),
         )
 
 
@@ -209,11 +216,15 @@ def _write(submission: Submission, identity: Identity, output_dir: Path, name: s
                 output_dir,
                 sha256=ciphertext.sha256,
                 byte_length=ciphertext.byte_length,
+                expected=expected_binding(submission.envelope),
                 progress=progress,
             )
+    bound = opened.binding is not None
     fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
-    event(name, submission.names() | fields)
+    event(name, submission.names() | fields | {"bound": bound})
     say(f"opened {opened.file_count} files in {output_dir}")
+    if not bound:
+        warn(_UNBOUND)
 
 
 def _require_recorded(chain: ChainClient, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> None:

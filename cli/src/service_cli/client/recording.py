@@ -116,6 +116,12 @@ def _found(work: Work, commitment: Bytes32, journal: Journal) -> Receipt:
     return receipt
 
 
+def is_under_way(work: Work, envelope: Envelope, journal: Journal) -> bool:
+    """Whether the Hub records it, or may do so yet: it was sent from here, or shown to a wallet."""
+    call, commitment = submit_call(work, envelope), envelope.commitment()
+    return active(work) == commitment or was_attempted(journal, _step(commitment)) or journal.text("shown") == call.data
+
+
 def _in_log(work: Work, commitment: Bytes32, journal: Journal) -> Receipt | None:
     """The newest transaction that recorded it, since it was sealed."""
     number = journal.get(SEALED_AT)

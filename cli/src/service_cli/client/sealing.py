@@ -13,6 +13,7 @@ from service_common.chain.hub import BountyView
 from service_common.crypto.artifact import seal_directory
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import Identity
+from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
 from service_common.domain.roster import Roster
 from service_common.types import BountyId
@@ -83,21 +84,19 @@ def _keep_envelope(envelope: Envelope, path: Path) -> None:
 
 def _sealed(work: Work, directory: Path, file: Path) -> Envelope:
     identity = Identity.generate()
+    binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.signer.address)
     with Progress("sealing") as progress:
-        sealed = seal_directory(directory, identity.public_key, file, progress=progress)
+        sealed = seal_directory(directory, identity.public_key, binding, file, progress=progress)
     info = beacon_of(work.settings)
     policy = info.reveal_policy(work.bounty.reveal_at)
     return build_envelope(
-        chain_id=work.chain.chain_id,
-        hub_address=work.chain.hub.address,
-        bounty_id=work.bounty_id,
-        solver_address=work.signer.address,
+        binding=binding,
         spec_commitment=work.bounty.spec_commitment,
         guardian_roster_hash=work.roster.guardian_roster_hash,
         recipients_commitment=work.roster.recipients_commitment,
         reveal_policy=policy,
         content_public_key=identity.public_key,
-        key_capsule=seal_capsule(identity, work.roster.encryption_public_keys, policy.round, info),
+        key_capsule=seal_capsule(identity, binding, work.roster.encryption_public_keys, policy.round, info),
         ciphertext_sha256=sealed.sha256,
         ciphertext_byte_length=sealed.byte_length,
     )

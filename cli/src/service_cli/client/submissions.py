@@ -58,7 +58,10 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
     except Refused as refusal:
         if refusal.code != "submission_not_found":
             raise
-        message = "The chain records this Submission, but the service does not hold its bytes."
+        message = (
+            "The chain records this Submission, but the service serves no bytes for it: none were handed in, or its "
+            "commitment is a copy of another Solver's."
+        )
         next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
         raise Refused(refusal.code, message, next_action=next_action) from refusal
     content = str(answer.get("envelope")).encode()

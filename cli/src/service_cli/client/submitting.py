@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from service_common.chain.hub import BountyView
-from service_common.domain.envelope import Envelope, parse_envelope
+from service_common.domain.envelope import VERSION, Envelope, parse_envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
 from service_common.types import Address, BountyId, ChainId, to_bytes
 
@@ -21,7 +21,7 @@ from service_cli.client.handing_in import hand_in, upload_late
 from service_cli.client.journal import Journal, open_journal
 from service_cli.client.leaks import check_directory
 from service_cli.client.read_model import wait_finalized
-from service_cli.client.recording import active, made_here, record, require_place
+from service_cli.client.recording import active, is_under_way, made_here, record, require_place
 from service_cli.client.sealing import Work, seal, sealed_before
 from service_cli.client.signer import LocalSigner, Signer
 from service_cli.client.trees import fingerprint
@@ -55,6 +55,9 @@ def submit(
     with open_journal(*_names(work)) as journal:
         content = fingerprint(directory)
         earlier = sealed_before(journal, content)
+        if earlier is not None and earlier.version != VERSION and not is_under_way(work, earlier, journal):
+            journal.forget("content")  # an earlier release sealed it, unbound: it is sealed anew
+            earlier = None
         replace = replace or (earlier is None and made_here(work, journal))
         require_place(work, earlier, journal, replace=replace)
         if earlier is not None and _is_settled(work, earlier, journal, without_api=without_api):

@@ -47,10 +47,10 @@ def run(
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
     Prints:   guardian_open.submission_verified (bounty_id, solver, submission_commitment)
               guardian_open.artifact_opened (bounty_id, solver, submission_commitment, output_dir, file_count,
-              byte_length)
+              byte_length, bound)
     Refuses:  an output directory that holds something, a file for the content key that exists; a Submission that the
               contract does not record; an envelope that does not hash to the commitment; a reveal point not reached;
-              a sealed file that does not open, saying why in plain words
+              a sealed file that does not open, or that names another bounty or Solver, saying why in plain words
     Examples: service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
     from service_cli.client.opening import guardian_open

@@ -24,9 +24,10 @@ def run(bounty_id: BountyId, output_dir: Path | None, network: str | None, api_b
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   open_winning_submission.key_retrieved (bounty_id, solver, submission_commitment)
               open_winning_submission.artifact_opened (bounty_id, solver, submission_commitment, output_dir,
-              file_count, byte_length)
+              file_count, byte_length, bound)
     Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
-              does not hash to the winning commitment; a key that is not the envelope's
+              does not hash to the winning commitment; a key that is not the envelope's; work that names another bounty
+              or Solver
     Examples: service-cli poster:open-winning-submission 7 winning-work
     """
     from service_cli.client.opening import open_winning_submission

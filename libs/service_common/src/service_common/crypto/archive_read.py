@@ -17,6 +17,7 @@ from typing import Final
 from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown
 from service_common.crypto.background import Background
 from service_common.crypto.failures import Failure, SealedDataError
+from service_common.domain.binding import Binding, take_comment
 
 _MAX_EXTENSION: Final = 64 * 1024
 _LARGE: Final = 4 * 1024 * 1024
@@ -32,13 +33,15 @@ class Unpacked:
 
     file_count: int
     byte_length: int
+    binding: Binding | None = None
+    """What its global headers name as its bounty and Solver."""
 
 
 def unpack(chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits) -> Unpacked:
     """Unpack into an empty directory. On any refusal the caller removes the directory with what is in it."""
-    stream, names = _Stream(chunks), Names(limits)
+    stream, names, comments = _Stream(chunks), Names(limits), _Comments()
     count = total = 0
-    for entry in _entries(stream):
+    for entry in _entries(stream, comments):
         if _is_root(entry):
             continue
         path = _relative(entry)
@@ -53,7 +56,7 @@ def unpack(chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits) -> U
     stream.expect_only_zeros()
     if not count:
         raise refused("there is no file in it")
-    return Unpacked(count, total)
+    return Unpacked(count, total, comments.binding)
 
 
 def writing_failed(error: OSError) -> SealedDataError:
@@ -104,7 +107,23 @@ class _Stream:
             rest = next(self._chunks, b"")
 
 
-def _entries(stream: _Stream) -> Iterator[tarfile.TarInfo]:
+class _Comments:
+    """The comments of global headers, of which only the binding is kept."""
+
+    binding: Binding | None = None
+
+    def take(self, records: list[tuple[str, str]]) -> None:
+        for key, value in records:
+            if key in {"path", "size", "linkpath"}:
+                raise refused("a global header that names files")
+            if key == "comment":
+                try:
+                    self.binding = take_comment(self.binding, value)
+                except ValueError as error:
+                    raise _malformed(f"its binding: {error}") from None
+
+
+def _entries(stream: _Stream, comments: _Comments) -> Iterator[tarfile.TarInfo]:
     """Files and directories, with names and sizes of extension headers applied."""
     longname: str | None = None
     records: dict[str, str] = {}
@@ -118,9 +137,9 @@ def _entries(stream: _Stream) -> Iterator[tarfile.TarInfo]:
         if entry.type == tarfile.GNUTYPE_LONGNAME:
             longname = _text(_extension(stream, entry).rstrip(b"\0"))
         elif entry.type == tarfile.XHDTYPE:
-            records = _pax(_extension(stream, entry))
+            records = dict(_pax(_extension(stream, entry)))
         elif entry.type == tarfile.XGLTYPE:
-            _refuse_global(_pax(_extension(stream, entry)))
+            comments.take(_pax(_extension(stream, entry)))
         elif entry.type in _FILES or entry.isdir():
             yield _applied(entry, longname, records)
             stream.skip_padding(0 if entry.isdir() else entry.size)
@@ -147,25 +166,20 @@ def _extension(stream: _Stream, entry: tarfile.TarInfo) -> bytes:
     return data
 
 
-def _pax(data: bytes) -> dict[str, str]:
+def _pax(data: bytes) -> list[tuple[str, str]]:
     """Records ``<length> <key>=<value>\\n``, each exactly as long as it says."""
-    records: dict[str, str] = {}
+    records: list[tuple[str, str]] = []
     while data:
         digits, _, _ = data[:20].partition(b" ")
         size = int(digits) if digits.isdigit() else 0
         key, found, value = data[len(digits) + 1 : size - 1].partition(b"=")
         if not found or size > len(data) or data[size - 1 : size] != b"\n":
             raise _malformed("a pax record cannot be read")
-        records[_text(key)] = _text(value)
+        records.append((_text(key), _text(value)))
         data = data[size:]
-    if any(key.startswith(_SPARSE) for key in records):
+    if any(key.startswith(_SPARSE) for key, _ in records):
         raise refused("a sparse file")
     return records
-
-
-def _refuse_global(records: dict[str, str]) -> None:
-    if {"path", "size", "linkpath"} & set(records):
-        raise refused("a global header that names files")
 
 
 def _applied(entry: tarfile.TarInfo, longname: str | None, records: dict[str, str]) -> tarfile.TarInfo:

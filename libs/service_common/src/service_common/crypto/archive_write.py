@@ -1,9 +1,10 @@
 """A directory as a deterministic tar stream.
 
 Promises: the same names, contents and executable bits give the same bytes on every machine: entries in byte order of
-their paths, no owner, no times, modes 0644 and 0755, pax headers only for names that need them, two zero blocks at the
-end; GNU tar writes the same bytes with the options in ``docs/formats.md``. Refuses (``archive_refused``) links and
-special files, names ``archive`` refuses, empty directories as the whole, and files that change while they are read.
+their paths, no owner, no times, modes 0644 and 0755, pax headers only for a comment and for names that need them, two
+zero blocks at the end; GNU tar writes the same bytes with the options in ``docs/formats.md``. Refuses
+(``archive_refused``) links and special files, names ``archive`` refuses, empty directories as the whole, and files that
+change while they are read.
 Streams: memory does not grow with the content, only with the names.
 """
 
@@ -42,8 +43,7 @@ class Entry:
         if len(name) <= _NAME_FIELD and name.isascii():
             return block
         record = _pax_record(b"path", name)
-        padded = record + bytes(-len(record) % BLOCK)
-        return _header(_PAX_NAME, 0o644, len(record), b"x", bytes(8)) + padded + block
+        return _extension(b"x", record) + block
 
 
 def list_directory(root: Path, limits: ArchiveLimits) -> tuple[Entry, ...]:
@@ -67,14 +67,20 @@ def list_directory(root: Path, limits: ArchiveLimits) -> tuple[Entry, ...]:
     return tuple(sorted(entries, key=lambda entry: entry.path.encode()))
 
 
-def tar_length(entries: tuple[Entry, ...]) -> int:
+def comment_header(text: str) -> bytes:
+    """The blocks of a global pax header with a comment, which tar programs skip."""
+    return _extension(b"g", _pax_record(b"comment", text.encode()))
+
+
+def tar_length(entries: tuple[Entry, ...], head: bytes = b"") -> int:
     """How many bytes ``tar_blocks`` will give."""
-    return sum(len(entry.header()) + entry.size + -entry.size % BLOCK for entry in entries) + len(_END)
+    return len(head) + sum(len(entry.header()) + entry.size + -entry.size % BLOCK for entry in entries) + len(_END)
 
 
-def tar_blocks(root: Path, entries: tuple[Entry, ...]) -> Iterator[Block]:
-    """The tar stream. A block may be reused once the next one is asked for."""
+def tar_blocks(root: Path, entries: tuple[Entry, ...], head: bytes = b"") -> Iterator[Block]:
+    """The tar stream, after the blocks ``head``. A block may be reused once the next one is asked for."""
     buffer = memoryview(bytearray(_READ))
+    yield head
     for entry in entries:
         yield entry.header()
         if not entry.directory:
@@ -115,6 +121,11 @@ def _content(root: Path, entry: Entry, buffer: memoryview) -> Iterator[Block]:
             yield buffer[:size]
         if remaining or file.read(1):
             raise refused(f"{shown(entry.path)} changed while it was read")
+
+
+def _extension(kind: bytes, record: bytes) -> bytes:
+    """A pax header of one record."""
+    return _header(_PAX_NAME, 0o644, len(record), kind, bytes(8)) + record + bytes(-len(record) % BLOCK)
 
 
 def _header(name: bytes, mode: int, size: int, kind: bytes, device: bytes) -> bytes:

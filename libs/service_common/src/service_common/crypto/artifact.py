@@ -1,7 +1,8 @@
 """Sealing a directory into one age file and opening it again, in constant memory.
 
 Promises: sealing gives the digest and length the envelope needs in the same pass that writes; opening puts files in
-place only after the whole ciphertext matched the envelope's digest and every chunk was authentic. Refuses: see
+place only after the whole ciphertext matched the envelope's digest, every chunk was authentic, and the archive was
+sealed for this bounty by this Solver. Refuses: see
 ``archive`` (contents), ``age`` (file), ``output`` (targets). A ciphertext that is not the committed one is always
 told as that (``ciphertext_mismatch``), so that a bad download is never taken for a bad Submission.
 """
@@ -17,12 +18,14 @@ from service_common.crypto import age
 from service_common.crypto.age_stream import Block
 from service_common.crypto.archive import ArchiveLimits, Progress
 from service_common.crypto.archive_read import Unpacked, unpack
-from service_common.crypto.archive_write import list_directory, tar_blocks, tar_length
+from service_common.crypto.archive_write import comment_header, list_directory, tar_blocks, tar_length
 from service_common.crypto.background import Background
+from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.digest import BackgroundSha256
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.output import new_directory, new_file
 from service_common.crypto.x25519 import Identity, Randomness
+from service_common.domain.binding import Binding
 from service_common.types import Bytes32
 
 _READ: Final = 1024 * 1024
@@ -41,17 +44,18 @@ class SealedArtifact:
 def seal_directory(
     directory: Path,
     content_public_key: Bytes32,
+    binding: Binding,
     out_file: Path,
     *,
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
     randomness: Randomness = os.urandom,
 ) -> SealedArtifact:
-    """Seal a directory for one content identity into a new file (0600)."""
-    entries = list_directory(directory, limits)
-    blocks: Iterator[Block] = tar_blocks(directory, entries)
+    """Seal a directory for one content identity into a new file (0600), with the bounty and Solver it is for."""
+    entries, head = list_directory(directory, limits), comment_header(binding.text())
+    blocks: Iterator[Block] = tar_blocks(directory, entries, head)
     if progress is not None:
-        blocks = _reporting(blocks, tar_length(entries), progress)
+        blocks = _reporting(blocks, tar_length(entries, head), progress)
     with new_file(out_file) as file, BackgroundSha256() as digest, Background(_writing(file), "write") as writer:
         sink = _DigestingSink(writer, digest)
         age.encrypt(blocks, sink, [content_public_key], randomness)
@@ -68,10 +72,14 @@ def open_artifact(
     *,
     sha256: Bytes32,
     byte_length: int,
+    expected: ExpectedBinding,
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
 ) -> Unpacked:
-    """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700)."""
+    """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700).
+
+    Its archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else.
+    """
     with (
         ciphertext.open("rb", buffering=0) as raw,
         new_directory(output_dir) as directory,
@@ -86,6 +94,7 @@ def open_artifact(
             _check(source, digest, (sha256, byte_length))
             raise
         _check(source, digest, (sha256, byte_length))
+        expected.check(unpacked.binding, "the archive")
     return unpacked
 
 

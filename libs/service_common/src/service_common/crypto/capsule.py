@@ -1,37 +1,56 @@
 """The key capsule: a Submission's content identity behind two locks, both needed.
 
 Outside a timelock file for the reveal round; inside it an age file with exactly one X25519 stanza per Guardian of the
-pinned roster, in roster order; inside that the line ``AGE-SECRET-KEY-1...``. So a Guardian alone cannot open it early
-and the public alone cannot open it late. Promises: ``open_capsule`` gives only the identity whose public half stands
-in the envelope. Refuses everything else with a class and words of its own, since they may become part of a Verdict.
+pinned roster, in roster order; inside that an identity file that names its bounty and Solver. So a Guardian alone
+cannot open it early and the public alone cannot open it late. Promises: ``open_capsule`` gives only the identity whose
+public half stands in the envelope, and none that was sealed for another bounty or Solver. Refuses everything else with
+a class and words of its own, since they may become part of a Verdict.
 """
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from service_common.crypto import age
 from service_common.crypto.beacon import Beacon
 from service_common.crypto.beacon_info import BeaconInfo
+from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.crypto.timelock import read_timelock, timelock_decrypt, timelock_encrypt
 from service_common.crypto.x25519 import Identity, Randomness
+from service_common.domain.binding import Binding, take_comment
 from service_common.domain.reveal import RevealPolicy
 from service_common.errors import Issue
 from service_common.types import Bytes32
 
 MAX_IDENTITY_FILE: Final = 4_096
+_COMMENT: Final = b"# "
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityFile:
+    """A content identity as age-keygen writes one, and the binding in its comment."""
+
+    identity: Identity
+    binding: Binding | None
+
+    def to_bytes(self) -> bytes:
+        """The file; age takes the binding for a comment."""
+        comment = b"" if self.binding is None else _COMMENT + self.binding.text().encode() + b"\n"
+        return comment + self.identity.to_text().encode() + b"\n"
 
 
 def seal_capsule(
     identity: Identity,
+    binding: Binding,
     roster_keys: Sequence[Bytes32],
     number: int,
     info: BeaconInfo,
     randomness: Randomness = os.urandom,
 ) -> bytes:
-    """Lock the identity for these Guardians until the round."""
-    text = f"{identity.to_text()}\n".encode()
+    """Lock the identity, with the bounty and Solver it is for, for these Guardians until the round."""
+    text = IdentityFile(identity, binding).to_bytes()
     return timelock_encrypt(age.encrypt_bytes(text, roster_keys, randomness), number, info, randomness)
 
 
@@ -57,14 +76,18 @@ def open_capsule(
     keyring: Sequence[Identity],
     roster_size: int,
     content_public_key: Bytes32,
+    expected: ExpectedBinding,
 ) -> Identity:
     """The content identity, with the beacon's signature for the capsule's round and one Guardian's keyring."""
     # 1. The outer lock: right chain, right round, real signature, unaltered.
     inner = timelock_decrypt(capsule, beacon, info)
     # 2. The inner lock: one stanza per Guardian, one of them ours.
     text = _open_inner(inner, keyring, roster_size)
-    # 3. What was inside is the key that the envelope commits to.
-    return check_identity(parse_identity_file(text), content_public_key)
+    # 3. It was sealed for this bounty by this Solver.
+    found = parse_identity_file(text)
+    expected.check(found.binding, "the key capsule")
+    # 4. It is the key that the envelope commits to.
+    return check_identity(found.identity, content_public_key)
 
 
 def check_identity(identity: Identity, content_public_key: Bytes32) -> Identity:
@@ -75,16 +98,33 @@ def check_identity(identity: Identity, content_public_key: Bytes32) -> Identity:
     return identity
 
 
-def parse_identity_file(text: bytes) -> Identity:
-    """Read an identity file as age-keygen writes it: one identity; empty lines and comments are skipped."""
+def parse_identity_file(data: bytes) -> IdentityFile:
+    """Read an identity file as age does: one identity; empty lines and comments are skipped, but for the binding.
+
+    A line ends with a line feed and nothing else, and one carriage return before it belongs to the end: whatever opens
+    here opens with age, too.
+    """
     try:
-        if len(text) > MAX_IDENTITY_FILE:
+        if len(data) > MAX_IDENTITY_FILE:
             raise _not_an_identity()
-        lines = [line for line in text.decode("ascii").splitlines() if line and not line.startswith("#")]
-        (line,) = lines
-        return Identity.from_text(line)
+        lines = [line.removesuffix(b"\r") for line in data.split(b"\n")]
+        (key,) = [line for line in lines if line and not line.startswith(b"#")]
+        identity = Identity.from_text(key.decode("ascii"))
     except (ValueError, SealedDataError):
         raise _not_an_identity() from None
+    return IdentityFile(identity, _binding(lines))
+
+
+def _binding(lines: Sequence[bytes]) -> Binding | None:
+    found = None
+    try:
+        for line in lines:
+            if line.startswith(_COMMENT):
+                found = take_comment(found, line.removeprefix(_COMMENT).decode("ascii", "replace"))
+    except ValueError as error:
+        message = f"the binding in the capsule's identity file cannot be read: {error}"
+        raise SealedDataError(Failure.CAPSULE_MALFORMED, message) from None
+    return found
 
 
 def _open_inner(inner: bytes, keyring: Sequence[Identity], roster_size: int) -> bytes:

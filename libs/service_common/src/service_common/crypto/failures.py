@@ -31,6 +31,8 @@ class Failure(StrEnum):
     CAPSULE_WRONG_RECIPIENTS = "capsule_wrong_recipients"
     CAPSULE_NOT_FOR_THIS_KEY = "capsule_not_for_this_key"
     CAPSULE_WRONG_IDENTITY = "capsule_wrong_identity"
+    BINDING_MISSING = "binding_missing"
+    SEALED_FOR_ANOTHER = "sealed_for_another"
     ARCHIVE_REFUSED = "archive_refused"
     ARCHIVE_MALFORMED = "archive_malformed"
     OUTPUT_REFUSED = "output_refused"

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from service_common.domain.binding import Binding
 from service_common.domain.canonical_json import MAX_SAFE_INTEGER, canonical_bytes, parse_canonical
 from service_common.domain.commitments import submission_commitment
 from service_common.domain.locator import storage_locator
@@ -22,7 +23,10 @@ from service_common.domain.reveal import RevealPolicy
 from service_common.errors import Issue, ServiceError
 from service_common.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, parse_bounty_id
 
-VERSION: Final = 1
+VERSION: Final = 2
+"""Written; what is sealed names its bounty and Solver."""
+UNBOUND_VERSION: Final = 1
+"""Still read; what is sealed need not name them."""
 MODE: Final = "drand_tlock"
 MAX_ENVELOPE_BYTES: Final = 64 * 1024
 MAX_CAPSULE_BYTES: Final = 16 * 1024
@@ -55,6 +59,11 @@ class Envelope:
     ciphertext: CiphertextReference
     version: int = VERSION
     mode: str = MODE
+
+    @property
+    def binding(self) -> Binding:
+        """The bounty and Solver that it names."""
+        return Binding(self.chain_id, self.hub_address, self.bounty_id, self.solver_address)
 
     def to_json(self) -> dict[str, object]:
         """The JSON object, key names of docs/formats.md."""
@@ -94,10 +103,7 @@ class Envelope:
 
 def build_envelope(
     *,
-    chain_id: ChainId,
-    hub_address: Address,
-    bounty_id: BountyId,
-    solver_address: Address,
+    binding: Binding,
     spec_commitment: Bytes32,
     guardian_roster_hash: Bytes32,
     recipients_commitment: Bytes32,
@@ -107,13 +113,14 @@ def build_envelope(
     ciphertext_sha256: Bytes32,
     ciphertext_byte_length: int,
 ) -> Envelope:
-    """An envelope with its derived fields (capsule digest, storage locator) filled in."""
-    locator = storage_locator(chain_id, hub_address, bounty_id, solver_address, ciphertext_sha256)
+    """An envelope with its derived fields (capsule digest, storage locator) filled in; ``binding`` as it was sealed."""
+    names = (binding.chain_id, binding.hub_address, binding.bounty_id, binding.solver_address)
+    locator = storage_locator(*names, ciphertext_sha256)
     return Envelope(
-        chain_id=chain_id,
-        hub_address=hub_address,
-        bounty_id=bounty_id,
-        solver_address=solver_address,
+        chain_id=binding.chain_id,
+        hub_address=binding.hub_address,
+        bounty_id=binding.bounty_id,
+        solver_address=binding.solver_address,
         spec_commitment=spec_commitment,
         guardian_roster_hash=guardian_roster_hash,
         recipients_commitment=recipients_commitment,
@@ -144,7 +151,7 @@ def parse_envelope(data: bytes) -> Envelope:
 def _read(reader: FieldReader) -> Envelope:
     policy, ciphertext = reader.section("reveal_policy"), reader.section("ciphertext")
     envelope = Envelope(
-        version=reader.integer("version", VERSION, VERSION),
+        version=reader.integer("version", UNBOUND_VERSION, VERSION),
         mode=reader.text("mode", _mode),
         chain_id=ChainId(reader.integer("chain_id", 1, MAX_SAFE_INTEGER)),
         hub_address=reader.text("hub_address", _lower_address),
