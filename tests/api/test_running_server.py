@@ -10,7 +10,7 @@ from service_common.auth.header import format_header, parse_header
 from service_common.db import app as t
 from service_common.db.engine import reading
 from service_common.types import BlockNumber, Bytes32
-from service_common.web.edge import MAX_IN_FLIGHT
+from service_common.web.bodies import MAX_OPEN_OF_ONE
 from sqlalchemy import func, select
 
 from tests.api.conftest import HOST, Service
@@ -168,14 +168,27 @@ def test_connections__idle_by_the_hundreds__lock_nobody_out(running_api: Running
         assert running_api.request("GET", "/api/readiness-rubric").status == 200
 
 
-def test_requests__over_the_capacity__are_503_with_retry_after_and_readers_are_still_answered(
+SLOW = b"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
+
+
+def test_bodies__that_do_not_end__keep_nobody_from_writing(running_api: RunningApi) -> None:
+    query = b'{"query":"{ _meta { block { number } } }"}'
+    json_ = ("Content-Type", "application/json")
+    with ExitStack() as stack:
+        for _ in range(225):
+            stack.enter_context(running_api.connect()).sendall(SLOW)
+        answers = [running_api.request("POST", "/subgraph", json_, body=query).status for _ in range(50)]
+        assert answers == [200] * 50
+        assert running_api.request("GET", "/api/deployment").status == 200
+
+
+def test_bodies__open_from_one_address_over_its_part__are_503_and_readers_are_still_answered(
     running_api: RunningApi,
 ) -> None:
-    """Bodies that never end hold every place a request with a body may have, until their connections end."""
-    head = "POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n"
+    """Bodies that never end hold every place that bodies of one address may have, until their connections end."""
     with ExitStack() as stack:
-        for _ in range(MAX_IN_FLIGHT):
-            stack.enter_context(running_api.connect()).sendall(head.encode() + b"{")
+        for _ in range(MAX_OPEN_OF_ONE):
+            stack.enter_context(running_api.connect()).sendall(SLOW)
         refused = _first(running_api, 503)
         assert refused.code == "service_overloaded"
         assert int(refused.headers["retry-after"]) >= 1

@@ -4,8 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+
+from service_common.chain.json_rpc import JsonRpc
 
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
@@ -24,6 +27,7 @@ def run_killed(
 ) -> None:
     """Run a command and SIGKILL it at the ``count``-th call of an RPC method, the call forwarded before or not.
 
+    A transaction that is forwarded is mined before the command is killed: the node would mine it some moment later.
     ``also`` alters what the node answers meanwhile.
     """
     process: list[subprocess.Popen[bytes]] = []
@@ -42,6 +46,8 @@ def run_killed(
 
     def after(called: str, params: Params, result: object) -> object:
         if called == method and seen[0] == count and forward:
+            if method == "eth_sendRawTransaction":
+                wait_until_mined(rpc.node_url, result)
             strike()
         return also(called, params, result)
 
@@ -50,6 +56,14 @@ def run_killed(
     process[0].communicate(timeout=60)
     rpc.honest()
     assert process[0].returncode == -signal.SIGKILL, "the command ended before it was struck"
+
+
+def wait_until_mined(node_url: str, tx_hash: object) -> None:
+    """A node that mines by itself answers a little before it does."""
+    node, ends = JsonRpc([node_url]), time.monotonic() + 20
+    while node.call("eth_getTransactionReceipt", tx_hash) is None:
+        assert time.monotonic() < ends, "the node does not mine"
+        time.sleep(0.01)
 
 
 def spawn(shell: Terminal, *arguments: str, **more: str) -> subprocess.Popen[bytes]:

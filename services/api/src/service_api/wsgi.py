@@ -4,6 +4,7 @@ import os
 
 from service_common import log
 from service_common.traces.setup import start_traces
+from service_common.web.slow import REQUEST_SECONDS, end_slow_connections
 
 from service_api.app import make_app
 from service_api.config import read_config
@@ -12,4 +13,5 @@ from service_api.dependencies import make_dependencies
 _config = read_config(os.environ)
 log.configure("api", _config.log_level)
 start_traces("api", _config.traces)
+end_slow_connections(_config.web.port, REQUEST_SECONDS + _config.review_wait_seconds)
 application = make_app(make_dependencies(_config))

@@ -4,6 +4,7 @@ import os
 
 from service_common import log
 from service_common.traces.setup import start_traces
+from service_common.web.slow import end_slow_connections
 
 from service_delivery.app import make_app
 from service_delivery.config import read_config
@@ -14,4 +15,5 @@ keep_memory_private()
 _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
 start_traces("delivery", _config.traces)
+end_slow_connections(_config.web.port)
 application = make_app(make_dependencies(_config))

@@ -65,7 +65,10 @@ def create_app(
     api = Api(app)
     app.before_request(_begin)
     install_problems(app)
-    app.wsgi_app = Edge(app.wsgi_app)  # type: ignore[method-assign]
+    edge = Edge(app.wsgi_app)
+    if callers is not None:
+        edge.network = callers.network_of
+    app.wsgi_app = edge  # type: ignore[method-assign]
     app.add_url_rule("/healthz", "healthz", public(_alive, counted=False))
     return app, api
 

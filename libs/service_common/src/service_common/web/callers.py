@@ -10,6 +10,7 @@ come from inside the deployment, past its proxies, are many people's and have no
 import ipaddress
 from dataclasses import dataclass
 from typing import Final, cast
+from wsgiref.types import WSGIEnvironment
 
 from flask import Flask, Response, current_app, g, request
 
@@ -44,7 +45,11 @@ class Callers:
 
     def network(self) -> str | None:
         """Where this request comes from, as far as budgets go; None: from inside the deployment."""
-        address = client_address(request.remote_addr or "", request.headers.get("X-Forwarded-For", ""), self._hops)
+        return self.network_of(request.environ)
+
+    def network_of(self, environ: WSGIEnvironment) -> str | None:
+        """The same for a request that the framework does not have yet."""
+        address = client_address(environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", ""), self._hops)
         return None if address is None else client_network(address)
 
     def arrive(self) -> None:

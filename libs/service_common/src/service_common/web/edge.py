@@ -1,9 +1,10 @@
 """The outermost layer of every Flask service: what is said of each request whoever answers it.
 
 Promises: a correlation id in and out, the headers every answer carries, one count, one time and one log line for each
-request, and shedding: more requests at a time than ``limit`` get 503 ``service_overloaded`` with Retry-After before
-anything of them is read, and those with a body leave some places to those without. The liveness route is always let
-in, so that an overloaded process is not restarted. Where the app keeps versions, a public read that is kept and young
+request, and shedding: more requests at a time than ``limit`` get 503 ``service_overloaded`` with Retry-After, and those
+with a body leave some places to those without. A body is read whole before its request takes a place (``bodies``), so
+that bodies which do not end keep nobody out. The liveness route is always let in, so that an overloaded process is not
+restarted. Where the app keeps versions, a public read that is kept and young
 enough is answered here, without the framework. Where traces are on, each request but those of the liveness route is a
 span, in the trace that its caller names; a kept read is named ``kept``, since no route was looked for.
 """
@@ -24,6 +25,7 @@ from prometheus_client import Counter, Histogram
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
+from service_common.web.bodies import OpenBodies, may_have_body
 from service_common.web.problems import envelope
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
@@ -38,7 +40,7 @@ SHED: Final = Counter("service_http_requests_shed_total", "Requests refused beca
 MAX_IN_FLIGHT: Final = 240
 """Well above the hundred publications that may wait for their review at a time."""
 KEPT_FOR_READS: Final = 20
-"""Of these: a request with a body never takes them, so that bodies which do not end lock no reader out."""
+"""Of these: a request with a body never takes them."""
 ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
 _ALWAYS: Final = "/healthz"
@@ -64,6 +66,8 @@ class Edge:
         self._inner = inner
         self._places = Semaphore(limit)
         self._bodies = Semaphore(limit - kept_for_reads)
+        self._open = OpenBodies()
+        self.network: Callable[[WSGIEnvironment], str | None] = lambda _: None
         self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -90,7 +94,7 @@ class Edge:
         answer = self.kept(environ)
         if answer is None:
             with ExitStack() as places:
-                if self._enter(environ, places):
+                if self._open.receive(environ, self.network(environ)) and self._enter(environ, places):
                     return self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used
             SHED.inc()
             answer = _overloaded()
@@ -102,15 +106,11 @@ class Edge:
         """Whether there is room; what was taken is given back when ``places`` ends."""
         if environ["PATH_INFO"] == _ALWAYS:
             return True
-        for semaphore in (self._bodies, self._places) if _has_body(environ) else (self._places,):
+        for semaphore in (self._bodies, self._places) if may_have_body(environ) else (self._places,):
             if not semaphore.acquire(blocking=False):
                 return False
             places.callback(semaphore.release)
         return True
-
-
-def _has_body(environ: WSGIEnvironment) -> bool:
-    return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:

@@ -17,10 +17,12 @@ from granian.constants import Interfaces
 from service_common.config import EnvironmentReader, parse_count
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
+from service_common.web.bodies import MAX_OPEN
+from service_common.web.edge import MAX_IN_FLIGHT
 
-BLOCKING_THREADS: Final = 256
-"""Enough that a hundred requests waiting on a review leave room for the others, and for refusing what is too much: more
-than the edge lets in."""
+BLOCKING_THREADS: Final = MAX_OPEN + MAX_IN_FLIGHT + 40
+"""Enough for all that the edge lets in, bodies that are still read included, and for refusing what is too much. Each is
+made when it is needed, and takes 66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""

@@ -1,0 +1,121 @@
+"""Ending connections whose request does not come to its end.
+
+The HTTP server bounds the time of a request's header and not of its body, and gives the app no means to end one. The
+kernel counts for each connection what came and what was answered (``TCP_INFO``): one on which something came, and
+nothing was answered, for longer than any request takes, is shut down, and whoever waits for its body goes on. Where the
+kernel does not tell (it is Linux's), nothing is ended.
+"""
+
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Final
+
+from prometheus_client import Counter
+
+from service_common.log import get_logger
+
+REQUEST_SECONDS: Final = 60.0
+"""Longer than a request takes that waits for nobody's review."""
+LOOK_SECONDS: Final = 5.0
+ENDED: Final = Counter(
+    "service_slow_connections_total", "Connections ended because their request did not come to its end"
+)
+_OPEN_FILES: Final = Path("/proc/self/fd")
+_TCP_INFO_BYTES: Final = 136
+_LAST_SENT, _LAST_RECEIVED, _BYTES_ACKED, _BYTES_RECEIVED = 44, 52, 120, 128
+"""Where ``struct tcp_info`` has them: two in milliseconds ago, two in bytes."""
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Account:
+    """What the kernel counts of one connection."""
+
+    is_unanswered: bool
+    answered_bytes: int
+
+
+class SlowConnections:
+    """The connections of one listening port of this process, looked at again and again."""
+
+    def __init__(self, port: int, seconds: float = REQUEST_SECONDS) -> None:
+        self._port, self._seconds = port, seconds
+        self._since: dict[object, tuple[float, int]] = {}
+        """For each peer that waits for an answer: since when at least, and the bytes answered before."""
+
+    def end(self, now: float) -> int:
+        """Shut down those that have waited too long by now; how many."""
+        waiting, ended = dict[object, tuple[float, int]](), 0
+        for peer, connection in _connections(self._port):
+            with connection:
+                account = _account(connection)
+                if account is None or not account.is_unanswered:
+                    continue
+                since, answered = self._since.get(peer, (now, account.answered_bytes))
+                if answered != account.answered_bytes:
+                    since = now
+                if now - since < self._seconds:
+                    waiting[peer] = (since, account.answered_bytes)
+                else:
+                    ended += _shut_down(connection)
+        self._since = waiting
+        return ended
+
+
+def end_slow_connections(port: int, seconds: float = REQUEST_SECONDS) -> None:
+    """From now on, in a thread that ends with the process."""
+    if hasattr(socket, "TCP_INFO") and _OPEN_FILES.is_dir():
+        Thread(target=_watch, args=(SlowConnections(port, seconds),), daemon=True, name="slow-connections").start()
+
+
+def _watch(connections: SlowConnections) -> None:
+    while True:
+        time.sleep(LOOK_SECONDS)
+        if ended := connections.end(time.monotonic()):
+            ENDED.inc(ended)
+            log.warning("slow connections ended", count=ended)
+
+
+def _connections(port: int) -> Iterator[tuple[object, socket.socket]]:
+    """This process's accepted connections, each a duplicate that its user closes: the original may close meanwhile."""
+    for file in list(_OPEN_FILES.iterdir()):
+        try:
+            if not file.is_socket():
+                continue
+            connection = socket.socket(fileno=os.dup(int(file.name)))
+        except OSError:  # closed since it was listed
+            continue
+        try:
+            if connection.family in {socket.AF_INET, socket.AF_INET6} and connection.getsockname()[1] == port:
+                yield connection.getpeername(), connection
+                continue
+        except OSError:  # it listens, or is connected no more
+            pass
+        connection.close()
+
+
+def _account(connection: socket.socket) -> _Account | None:
+    try:
+        told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    except OSError:
+        return None
+    if len(told) < _TCP_INFO_BYTES:
+        return None
+    (sent,), (received,) = (struct.unpack_from("=I", told, place) for place in (_LAST_SENT, _LAST_RECEIVED))
+    (acked,), (came,) = (struct.unpack_from("=Q", told, place) for place in (_BYTES_ACKED, _BYTES_RECEIVED))
+    return _Account(came > 0 and (received < sent or acked == 0), acked)
+
+
+def _shut_down(connection: socket.socket) -> bool:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:  # it ended by itself
+        return False
+    return True

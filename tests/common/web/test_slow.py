@@ -1,0 +1,79 @@
+"""Connections whose request does not come to its end are ended, and no others."""
+
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from service_common.web.slow import SlowConnections
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux counts for each connection")
+
+
+@contextmanager
+def served() -> Iterator[tuple[socket.socket, socket.socket, SlowConnections]]:
+    """A client's end, the server's end, and who looks after the server's port."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname(), timeout=5) as client,
+        listening.accept()[0] as accepted,
+    ):
+        yield client, accepted, SlowConnections(listening.getsockname()[1], seconds=60.0)
+
+
+def pause() -> None:
+    """The kernel counts in milliseconds."""
+    time.sleep(0.05)
+
+
+def test_connection__whose_body_drips__is_ended_when_its_time_is_over() -> None:
+    with served() as (client, accepted, looking):
+        client.sendall(b"POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\n")
+        for moment in (0.0, 20.0, 59.9):
+            client.sendall(b"x")
+            pause()
+            assert looking.end(moment) == 0
+        assert looking.end(60.0) == 1
+        accepted.recv(1_000)
+        assert accepted.recv(1_000) == b""
+        assert client.recv(1_000) == b""
+
+
+def test_connection__that_falls_silent_in_the_middle__is_ended() -> None:
+    with served() as (client, _, looking):
+        client.sendall(b"POST / HTTP/1.1\r\n")
+        pause()
+        assert [looking.end(0.0), looking.end(60.0)] == [0, 1]
+
+
+def test_connection__that_is_answered_each_time__is_never_ended() -> None:
+    with served() as (client, accepted, looking):
+        for moment in range(0, 600, 50):
+            client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            accepted.recv(1_000)
+            assert looking.end(float(moment)) == 0
+            accepted.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            client.recv(1_000)
+            pause()
+            assert looking.end(moment + 25.0) == 0
+
+
+def test_connection__that_idles_before_or_after_an_answer__is_never_ended() -> None:
+    with served() as (client, accepted, looking):
+        assert [looking.end(0.0), looking.end(1_000.0)] == [0, 0]
+        client.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        accepted.recv(1_000)
+        pause()
+        accepted.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        client.recv(1_000)
+        pause()
+        assert [looking.end(2_000.0), looking.end(3_000.0)] == [0, 0]
+
+
+def test_connections__of_other_ports__are_nobodys_business() -> None:
+    with served() as (client, _, _looking), served() as (_other, _accepted, looking_elsewhere):
+        client.sendall(b"POST / HTTP/1.1\r\n")
+        pause()
+        assert [looking_elsewhere.end(0.0), looking_elsewhere.end(1_000.0)] == [0, 0]
