@@ -93,6 +93,11 @@ def steps() -> list[Step]:
             "tests/reviewer/test_hostile_pages.py",
         ),
         _tests(
+            "hostile-stack",
+            "100,000 requests made from the published interface, changed and not: each answer is one it announces",
+            "tests/hostile/test_stack.py",
+        ),
+        _tests(
             "outages",
             "each dependency down, hanging, slow, flapping, full or locked, under a whole stack",
             "tests/drills",
