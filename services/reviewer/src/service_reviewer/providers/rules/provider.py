@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
 
-from service_common.errors import Issue
+from service_common.errors import MAX_ISSUES, Issue
 from service_common.rubric import Rubric, current_rubric
 
 from service_reviewer.providers.port import Judgement, Material
@@ -26,7 +26,6 @@ from service_reviewer.providers.rules.times import find_misfits
 
 MODEL: Final = "rules-3"
 """Changes whenever the same page could get other issues than before."""
-MAX_ISSUES: Final = 50
 _TOO_MANY_PARTS: Final = Issue(
     "body",
     f"Consists of more than {MAX_PASSAGES:,} paragraphs, headings, list entries and table cells. Join what belongs "
