@@ -233,9 +233,10 @@ def test_prepare__stating_another_length_than_verified_bytes_have__says_so_and_r
     assert sealed.prepare().status_code == 201
     reference = replace(sealed.envelope.ciphertext, byte_length=sealed.artifact.byte_length + 1)
     error = error_of(sealed.prepare(replace(sealed.envelope, ciphertext=reference)))
-    (issue,) = error["issues"]  # type: ignore[misc]
-    assert "another length" in issue["message"]
-    assert "removed" not in issue["message"]
+    issues = error["issues"]
+    assert isinstance(issues, list)
+    assert ["another length" in issue["message"] for issue in issues] == [True]
+    assert "removed" not in issues[0]["message"]
     assert sealed.prepare().status_code == 200
 
 

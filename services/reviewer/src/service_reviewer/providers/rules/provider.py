@@ -18,7 +18,7 @@ from service_reviewer.providers.rules.credentials import find_credentials
 from service_reviewer.providers.rules.leftovers import find_leftovers
 from service_reviewer.providers.rules.measurable import find_unmeasurable
 from service_reviewer.providers.rules.money import find_other_terms
-from service_reviewer.providers.rules.reading import MAX_PASSAGES, Reading
+from service_reviewer.providers.rules.reading import MAX_LINES_AND_CELLS, MAX_PASSAGES, Reading, lines_and_cells
 from service_reviewer.providers.rules.references import find_dangling
 from service_reviewer.providers.rules.steering import find_steering
 from service_reviewer.providers.rules.thresholds import find_contradictions
@@ -51,17 +51,18 @@ class RulesProvider:
 
     def judge(self, material: Material) -> Judgement:
         """All issues at once, at most ``MAX_ISSUES``."""
-        reading = Reading.of(material)
-        if len(reading.passages) > MAX_PASSAGES:
-            return self._judgement([_TOO_MANY_PARTS], withhold=True)  # nobody has looked for secrets
+        reading = None if lines_and_cells(material.page.body) > MAX_LINES_AND_CELLS else Reading.of(material)
+        if reading is None or len(reading.passages) > MAX_PASSAGES:
+            return self.judgement([_TOO_MANY_PARTS], withhold=True)  # nobody has looked for secrets
         secrets = list(find_credentials(reading))
         issues = dict.fromkeys(secrets[:MAX_ISSUES])
         for issue in chain.from_iterable(check(reading) for check in _CHECKS):
             if len(issues) == MAX_ISSUES:
                 break
             issues[issue] = None
-        return self._judgement(list(issues), withhold=bool(secrets))
+        return self.judgement(list(issues), withhold=bool(secrets))
 
-    def _judgement(self, issues: list[Issue], *, withhold: bool) -> Judgement:
+    def judgement(self, issues: list[Issue], *, withhold: bool) -> Judgement:
+        """These issues as the rules' judgement."""
         output = json.dumps([[issue.path, issue.message] for issue in issues]).encode()
         return Judgement(issues, "rules", MODEL, self._rubric.text.encode(), output, withhold=withhold)

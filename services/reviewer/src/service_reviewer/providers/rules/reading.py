@@ -23,9 +23,16 @@ from service_reviewer.providers.rules.patterns import Pattern
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 MAX_PASSAGES: Final = 10_000
 """Paragraphs, headings, list entries, table cells and code blocks. A book has fewer."""
+MAX_LINES_AND_CELLS: Final = 40_000
+"""Of a body, counted before it is parsed: the parser takes up to 2 KB of memory for each."""
 _CODE: Final = "``"
 """What stands in ``prose`` where the page has a code span."""
 _FULL_STOP: Final = Pattern(r"[.!?](?:\s|\z)")
+
+
+def lines_and_cells(body: str) -> int:
+    """How many passages a body can have at most, roughly, without parsing it."""
+    return body.count("\n") + body.count("|")
 
 
 @dataclass(frozen=True)
