@@ -5,6 +5,7 @@ By default the steps are counted that Python takes for a text and for one twice 
 below and for the worst that hypothesis finds.
 """
 
+import gc
 import json
 import statistics
 import sys
@@ -159,17 +160,23 @@ def steps(reader: Reader, data: bytes) -> int:
 
 
 def seconds(reader: Reader, data: bytes) -> float:
-    began = time.process_time()
-    reader(data)
-    return time.process_time() - began
+    """Processor time; without Python's garbage collector, which looks at everything there is at moments of its own."""
+    gc.collect()
+    gc.disable()
+    try:
+        began = time.process_time()
+        reader(data)
+        return time.process_time() - began
+    finally:
+        gc.enable()
 
 
 def growth(reader: Reader, unit: str) -> float:
     """How much more the largest size costs than half of it; less than a few milliseconds is nothing to compare."""
     whole, half = (reader.text(unit, size) for size in (reader.largest, reader.largest // 2))
-    if seconds(reader, whole) < 0.005:
+    if (once := seconds(reader, whole)) < 0.005:
         return 0.0
-    pairs = [(seconds(reader, whole), seconds(reader, half)) for _ in range(5)]
+    pairs = [(seconds(reader, whole), seconds(reader, half)) for _ in range(3 if once > 0.5 else 7)]
     return statistics.median(one for one, _ in pairs) / statistics.median(other for _, other in pairs)
 
 
@@ -200,7 +207,7 @@ def test_steps__of_twice_the_length__are_at_most_twice_as_many(reader: Reader, u
 @pytest.mark.skipif(not FULL, reason="measures times, for minutes")
 @pytest.mark.parametrize(("reader", "unit"), SHAPES)
 def test_time__of_the_largest_size__is_at_most_two_and_a_half_of_half(reader: Reader, unit: str) -> None:
-    assert min(growth(reader, unit) for _ in range(2)) <= MOST
+    assert any(growth(reader, unit) <= MOST for _ in range(2))
 
 
 @pytest.mark.skipif(not FULL, reason="measures times, for minutes")
@@ -208,4 +215,4 @@ def test_time__of_the_largest_size__is_at_most_two_and_a_half_of_half(reader: Re
 def test_time__of_the_worst_shapes_that_are_found__grows_alike(name: str) -> None:
     reader = READERS[name]
     for unit in worst(reader, 60):
-        assert min(growth(reader, unit) for _ in range(2)) <= MOST, unit
+        assert any(growth(reader, unit) <= MOST for _ in range(2)), unit
