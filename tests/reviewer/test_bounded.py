@@ -64,7 +64,7 @@ def test_rules__in_a_process_of_their_own__judge_as_they_do_here() -> None:
         assert BoundedRules(RulesProvider()).judge(material) == RulesProvider().judge(material)
 
 
-@pytest.mark.parametrize("what", [spin, asleep, out_of_memory, killed], ids=lambda what: what.__name__)
+@pytest.mark.parametrize("what", [spin, out_of_memory, killed], ids=lambda what: what.__name__)
 def test_page__that_does_not_end_or_kills_its_process__is_parked(brief: None, what: Callable[[], object]) -> None:
     judgement = BoundedRules(Behaving(what)).judge(PAGES[0])
     assert [issue.path for issue in judgement.issues] == ["body"]
@@ -72,6 +72,12 @@ def test_page__that_does_not_end_or_kills_its_process__is_parked(brief: None, wh
     assert judgement.withhold
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)  # nobody is left behind
+
+
+def test_rules__that_get_no_processor_time__are_no_judgement(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "SECONDS", 0.2)
+    with pytest.raises(RulesFailed, match="processor time"):
+        BoundedRules(Behaving(asleep)).judge(PAGES[0])
 
 
 def test_mistake_of_the_rules__is_raised_and_no_judgement() -> None:

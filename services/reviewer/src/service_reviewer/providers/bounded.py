@@ -1,10 +1,10 @@
 """The rules in a process of their own, which ends.
 
-Promises: a judgement within ``CPU_SECONDS`` of processor time and ``SECONDS`` in all, whatever the page. A page that
-takes more, takes more memory than there is, or kills the process is parked: it gets a judgement as any other page, not
-ready, so that it is charged and never judged again, and its bytes are not kept, since nobody has looked for secrets in
-them. A mistake of the rules themselves is raised here, as if they had run here: it is a fault of the service, no
-judgement, and not charged.
+Promises: an end within ``CPU_SECONDS`` of processor time and ``SECONDS`` in all, whatever the page. A page that takes
+more processor time, takes more memory than there is, or kills the process is parked: it gets a judgement as any other
+page, not ready, so that it is charged and never judged again, and its bytes are not kept, since nobody has looked for
+secrets in them. A mistake of the rules themselves, and a machine that gave them too little of its time, are raised here
+as ``RulesFailed``: a fault of the service, no judgement, and not charged.
 """
 
 import json
@@ -40,7 +40,7 @@ log = get_logger(__name__)
 
 
 class RulesFailed(Exception):
-    """The rules raised something; the message is what the other process wrote about it."""
+    """A fault of ours: what the other process wrote about it, or that it got too little time."""
 
 
 class BoundedRules:
@@ -60,12 +60,14 @@ class BoundedRules:
             self._judge_in_child(material, writing)
         os.close(writing)
         try:
-            said = _read(reading, time.monotonic() + SECONDS)
+            said, is_whole = _read(reading, time.monotonic() + SECONDS)
         finally:
             os.close(reading)
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)  # it has said everything, or its time is up
             _, status = os.waitpid(child, 0)
+        if not is_whole:
+            raise RulesFailed(f"the rules got less than {CPU_SECONDS} seconds of processor time in {SECONDS}")
         return self._conclude(material, said, status)
 
     def _judge_in_child(self, material: Material, writing: int) -> NoReturn:
@@ -97,15 +99,15 @@ class BoundedRules:
         return self._rules.judgement([_PARKED], withhold=True)
 
 
-def _read(descriptor: int, ends: float) -> bytes:
-    """What comes until the other side is closed or the time is up."""
-    pieces = []
+def _read(descriptor: int, ends: float) -> tuple[bytes, bool]:
+    """What comes until the other side is closed or the time is up, and whether it was closed."""
+    pieces: list[bytes] = []
     while select.select([descriptor], [], [], max(0.0, ends - time.monotonic()))[0]:
         piece = os.read(descriptor, _CHUNK)
         if not piece:
-            break
+            return b"".join(pieces), True
         pieces.append(piece)
-    return b"".join(pieces)
+    return b"".join(pieces), False
 
 
 def _write(descriptor: int, data: bytes) -> None:
