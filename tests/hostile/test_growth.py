@@ -70,8 +70,7 @@ class Reader:
     def text(self, unit: str, size: int) -> bytes:
         before, after = self.frame
         room = size - len(before) - len(after)
-        filling = (unit.encode() * (room // len(unit.encode()) + 1))[:room]
-        return before + filling.decode(errors="ignore").encode() + after
+        return before + unit.encode() * (room // len(unit.encode())) + after
 
     def __call__(self, data: bytes) -> None:
         with suppress(*REFUSED):
@@ -117,7 +116,7 @@ READERS: Final = {
     "frontmatter": Reader(split_document, MAX_FRONTMATTER_BYTES, YAML, (b"---\n", b"\n---\nbody")),
     "challenge": Reader(parse_challenge, MAX_FRONTMATTER_BYTES, YAML, (TERMS, b"\n---\nbody")),
     "verdict": Reader(parse_verdict, MAX_FRONTMATTER_BYTES, YAML, (b"---\nversion: 1\n", b"\n---\nbody")),
-    "envelope": Reader(parse_envelope, MAX_ENVELOPE_BYTES, JSON, (b'{"a":[', b"]}")),
+    "envelope": Reader(parse_envelope, MAX_ENVELOPE_BYTES, JSON, (b'{"a":[', b"1]}")),
     "graphql": Reader(
         lambda text: read_request(json.dumps({"query": text.decode()}).encode()),
         MAX_REQUEST_BYTES - 100,
