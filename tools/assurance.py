@@ -93,6 +93,12 @@ def steps() -> list[Step]:
             "tests/reviewer/test_hostile_pages.py",
         ),
         _tests(
+            "hostile-parsers",
+            "whatever a stranger writes: twice the length costs at most two and a half times as much",
+            "tests/hostile",
+            "tests/common/domain/test_frontmatter.py",
+        ),
+        _tests(
             "outages",
             "each dependency down, hanging, slow, flapping, full or locked, under a whole stack",
             "tests/drills",
