@@ -36,7 +36,7 @@ contract SignatureValidator {
         }
     }
 
-    /// @dev ERC-1271 over a static call; only the exact answer counts.
+    /// @dev ERC-1271 over a static call; only the exact answer counts: the magic value as one word and nothing behind it.
     function _accepts(address account, bytes32 digest, bytes memory signature, uint256 gasLimit)
         private
         view
@@ -47,7 +47,7 @@ contract SignatureValidator {
         assembly {
             mstore(0, 0)
             let answered := staticcall(gasLimit, account, add(question, 32), mload(question), 0, 32)
-            accepted := and(answered, and(gt(returndatasize(), 31), eq(mload(0), expected)))
+            accepted := and(answered, and(eq(returndatasize(), 32), eq(mload(0), expected)))
         }
     }
 

@@ -1,7 +1,12 @@
 """Public reads of bounties."""
 
+import base64
+
+import pytest
+from service_api.usecases.list_bounties import Cursor, parse_cursor
 from service_common.db import app as t
 from service_common.db.engine import writing
+from service_common.errors import ServiceError
 from sqlalchemy import delete, update
 
 from tests.api.conftest import Service, error_of
@@ -103,6 +108,30 @@ def test_list__paged_and_filtered__shows_each_bounty_once(service: Service) -> N
     assert none["items"] == []
     for item in (service.get("/api/bounties?judgeable=true").json or {})["items"]:
         assert item["facts"]["judgeable"] is True
+
+
+def _cursor(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def test_cursor__in_its_one_encoding__is_read() -> None:
+    for cursor in (Cursor(0, 1), Cursor(1, 2**63 - 1)):
+        assert parse_cursor(cursor.to_text()) == cursor
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *map(_cursor, ["[0,5]", "[0, 5] ", "[0, 5.0]", "[0.0, 5]", "[false, 5]", "[0, true]", "[2, 5]", "[0, 0]"]),
+        *map(_cursor, ["[0, 9223372036854775808]", "[" * 60_000, "[0]", "[0, 5, 6]", "5", "[0, " + "9" * 5_000 + "]"]),
+        *(f"{_cursor('[0, 5]')}{more}" for more in ("=", "==", "!", "\n", "\u00e9")),
+        f"!{_cursor('[0, 5]')}", "",
+    ],
+)  # fmt: skip
+def test_cursor__that_was_never_issued__is_refused(text: str) -> None:
+    with pytest.raises(ServiceError) as refused:
+        parse_cursor(text)
+    assert [issue.path for issue in refused.value.issues] == ["cursor"]
 
 
 def test_index__that_has_fallen_behind__says_so_instead_of_404(service: Service) -> None:

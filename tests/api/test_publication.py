@@ -61,6 +61,16 @@ def test_publication__of_a_malformed_page__is_refused_before_any_review(service:
     assert {issue["path"] for issue in error["issues"]} == {"escrow_amount", "reward"}  # type: ignore[attr-defined]
 
 
+def test_publication__of_a_page_with_thousands_of_faults__names_fifty_and_how_many_more(service: Service) -> None:
+    fresh_poster(service)
+    page = page_for(service.world, title="Faulty")
+    page = page.replace(b"---\n", b"---\n" + b"".join(b"x%d: y\n" % n for n in range(3_000)), 1)
+    issues = error_of(service.publish(page))["issues"]
+    assert isinstance(issues, list)
+    assert len(issues) == 51
+    assert issues[-1] == {"path": "more", "message": "2950 more like these are not shown; correct these first"}
+
+
 def test_publication__with_terms_the_hub_would_refuse__names_them_all(service: Service) -> None:
     fresh_poster(service)
     page = page_for(service.world, deadline=1_000, escrow_amount="1", judging_window_seconds="1")

@@ -224,6 +224,21 @@ def test_prepare__of_another_solvers_envelope__is_refused(service: Service, tmp_
     assert {issue["path"] for issue in error["issues"]} == {"solver_address"}  # type: ignore[attr-defined]
 
 
+def test_prepare__stating_another_length_than_verified_bytes_have__says_so_and_removes_nothing(
+    service: Service, tmp_path: Path
+) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(2))
+    sealed.upload()
+    assert sealed.prepare().status_code == 201
+    reference = replace(sealed.envelope.ciphertext, byte_length=sealed.artifact.byte_length + 1)
+    error = error_of(sealed.prepare(replace(sealed.envelope, ciphertext=reference)))
+    issues = error["issues"]
+    assert isinstance(issues, list)
+    assert ["another length" in issue["message"] for issue in issues] == [True]
+    assert "removed" not in issues[0]["message"]
+    assert sealed.prepare().status_code == 200
+
+
 def test_poisoned_upload__of_other_bytes_of_the_same_length__is_removed_and_can_be_repeated(
     service: Service, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ DISTRIBUTIONS = {
     "graphql": "graphql-core",
     "opentelemetry": "opentelemetry-sdk",
     "markdown_it": "markdown-it-py",
+    "re2": "google-re2",
     "requests": "google-cloud-storage",
     "werkzeug": "flask",
     "service_common": "service-common",

@@ -118,6 +118,28 @@ def test_upload__chunked_and_too_long__stores_nothing(twin: gcs.GcsServer, http:
     store.close()
 
 
+def test_list__of_a_prefix__reads_it_as_a_form_and_refuses_what_the_twin_has_not(
+    twin: gcs.GcsServer, http: urllib3.PoolManager
+) -> None:
+    store = GcsStore(StorageSettings(twin.bucket, twin.url, twin.credentials_file.read_text()))
+    for name in ("form a/1", "form+a/2"):
+        target = store.sign_upload(name, sha256=Bytes32("0x" + "00" * 32), byte_length=1, lifetime=60)
+        assert http.request("PUT", target.url, body=b"x", headers=dict(target.headers)).status == 200
+    assert [info.locator for info in store.list("form+a/")] == ["form+a/2"]
+    store.close()
+    _, granted = ask_token(twin, http, assertion(twin.credentials_file))
+    headers = {"Authorization": f"Bearer {granted['access_token']}"}
+
+    def listed(query: str) -> tuple[int, list[str]]:
+        answer = http.request("GET", f"{twin.url}/storage/v1/b/{twin.bucket}/o?{query}", headers=headers)
+        return answer.status, [item["name"] for item in answer.json().get("items", ())]
+
+    assert listed("prefix=form+a/") == (200, ["form a/1"])
+    assert listed("prefix=form%2Ba/") == (200, ["form+a/2"])
+    for unknown in ("delimiter=/", "versions=true"):
+        assert listed(unknown) == (400, [])
+
+
 def test_log__of_a_signed_request__holds_no_signature(twin: gcs.GcsServer, http: urllib3.PoolManager) -> None:
     store = GcsStore(StorageSettings(twin.bucket, twin.url, twin.credentials_file.read_text()))
     url = store.sign_download("logged-object", generation=1, lifetime=60).url

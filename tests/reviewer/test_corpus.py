@@ -1,9 +1,9 @@
 """The rules against labelled pages: what they refuse deserved it, and what deserved it they refuse."""
 
 import pytest
-from service_common.errors import Issue
+from service_common.errors import MAX_ISSUES, Issue
 from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import MAX_ISSUES, RulesProvider
+from service_reviewer.providers.rules.provider import RulesProvider
 
 from tests.reviewer.labelled import CORPUS, WRITTEN_AT, Score, labelled_pages, score
 

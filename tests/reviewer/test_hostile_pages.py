@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.errors import ServiceError
+from service_common.errors import MAX_ISSUES, ServiceError
 from service_common.types import UnixSeconds
 from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import MAX_ISSUES, RulesProvider
+from service_reviewer.providers.rules.provider import RulesProvider
 
 from tests.campaign import size
 
@@ -47,3 +47,11 @@ def test_page__of_any_text__is_judged_the_same_twice(body: str, criterion: str) 
         assert judge(page) == judge(page)
     except ServiceError as refusal:
         assert refusal.code == "invalid_bounty_challenge"
+
+
+@pytest.mark.parametrize("unit", ["#\n", "a|b\n-|-\n", "|a", "- a\n", "x.\n\n"], ids=repr)
+def test_page__of_more_parts_than_anybody_reads__is_not_ready_and_withheld(unit: str) -> None:
+    page = PAGE + (unit * 45_000)[: MAX_DOCUMENT_BYTES - len(PAGE)].encode()
+    judgement = RulesProvider().judge(Material(parse_challenge(page), page, NOW, 3_600))
+    assert ["more than 10,000 paragraphs" in issue.message for issue in judgement.issues] == [True]
+    assert judgement.withhold

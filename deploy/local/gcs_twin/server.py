@@ -25,7 +25,7 @@ _DOWNLOAD: Final = "/download/storage/v1/b/"
 _DRAIN_BYTES: Final = 16 * 1024 * 1024
 _KNOWN: Final = {
     *("alt", "generation", "ifGenerationMatch", "prefix", "maxResults", "pageToken", "projection", "fields"),
-    *("prettyPrint", "userProject", "delimiter", "versions"),
+    *("prettyPrint", "userProject"),
 }
 
 
@@ -107,7 +107,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _json_interface(self) -> None:
         self.twin.tokens.check(self._names.get("authorization", ""))
-        query = dict(query_pairs(self._query))
+        query = dict(query_pairs(self._query.replace("+", " ")))  # as forms are encoded; signed URLs are not
         if unknown := query.keys() - _KNOWN:
             raise Refused(400, "invalid", f"The twin does not have the parameter {', '.join(sorted(unknown))}.")
         bucket, _, rest = self._path.partition("/b/")[2].partition("/")

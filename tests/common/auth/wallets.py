@@ -45,6 +45,8 @@ INVALID: Final = bytes.fromhex("fe")
 ENDLESS: Final = bytes.fromhex("5b5f56")
 TEN_MEBIBYTES: Final = bytes.fromhex("62a000005ff3")
 ONE_MEBIBYTE: Final = bytes.fromhex("621000005ff3")
+MAGIC_AND_A_MEBIBYTE: Final = b"\x7f" + MAGIC + bytes.fromhex("5f52621000005ff3")
+MAGIC_TWICE: Final = b"\x7f" + MAGIC + bytes.fromhex("805f5260205260405ff3")
 WRITES: Final = bytes.fromhex("60015f55") + ACCEPT_ALL
 """Stores a word first: not allowed to a signature check."""
 
@@ -53,6 +55,8 @@ HOSTILE: Final = {
     "returns true": TRUE,
     "returns four bytes": FOUR_BYTES,
     "returns the magic value with dirt": MAGIC_AND_DIRT,
+    "returns the magic value and a MiB behind it": MAGIC_AND_A_MEBIBYTE,
+    "returns the magic value twice": MAGIC_TWICE,
     "returns nothing": EMPTY_ANSWER,
     "reverts": REVERT,
     "reverts with the magic value": REVERT_WITH_MAGIC,

@@ -57,6 +57,30 @@ def test_output__two_at_once_for_one_target__leave_each_other_alone(tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_output__a_file_appears_meanwhile__never_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
+) -> None:
+    def race() -> None:
+        with output.new_file(tmp_path / "out") as file:
+            file.write(b"ours")
+            (tmp_path / "out").write_bytes(b"theirs")
+
+    def no_links(*_: object) -> None:
+        raise PermissionError
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", no_links)
+    with pytest.raises(SealedDataError) as refusal:
+        race()
+    assert refusal.value.failure is Failure.OUTPUT_REFUSED
+    assert (tmp_path / "out").read_bytes() == b"theirs"
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+    with output.new_file(tmp_path / "other") as file:
+        file.write(b"x")
+    assert ((tmp_path / "other").read_bytes(), (tmp_path / "other").stat().st_nlink) == (b"x", 1)
+
+
 def test_output__target_appears_meanwhile__never_overwritten(tmp_path: Path) -> None:
     def race() -> None:
         with output.new_directory(tmp_path / "out") as directory:

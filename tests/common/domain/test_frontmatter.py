@@ -1,9 +1,15 @@
 """Splitting a document and reading its YAML with strings only."""
 
+from unittest.mock import patch
+
 import pytest
-from hypothesis import given
+import yaml
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from service_common.domain import frontmatter
 from service_common.domain.frontmatter import MAX_FRONTMATTER_BYTES, FrontmatterError, split_document
+
+from tests.campaign import size
 
 
 def _refusal(data: bytes) -> tuple[str, str]:
@@ -124,3 +130,39 @@ def test_document__any_bytes__split_or_refused(data: bytes) -> None:
             split_document(candidate)
         except FrontmatterError as error:
             assert error.issues  # either answer is right, any other exception is not
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["a", "b: ", "c:", "- ", "\n", "\n  ", "\n    ", "'", '"', "[", "]", "{", "}", ",", ":", " ", "#", "|\n", "> ",
+         "|-\n", "|1+\n", ">2\n", "&x ", "*x", "!t ", "1", "?", "? ", "\u00e9", "\\", "\\x41", "\\u0041", "%", "@", "`",
+         "key: value\n", "~", "-", "\U0001f600", "<<: ", "=", "''", "\n\n", " #c", "\\\n", "\\N", "\\/", "\u200b"]
+    ),
+    max_size=16,
+)  # fmt: skip
+
+
+def _outcome(data: bytes) -> object:
+    """What was read and what was collected about it; which of several faults ends the reading may differ."""
+    try:
+        return split_document(data).frontmatter
+    except FrontmatterError as error:
+        return None if error.document is None else (error.document.frontmatter, error.issues)
+
+
+@settings(max_examples=size(300, 15_000), deadline=None)
+@given(PIECES, st.booleans())
+def test_document__read_by_libyaml__is_read_alike_in_python(pieces: list[str], named: bool) -> None:
+    data = f"---\n{'a: ' if named else ''}{''.join(pieces)}\n---\n".encode()
+    with patch.object(frontmatter, "_LOADER", yaml.SafeLoader):
+        expected = _outcome(data)
+    found = _outcome(data)
+    assert found in (expected, None)  # it refuses a little more, such as {a:} and a tag with something glued to it
+
+
+def test_document__with_half_a_character_escaped__refused() -> None:
+    assert "readable YAML" in _refusal(b'---\na: "\\ud800"\n---\n')[1]
+
+
+def test_document__is_read_by_libyaml() -> None:
+    assert frontmatter._LOADER is yaml.CSafeLoader

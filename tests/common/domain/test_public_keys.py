@@ -5,6 +5,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from hypothesis import given
 from hypothesis import strategies as st
 from service_common.domain.public_keys import _LOW_ORDER, FIELD_PRIME, check_public_key, parse_public_key
+from service_common.errors import requirement
 from service_common.types import Bytes32, to_bytes
 
 from tests.vectors.samples import identity
@@ -26,6 +27,14 @@ def test_public_key__low_order__refused_and_really_of_low_order(number: int) -> 
 def test_public_key__not_canonical__refused(number: int) -> None:
     with pytest.raises(ValueError, match="canonical"):
         check_public_key(_key(number))
+
+
+@pytest.mark.parametrize("number", [0, FIELD_PRIME])
+def test_refusal__in_an_issue__says_what_the_key_must_be(number: int) -> None:
+    with pytest.raises(ValueError, match=r"X25519 public key") as refused:
+        check_public_key(_key(number))
+    sentence = requirement(str(refused.value))
+    assert sentence.startswith(("must be a canonical", "must not be")), sentence
 
 
 @pytest.mark.parametrize("number", [2, 9, FIELD_PRIME - 2])

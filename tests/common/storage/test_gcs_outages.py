@@ -36,6 +36,23 @@ def make_store(server: gcs.GcsServer, *, bucket: str = "", credentials: str = ""
     return GcsStore(StorageSettings(bucket or server.bucket, server.url, key), retry_seconds=0.5)
 
 
+@pytest.mark.parametrize("missing", ["size", "generation", "timeCreated"])
+def test_gcs_store__an_object_half_described__is_unavailable(
+    fragile: gcs.GcsServer, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    store = make_store(fragile)
+    described = {"name": "submissions/x.age", "size": "1", "generation": "1", "timeCreated": "2030-01-01T00:00:00Z"}
+    blob = store._bucket.blob("submissions/x.age")
+    blob._properties = {name: value for name, value in described.items() if name != missing}
+    monkeypatch.setattr(store._bucket, "get_blob", lambda *_, **__: blob)
+    monkeypatch.setattr(store._bucket, "list_blobs", lambda **_: [blob])
+    for call in ("stat", "list"):
+        with pytest.raises(ServiceError) as refused:
+            CALLS[call](store)
+        assert refused.value.code == "storage_unavailable"
+    store.close()
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_gcs_store__storage_down__is_unavailable_and_recovers(fragile: gcs.GcsServer, call: str) -> None:
     store = make_store(fragile)

@@ -11,6 +11,8 @@ from typing import Final
 
 MAX_ISSUE_PATH: Final = 120
 MAX_ISSUE_MESSAGE: Final = 1_500
+MAX_ISSUES: Final = 50
+"""Issues in one answer, beside the one that says how many more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,14 @@ class Issue:
     def __post_init__(self) -> None:
         if len(self.path) > MAX_ISSUE_PATH or len(self.message) > MAX_ISSUE_MESSAGE:
             raise ValueError("an issue's path or message is too long")
+
+
+def shown_issues(issues: Sequence[Issue]) -> list[Issue]:
+    """What an answer shows of them: the first ``MAX_ISSUES``, then how many more there are."""
+    more = len(issues) - MAX_ISSUES
+    if more <= 0:
+        return list(issues)
+    return [*issues[:MAX_ISSUES], Issue("more", f"{more} more like these are not shown; correct these first")]
 
 
 def requirement(words: str) -> str:

@@ -11,8 +11,8 @@ from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
 
 PROVIDERS: Final = ("rules", "openai")
-MAX_TIMEOUT_SECONDS: Final = 110
-"""Below the time that a review's job has."""
+MAX_TIMEOUT_SECONDS: Final = 80
+"""With the rules before it, below the time that a review's job has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from sqlalchemy import Engine
 
 from service_reviewer.budget import DailyCap, forget_old_calls
 from service_reviewer.config import ReviewerConfig, read_config
+from service_reviewer.providers.bounded import BoundedRules
 from service_reviewer.providers.port import Judgement, Material, Provider, ProviderError
 from service_reviewer.providers.rules.provider import RulesProvider
 from service_reviewer.providers.staged import StagedProvider
@@ -79,12 +80,13 @@ def make_provider(config: ReviewerConfig, engine: Engine, identifier: Bytes32, r
     """The configured provider; one that is paid comes after the rules and out of the deployment's budget."""
     if config.provider is None:
         raise ProviderError("orchestrator_unconfigured")
+    rules = BoundedRules(RulesProvider(rubric))
     if config.model is None:
-        return RulesProvider(rubric)
+        return rules
     from service_reviewer.providers.model.provider import ModelProvider  # the SDK takes a second to load
 
     paid = ModelProvider(config.model, rubric, SystemClock())
-    return StagedProvider(RulesProvider(rubric), paid, DailyCap(engine, config.daily_cap, identifier))
+    return StagedProvider(rules, paid, DailyCap(engine, config.daily_cap, identifier))
 
 
 def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judgement:

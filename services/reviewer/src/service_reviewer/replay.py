@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 
 from service_reviewer.config import ReviewerConfig
 from service_reviewer.jobs import judge
+from service_reviewer.providers.bounded import BoundedRules
 from service_reviewer.providers.port import Provider, ProviderError
 from service_reviewer.providers.rules.provider import RulesProvider
 from service_reviewer.record import Record, hashes_of, load_record, result_of
@@ -69,7 +70,7 @@ def _page(record: Record, page_file: Path | None) -> bytes:
 
 def _provider(config: ReviewerConfig, record: Record, rubric: Rubric) -> Provider:
     if record.provider == "rules":
-        return RulesProvider(rubric)
+        return BoundedRules(RulesProvider(rubric))
     if config.model is None:
         raise ReplayError(f"the review was made by {record.provider}: set SERVICE_REVIEW_PROVIDER and its variables")
     from service_common.clock import SystemClock

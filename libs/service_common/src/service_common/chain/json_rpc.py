@@ -106,7 +106,7 @@ class JsonRpc:
         try:
             with watch(calls, endpoint.place):
                 return self._send(endpoint.url, calls)
-        except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError):
+        except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, RecursionError):
             self.endpoints.failed(endpoint)
             return None
 

@@ -1,6 +1,6 @@
 """Output that appears whole or not at all.
 
-Promises: work happens under a temporary name beside the target, private to its owner (0600, 0700), and one rename
+Promises: work happens under a temporary name beside the target, private to its owner (0600, 0700), and one step
 puts it in place; on any failure or interruption that Python sees, nothing of it remains, nor do parent directories
 made for it. What a killed process left is removed by the next one with the same target; what a living one works on is
 locked, and left alone. Refuses (``output_refused``) targets that already hold something.
@@ -39,13 +39,31 @@ def new_directory(target: Path) -> Iterator[Path]:
 def new_file(target: Path) -> Iterator[BinaryIO]:
     """A file to write; it becomes ``target`` when the block ends well."""
     if os.path.lexists(target):
-        raise SealedDataError(Failure.OUTPUT_REFUSED, "the output file already exists")
+        raise _appeared()
     with _parents(target), _cleared(_beside(target)) as temporary:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb", buffering=0) as file:
             _lock(descriptor)
             yield file
+        _put_in_place(temporary, target)
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    """Name the file ``target``, unless something got that name in the meantime: a rename would replace it."""
+    try:
+        target.hardlink_to(temporary)
+    except FileExistsError:
+        raise _appeared() from None
+    except OSError:  # a file system without hard links
+        if os.path.lexists(target):
+            raise _appeared() from None
         temporary.replace(target)
+    else:
+        temporary.unlink()
+
+
+def _appeared() -> SealedDataError:
+    return SealedDataError(Failure.OUTPUT_REFUSED, "the output file already exists")
 
 
 def _beside(target: Path) -> Path:

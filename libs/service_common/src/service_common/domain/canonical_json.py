@@ -10,6 +10,7 @@ import json
 from typing import Final, NoReturn
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
+_MAX_DIGITS: Final = len(str(-MAX_SAFE_INTEGER))
 MAX_CONTAINERS: Final = 500
 """Opening brackets and braces a text may hold, in strings too: bounds its depth whatever the recursion limit is."""
 
@@ -20,7 +21,7 @@ def canonical_bytes(value: object) -> bytes:
 
     try:
         return rfc8785.dumps(value)  # type: ignore[arg-type]  # checked by the library, refused below
-    except rfc8785.CanonicalizationError:
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
         raise ValueError("the value has no canonical JSON form") from None
 
 
@@ -32,7 +33,11 @@ def parse_canonical(data: bytes, max_bytes: int) -> object:
         raise ValueError("nested too deeply or with too many parts")
     try:
         value: object = json.loads(
-            data.decode("utf-8"), object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float
+            data.decode("utf-8"),
+            object_pairs_hook=_unique,
+            parse_int=_safe_integer,
+            parse_float=_no_float,
+            parse_constant=_no_float,
         )
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
@@ -54,6 +59,12 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(value) != len(pairs):
         raise ValueError("a key stands twice in one object")
     return value
+
+
+def _safe_integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS or abs(int(digits)) > MAX_SAFE_INTEGER:
+        raise ValueError("integers must lie between -(2^53 - 1) and 2^53 - 1")
+    return int(digits)
 
 
 def _no_float(_: str) -> NoReturn:

@@ -22,6 +22,11 @@ MAX_FRONTMATTER_BYTES: Final = 32 * 1024
 MAX_DEPTH: Final = 4
 MAX_ISSUES: Final = 100
 
+if not yaml.__with_libyaml__:
+    raise ImportError("PyYAML was installed without libyaml; install one of its wheels")
+
+_LOADER: Final = yaml.CSafeLoader
+"""libyaml's parser: the one in Python takes a second for the largest frontmatter."""
 _DELIMITER: Final = "---"
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -88,7 +93,7 @@ def _read_mapping(head: str) -> tuple[dict[str, object], list[Issue]]:
         raise _refusal("frontmatter", f"must be at most {MAX_FRONTMATTER_BYTES} bytes")
     if re.search(r"^(%|---|\.\.\.)", head, re.MULTILINE):
         raise _refusal("frontmatter", "must be one plain YAML mapping, without directives or further documents")
-    reader = _Reader(yaml.parse(head, Loader=yaml.SafeLoader))
+    reader = _Reader(yaml.parse(head, Loader=_LOADER))
     try:
         value = reader.read()
     except yaml.MarkedYAMLError as error:

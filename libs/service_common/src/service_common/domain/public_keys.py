@@ -23,12 +23,12 @@ _LOW_ORDER: Final = frozenset(
 
 
 def check_public_key(key: Bytes32) -> Bytes32:
-    """Return the key if it is canonical and not of low order; ``ValueError`` says which it is not."""
+    """Return the key if it is canonical and not of low order; ``ValueError`` says which it must be."""
     number = int.from_bytes(to_bytes(key), "little")
     if number >= FIELD_PRIME:
-        raise ValueError("not a canonical X25519 public key (at or above 2^255 - 19)")
+        raise ValueError("must be a canonical X25519 public key, a number below 2^255 - 19")
     if number in _LOW_ORDER:
-        raise ValueError("an X25519 public key of low order, with which every secret is known")
+        raise ValueError("must not be an X25519 public key of low order: everybody knows the secrets made with it")
     return key
 
 

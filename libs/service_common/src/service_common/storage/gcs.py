@@ -188,6 +188,9 @@ def _transport() -> Any:
 
 
 def _info(blob: Any) -> ObjectInfo:
+    if blob.generation is None or blob.size is None or blob.time_created is None:
+        log.warning("storage_failed", action="describe", error="an object without generation, size or time")
+        raise ServiceError("storage_unavailable", "The artifact storage does not answer.")
     return ObjectInfo(
         locator=str(blob.name),
         generation=int(blob.generation),

@@ -5,11 +5,20 @@ Promises: what comes out is typed and canonical; unknown keys and wrong types of
 
 import json
 from collections.abc import Callable, Mapping
-from typing import NoReturn, TypeVar, cast
+from typing import Final, NoReturn, TypeVar, cast
 
 from marshmallow import Schema, ValidationError
 
-from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue, ServiceError, requirement
+from service_common.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
+
+_PLAIN: Final = {
+    "Missing data for required field.": "is missing",
+    "Unknown field.": "is not a field of this body; remove it",
+    "Field may not be null.": "must not be null",
+    "Not a valid string.": "must be a string",
+    "Not a valid integer.": "must be a whole number",
+}
+"""The shapes' own messages, by the library's."""
 
 T = TypeVar("T")
 
@@ -47,7 +56,7 @@ def load_json(body: bytes, schema: Schema, *, code: str) -> Mapping[str, object]
 def _issues(error: ValidationError) -> list[Issue]:
     messages: dict[str, list[object]] = error.normalized_messages()  # type: ignore[no-untyped-call]
     return [
-        Issue(str(path)[:MAX_ISSUE_PATH], " ".join(str(text) for text in texts)[:MAX_ISSUE_MESSAGE])
+        Issue(str(path)[:MAX_ISSUE_PATH], _PLAIN.get(str(texts[0]), "is not what this field takes"))
         for path, texts in messages.items()
     ]
 

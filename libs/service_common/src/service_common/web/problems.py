@@ -14,7 +14,7 @@ from werkzeug.exceptions import HTTPException
 from service_common.auth.header import SCHEME
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
-from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
+from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError, shown_issues
 from service_common.log import get_logger
 from service_common.traces import port as traces
 
@@ -37,7 +37,7 @@ def envelope(error: ServiceError) -> dict[str, object]:
     body: dict[str, object] = {
         "code": error.code,
         "message": error.message,
-        "issues": [{"path": issue.path, "message": issue.message} for issue in error.issues],
+        "issues": [{"path": issue.path, "message": issue.message} for issue in shown_issues(error.issues)],
         "next_action": error.next_action,
     }
     if error.retry_not_before:

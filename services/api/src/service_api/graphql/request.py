@@ -19,6 +19,7 @@ from graphql import (
     InlineFragmentNode,
     OperationDefinitionNode,
     SelectionSetNode,
+    TokenKind,
     get_operation_ast,
     parse,
     specified_rules,
@@ -32,6 +33,8 @@ from service_api.graphql.schema import make_schema
 
 MAX_REQUEST_BYTES: Final = 16 * 1024
 MAX_TOKENS: Final = 1_000
+MAX_DIGITS: Final = 100
+"""Characters of a number in a query: amounts have 78, and are strings."""
 MAX_FIELDS: Final = 300
 """Fields of a query with every fragment written out; the standard introspection query has about 150."""
 MAX_DEPTH: Final = 8
@@ -57,6 +60,7 @@ def read_request(body: bytes) -> GraphQLRequest:
     query, variables, name = _read_json(body)
     try:
         document = parse(query, max_tokens=MAX_TOKENS)
+        _check_numbers(document)
         fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
         _measure(document, fragments)
         if errors := validate(make_schema(), document, _RULES, max_errors=5):
@@ -115,6 +119,15 @@ class _Size:
             max(self.depth, other.depth),
             self.introspections + other.introspections,
         )
+
+
+def _check_numbers(document: DocumentNode) -> None:
+    """Refuse numbers that Python would refuse to read, in words of its own."""
+    token = document.loc.start_token if document.loc else None
+    while token is not None:
+        if token.kind in {TokenKind.INT, TokenKind.FLOAT} and len(token.value or "") > MAX_DIGITS:
+            refuse(f"holds a number of more than {MAX_DIGITS} digits")
+        token = token.next
 
 
 def _measure(document: DocumentNode, fragments: dict[str, FragmentDefinitionNode]) -> None:

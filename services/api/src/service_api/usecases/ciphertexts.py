@@ -41,6 +41,8 @@ def require_uploaded(deps: Dependencies, wanted: CiphertextReference) -> None:
     if found is None:
         raise _not_uploaded("is not in place: nothing is uploaded, or other bytes were and have been removed")
     if not _is_announced(deps, found, wanted):
+        if known_good(deps, found) is not None:
+            raise _not_uploaded("is in place, but its verified bytes have another length than this envelope states")
         raise _not_uploaded("was uploaded with other bytes and has been removed; upload it again")
 
 

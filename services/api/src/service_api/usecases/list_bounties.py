@@ -22,6 +22,7 @@ from service_api.usecases.rendering import facts_json, finality_json
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
+_MAX_CURSOR = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +51,17 @@ class BountyQuery:
 
 
 def parse_cursor(text: str) -> Cursor:
-    """Read a ``next_cursor``."""
+    """Read a ``next_cursor``: exactly a text that ``to_text`` writes, of which each place has one."""
     try:
-        group, bounty_id = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        group, bounty_id = json.loads(base64.urlsafe_b64decode(text[:_MAX_CURSOR] + "=" * (-len(text) % 4)))
+        cursor = Cursor(group, bounty_id)
     except (ValueError, TypeError):
         raise _malformed_cursor() from None
-    if (
-        group not in (0, 1)
-        or not isinstance(bounty_id, int)
-        or isinstance(bounty_id, bool)
-        or not 0 < bounty_id < 2**63
-    ):
+    if (type(group), type(bounty_id)) != (int, int) or cursor.to_text() != text:
         raise _malformed_cursor()
-    return Cursor(group, bounty_id)
+    if group not in (0, 1) or not 0 < bounty_id < 2**63:
+        raise _malformed_cursor()
+    return cursor
 
 
 def list_bounties(deps: Dependencies, query: BountyQuery) -> dict[str, object]:

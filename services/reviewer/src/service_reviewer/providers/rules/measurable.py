@@ -1,14 +1,14 @@
 """Rubric 1 and 2: criteria that two people would decide the same way, and deliverables that are named."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
 
+from service_reviewer.providers.rules.patterns import Pattern
 from service_reviewer.providers.rules.reading import Reading
 
-_SUBJECTIVE: Final = re.compile(
+_SUBJECTIVE: Final = Pattern(
     r"\b(good|great|nice|best|better|decent|acceptable|reasonabl[ey]|sufficient(ly)?|appropriate(ly)?|adequate(ly)?"
     r"|professional(ly)?|clean(ly)?|elegant(ly)?|beautiful(ly)?|modern|intuitive(ly)?|robust(ly)?|scalable|reliabl[ey]"
     r"|high[- ]quality|quality|polished|smooth(ly)?|seamless(ly)?|graceful(ly)?|responsive(ly)?|performant"
@@ -21,38 +21,35 @@ _SUBJECTIVE: Final = re.compile(
     r"|strong(ly)?|pretty|stable|stylish|catchy|compelling|aesthetic(ally)?"
     r"|accurate(ly)?|consistent(ly)?|flawless(ly)?|perfect(ly)?|premium|as \w+ as possible"
     r"|as (needed|appropriate|expected)|etc|and so on|and more|edge cases|where possible|if possible|ideally)\b",
-    re.IGNORECASE,
 )
-_DISCRETION: Final = re.compile(
+_DISCRETION: Final = Pattern(
     r"\b(we|i|our team|the (poster|client|team|jury|owner|ceo))\b.{0,40}\b(like|prefer|choose|decide|pick|love"
     r"|(are|am|is) (happy|satisfied|pleased))\b|\b(at|in) (our|my) (sole |own )?(discretion|opinion|judge?ment)\b"
     r"|\bto (our|my) (full |complete )?(satisfaction|liking|taste)\b",
-    re.IGNORECASE,
 )
-_ANCHOR: Final = re.compile(
+_ANCHOR: Final = Pattern(
     r"\d|`[^`]+`|\b[\w-]+\.[a-z]{1,5}\b|\b(exits?|exit code|raises?|prints?|returns?|equals?|identical|byte for byte"
     r"|character for character|same \S+( \S+){0,3} as|differs?|validates?|compiles?|builds?|succeeds?|pass(es)?|exactly"
     r"|refused|rejected|rejects?|refuses?|accepted|each of the|every|none|no (error|warning|crash|two)s?"
     r"|without (an? )?(error|warning|exception|crash)\w*|listed (below|above)|in the (list|table)|named)\b",
-    re.IGNORECASE,
 )
-_CHECKABLE: Final = re.compile(
+_CHECKABLE: Final = Pattern(
     r"\b(each|all|both|no|not|never|nothing|nobody|only|than|same|at (least|most)|one|two|three|four|five|six"
     r"|seven|eight|nine"
     r"|ten|eleven|twelve|can|cannot|gives?|shows?|shown|displays?|displayed|contains?|holds?|lists?|opens?|creates?"
     r"|writes?|written|sends?|stores?|supports?|uses?|starts?|ends?|stops?|reads?|keeps?|removes?|deletes?|includes?"
     r"|accepts?|answers?|logs?|runs?|finds?|found|covers?|follow(s|ed)?|signed|served|visible|present|absent|empty"
     r"|reproduced?|installs?|works? (on|with|in|without))\b",
-    re.IGNORECASE,
 )
 """Words of a statement about something that can be looked at, as long as no opinion stands in it."""
-_ENGLISH: Final = re.compile(r"\b(the|is|are|of|and|with|to|as|on|has)\b", re.IGNORECASE)
-_GENERIC: Final = re.compile(
+_ENGLISH: Final = Pattern(r"\b(the|is|are|of|and|with|to|as|on|has)\b")
+_GENERIC: Final = Pattern(
     r"(an?|all|and|any|app|application|are|assets|code|completed?|content|deliverables?|documentation|docs|else|entire"
     r"|everything|files?|final|for|full|fully|implementation|is|it|materials?|necessary|needed|of|our|product|project"
     r"|required|results?|runnable|software|solution|source|stuff|tested|tests|that|the|things?|this|to|whole|with|work"
     r"|working|your)"
 )
+_WORD: Final = Pattern(r"[\w'./-]{1,60}")
 _FILE_NAMES: Final = frozenset({"makefile", "dockerfile", "readme", "license", "licence", "changelog"})
 
 _VAGUE: Final = (
@@ -82,7 +79,7 @@ def _is_vague(text: str) -> bool:
 
 
 def _is_generic(text: str) -> bool:
-    words = re.findall(r"[\w'./-]+", text.lower().rstrip(".!"))
+    words = [found.words for found in _WORD.each(text.lower().rstrip(".!"))]
     if any("." in word or "/" in word or word in _FILE_NAMES for word in words) or "`" in text:
         return False
-    return len(words) < 2 or all(_GENERIC.fullmatch(word) for word in words)
+    return len(words) < 2 or all(_GENERIC.is_all_of(word) for word in words)

@@ -1,10 +1,11 @@
 """Numbers, durations and dates as people write them."""
 
-import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
+
+from service_reviewer.providers.rules.patterns import Pattern, as_read
 
 _WORDS: Final = (
     "zero",
@@ -33,15 +34,17 @@ _MONTH: Final = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
+_DECIMAL: Final = Pattern(r"\d{1,40}(?:[,_ ]\d{3})*(?:\.\d{1,40})?")
+_WITHOUT_GROUPING: Final = str.maketrans("", "", ",_ ")
 _DATES: Final = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    Pattern(pattern)
     for pattern in (
-        r"\b(?P<year>20\d\d)-(?P<number>\d\d)-(?P<day>\d\d)\b",
+        r"\b(?P<year>20\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b",
         rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\.? (?:of )?{_MONTH},? (?P<year>20\d\d)\b",
         rf"\b{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>20\d\d)\b",
-        r"\b(?P<day>\d{1,2})\.(?P<number>\d{1,2})\.(?P<year>20\d\d)\b",
-        r"\b(?P<day>1[3-9]|2\d|3[01])/(?P<number>\d{1,2})/(?P<year>20\d\d)\b",
-        r"\b(?P<number>\d{1,2})/(?P<day>1[3-9]|2\d|3[01])/(?P<year>20\d\d)\b",
+        r"\b(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>20\d\d)\b",
+        r"\b(?P<day>1[3-9]|2\d|3[01])/(?P<month>\d{1,2})/(?P<year>20\d\d)\b",
+        r"\b(?P<month>\d{1,2})/(?P<day>1[3-9]|2\d|3[01])/(?P<year>20\d\d)\b",
     )
 )
 
@@ -55,14 +58,16 @@ def seconds_of(quantity: str, unit: str) -> int:
 
 def dates_in(text: str) -> Iterator[date]:
     """The days that a sentence names with their year; of 5/6/2030 nobody knows which is the month."""
-    for pattern in _DATES if "20" in text else ():
-        for found in pattern.finditer(text):
-            parts = found.groupdict()
-            month = parts.get("number") or _MONTHS.index(parts["month"].lower()[:3]) + 1
+    for pattern in _DATES if "20" in as_read(text) else ():
+        for found in pattern.each(text):
             try:
-                yield date(int(parts["year"]), int(month), int(parts["day"]))
+                yield date(int(found["year"]), _month_of(found["month"]), int(found["day"]))
             except ValueError:
                 continue
+
+
+def _month_of(text: str) -> int:
+    return int(text) if text.isdigit() else _MONTHS.index(text.lower()[:3]) + 1
 
 
 def day_of(moment: int) -> date | None:
@@ -75,7 +80,6 @@ def day_of(moment: int) -> date | None:
 
 def decimal_of(text: str, suffix: str | None = None) -> Decimal | None:
     """``1,500``, ``1 500``, ``1_500``, ``0.5``, ``2`` with ``k`` as a number; None for what is none."""
-    digits = re.sub(r"(?<=\d)[,_ ](?=\d{3}\b)", "", text.strip())
-    if re.fullmatch(r"\d+(\.\d+)?", digits) is None:
+    if not _DECIMAL.is_all_of(text):
         return None
-    return Decimal(digits) * (1_000 if suffix and suffix.lower() == "k" else 1)
+    return Decimal(text.translate(_WITHOUT_GROUPING)) * (1_000 if suffix and suffix.lower() == "k" else 1)

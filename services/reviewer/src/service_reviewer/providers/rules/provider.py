@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
 
-from service_common.errors import Issue
+from service_common.errors import MAX_ISSUES, Issue
 from service_common.rubric import Rubric, current_rubric
 
 from service_reviewer.providers.port import Judgement, Material
@@ -18,15 +18,19 @@ from service_reviewer.providers.rules.credentials import find_credentials
 from service_reviewer.providers.rules.leftovers import find_leftovers
 from service_reviewer.providers.rules.measurable import find_unmeasurable
 from service_reviewer.providers.rules.money import find_other_terms
-from service_reviewer.providers.rules.reading import Reading
+from service_reviewer.providers.rules.reading import MAX_LINES_AND_CELLS, MAX_PASSAGES, Reading, lines_and_cells
 from service_reviewer.providers.rules.references import find_dangling
 from service_reviewer.providers.rules.steering import find_steering
 from service_reviewer.providers.rules.thresholds import find_contradictions
 from service_reviewer.providers.rules.times import find_misfits
 
-MODEL: Final = "rules-2"
+MODEL: Final = "rules-3"
 """Changes whenever the same page could get other issues than before."""
-MAX_ISSUES: Final = 50
+_TOO_MANY_PARTS: Final = Issue(
+    "body",
+    f"Consists of more than {MAX_PASSAGES:,} paragraphs, headings, list entries and table cells. Join what belongs "
+    "together, so that a person can read the page to its end.",
+)
 
 _CHECKS: Final[tuple[Callable[[Reading], Iterable[Issue]], ...]] = (
     find_unmeasurable,
@@ -47,13 +51,18 @@ class RulesProvider:
 
     def judge(self, material: Material) -> Judgement:
         """All issues at once, at most ``MAX_ISSUES``."""
-        reading = Reading.of(material)
+        reading = None if lines_and_cells(material.page.body) > MAX_LINES_AND_CELLS else Reading.of(material)
+        if reading is None or len(reading.passages) > MAX_PASSAGES:
+            return self.judgement([_TOO_MANY_PARTS], withhold=True)  # nobody has looked for secrets
         secrets = list(find_credentials(reading))
         issues = dict.fromkeys(secrets[:MAX_ISSUES])
         for issue in chain.from_iterable(check(reading) for check in _CHECKS):
             if len(issues) == MAX_ISSUES:
                 break
             issues[issue] = None
+        return self.judgement(list(issues), withhold=bool(secrets))
+
+    def judgement(self, issues: list[Issue], *, withhold: bool) -> Judgement:
+        """These issues as the rules' judgement."""
         output = json.dumps([[issue.path, issue.message] for issue in issues]).encode()
-        prompt = self._rubric.text.encode()
-        return Judgement(list(issues), "rules", MODEL, prompt, output, withhold=bool(secrets))
+        return Judgement(issues, "rules", MODEL, self._rubric.text.encode(), output, withhold=withhold)

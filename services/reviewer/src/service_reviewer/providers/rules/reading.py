@@ -5,7 +5,7 @@ is not taken for a statement; a code block is a passage of its own. CommonMark w
 as prose, since whoever reads the source reads them.
 """
 
-import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,11 +18,21 @@ from service_common.domain.reading import issue
 from service_common.errors import Issue
 
 from service_reviewer.providers.port import Material
+from service_reviewer.providers.rules.patterns import Pattern
 
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
+MAX_PASSAGES: Final = 10_000
+"""Paragraphs, headings, list entries, table cells and code blocks. A book has fewer."""
+MAX_LINES_AND_CELLS: Final = 40_000
+"""Of a body, counted before it is parsed: the parser takes up to 2 KB of memory for each."""
 _CODE: Final = "``"
 """What stands in ``prose`` where the page has a code span."""
-_SENTENCE: Final = re.compile(r"\S(?:[^.!?]|[.!?](?!\s|$))*[.!?]*")
+_FULL_STOP: Final = Pattern(r"[.!?](?:\s|\z)")
+
+
+def lines_and_cells(body: str) -> int:
+    """How many passages a body can have at most, roughly, without parsing it."""
+    return body.count("\n") + body.count("|")
 
 
 @dataclass(frozen=True)
@@ -39,13 +49,21 @@ class Passage:
         """An issue of this passage, its line named where that is known; ``at`` is an offset in ``prose``."""
         if self.line is None:
             return issue(self.path, message)
-        return issue(self.path, f"Line {self.line + self.prose.count(chr(10), 0, at)}: {message}")
+        return issue(self.path, f"Line {self.line + bisect_left(self._breaks, at)}: {message}")
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """Where its lines end."""
+        return [at for at, character in enumerate(self.prose) if character == "\n"]
 
     @cached_property
     def sentences(self) -> list[tuple[int, str]]:
         """The sentences of the prose, each with its offset, line breaks as spaces."""
         flat = self.prose.replace("\n", " ")
-        return [(found.start(), found.group()) for found in _SENTENCE.finditer(flat)]
+        ends = [found.start + 1 for found in _FULL_STOP.each(flat)]
+        starts = [0, *ends]
+        pieces = ((start, flat[start:end]) for start, end in zip(starts, [*ends, len(flat)], strict=True))
+        return [(start + len(piece) - len(piece.lstrip()), piece.strip()) for start, piece in pieces if piece.strip()]
 
 
 @dataclass(slots=True)

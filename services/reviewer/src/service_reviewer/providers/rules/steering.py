@@ -5,25 +5,25 @@ comments included. A page whose title or summary says that it is about such atta
 page's own review or its Guardians is never excused.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
 
+from service_reviewer.providers.rules.patterns import Pattern
 from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.wording import Wording
 
-_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\U000e0000-\U000e007f]")
-_HIDING: Final = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]|[\u200b\u2060-\u2064]{2,}")
-_SPACED: Final = re.compile(r"\b(?:[a-z][ .\-_*]){4,}[a-z]\b")
-_SUBJECT: Final = re.compile(
-    r"prompt[- ]?injection|jailbreak|adversarial prompt|red[- ]?team|chat template", re.IGNORECASE
-)
+_INVISIBLE: Final = Pattern("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\U000e0000-\U000e007f]")
+_HIDING: Final = Pattern("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]|[\u200b\u2060-\u2064]{2}")
+_SPACED: Final = Pattern(r"\b(?:[a-z][ .\-_*]){4}")
+_LETTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
+_BETWEEN: Final = frozenset(" .-_*")
+_WITHOUT_STEPS: Final = str.maketrans("", "", " .-_*")
+_SUBJECT: Final = Pattern(r"prompt[- ]?injection|jailbreak|adversarial prompt|red[- ]?team|chat template")
 
-_QUOTABLE: Final = Wording(
-    r"\b(ignore|disregard|forget|override|bypass)\b.{0,25}\b(all|any|the|your|every|previous|prior|earlier|above"
+_QUOTABLE: Final = Pattern(
+    r"(?sm)\b(ignore|disregard|forget|override|bypass)\b.{0,25}\b(all|any|the|your|every|previous|prior|earlier|above"
     r"|these)\b"
     r".{0,25}\b(instructions?|prompts?|rubric|guidelines|system message)\b"
     r"|\b(ignore|disregard|forget) (everything|anything|all) (above|before|you)\b"
@@ -31,24 +31,19 @@ _QUOTABLE: Final = Wording(
     r"|<\|?im_(start|end)\|?>|\[/?inst\]|<</?sys>>|</?(system|assistant)>"
     r"|^\s*#{0,4}\s*(system|assistant) ?(prompt|message)?:\s"
     r"|\bignorier(e|en sie|t)\b.{0,30}\b(anweisung|instruktion|vorgabe)en\b"
-    r"|\bignor(a|e|ez|em)\b.{0,30}\b(instrucciones|instructions|instruções|consignes)\b"
+    r"|\bignor(a|e|ez|em)\b.{0,30}\b(instrucciones|instructions|instru..es|consignes)\b"
     r"|\b(reveal|print|repeat|output) (your|the) (system prompt|hidden instructions)\b",
-    "ignor|disregard|forget|override|bypass|you are|im_|inst]|sys>|system|assistant|hidden",
-    re.DOTALL | re.MULTILINE,
 )
-_TO_A_MODEL: Final = Wording(
-    r"\b(notes?|messages?|hints?|instructions?|attention|info(rmation)?) (to|for) (the |any |all |an? )?"
+_TO_A_MODEL: Final = Pattern(
+    r"(?sm)\b(notes?|messages?|hints?|instructions?|attention|info(rmation)?) (to|for) (the |any |all |an? )?"
     r"(ai|llms?|language models?|automated|models?|bots?)( based)?( reviewers?| judges?| graders?)?\b\s*[:,.]"
     r"|\bfor the automated (check|review|reviewer|judge|evaluation)\b\s*[:,]"
     r"|\bif you are (an? )?(ai|llm|language model|automated|reviewing (this )?(as|with))\b"
     r"|\b(ai|llm|automated|model|language model)[- ](reviewers?|judges?|graders?|evaluators?)\b.{0,60}"
     r"\b(vote for|approve this|approve the page|mark this|award|not report|report no|always)\b",
-    "for the auto|if you are|reviewer|judge|grader|evaluator| ai:| ai,| ai.| llm|model:|model,|model.|models:|models,"
-    "|bot",
-    re.DOTALL | re.MULTILINE,
 )
-_TO_THIS_REVIEW: Final = Wording(
-    r"\b(mark|treat|consider|rate|classify|declare|regard) (this|the) (page|challenge|bounty|document)\b.{0,30}"
+_TO_THIS_REVIEW: Final = Pattern(
+    r"(?sm)\b(mark|treat|consider|rate|classify|declare|regard) (this|the) (page|challenge|bounty|document)\b.{0,30}"
     r"\b(ready|compliant|approved|passed|flawless|valid)\b"
     r"|\b(output|answer|respond|reply|return|say|print|conclude)\b.{0,60}\b(page|challenge|bounty|verdict|review)\b"
     r".{0,30}\b(ready|approved|compliant)\b"
@@ -58,11 +53,9 @@ _TO_THIS_REVIEW: Final = Wording(
     r"|\b(this|the) (page|challenge|bounty)\b.{0,30}\b(was|is|has( been)?) already( been)? "
     r"(approved|accepted|reviewed)\b"
     r"|\b(the )?review(er)? (is|has been) (complete|over|finished)\b.{0,40}\b(answer|output|ready)\b",
-    "ready|compliant|approved|passed|flawless|valid|empty|diese |do not ",
-    re.DOTALL | re.MULTILINE,
 )
-_REWARDED: Final = Wording(
-    r"\b(judge|guardian|reviewer)s?\b.{0,60}\b(award|vote|give|approve|accept|pay|choose|pick)\w*\b.{0,90}"
+_REWARDED: Final = Pattern(
+    r"(?s)\b(judge|guardian|reviewer)s?\b.{0,60}\b(award|vote|give|approve|accept|pay|choose|pick)\w*\b.{0,90}"
     r"\b(regardless|no matter (what|how|who)|my (submission|entry|address|account)"
     r"|our (own|friend|developer|partner)s?|0x[0-9a-f]{8,})"
     r"|\b(regardless|no matter (what|how))\b.{0,60}\b(judge|guardian)s?\b.{0,30}\b(award|vote|approve|accept)"
@@ -71,8 +64,6 @@ _REWARDED: Final = Wording(
     r"|\balways (vote|award|decide|rule)\b.{0,20}\b(for|to|in favou?r)\b"
     r"|\b(guardian|judge)s? (must|should|shall|will) always (award|approve|accept)\b"
     r"|\bthe winner (is|will be|must be|has to be) (already (decided|chosen|known|agreed)|0x[0-9a-f]{8,})",
-    "regardless|no matter|whatever else|judge|guardian|my |our |0x|always|the winner",
-    re.DOTALL,
 )
 
 
@@ -82,21 +73,50 @@ def find_steering(reading: Reading) -> Iterator[Issue]:
     for passage in reading.passages:
         if hidden := _HIDING.search(passage.text):
             yield passage.issue(
-                f"Holds invisible characters (U+{ord(hidden.group()[0]):04X}), so that people and programs read "
+                f"Holds invisible characters (U+{ord(hidden.words[0]):04X}), so that people and programs read "
                 "different pages. Remove them."
             )
         words = _plain(passage)
         found = None if about_it else _QUOTABLE.search(words)
         if found := found or _TO_A_MODEL.search(words) or _TO_THIS_REVIEW.search(words) or _REWARDED.search(words):
             yield passage.issue(
-                f"Instructs a judge or a model how to decide ({found.group().strip()[:80]!r}). Leave the judging to "
+                f"Instructs a judge or a model how to decide ({found.words.strip()[:80]!r}). Leave the judging to "
                 "the acceptance criteria."
             )
 
 
 def _plain(passage: Passage) -> str:
-    text = passage.text
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
-    joined = _SPACED.sub(lambda found: re.sub(r"[ .\-_*]", "", found.group()), text.lower())
-    return joined if passage.is_code else " ".join(joined.split())
+    text = passage.text if passage.text.isascii() else passage.text.translate(_SHOWN)
+    text = _joined(text.lower())
+    return text if passage.is_code else " ".join(text.split())
+
+
+class _Shown(dict[int, str]):
+    """What each character looks like; filled as characters are met. A whole text's normal form can take long."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        self[code] = shown = "" if _INVISIBLE.search(character) else unicodedata.normalize("NFKC", character)
+        return shown
+
+
+_SHOWN: Final = _Shown()
+
+
+def _joined(text: str) -> str:
+    """``i g n o r e`` as one word: five letters and more, each one step from the next."""
+    pieces, done = [], 0
+    for found in _SPACED.each(text):
+        if found.start < done:
+            continue
+        end = found.end
+        while end + 1 < len(text) and text[end] in _LETTERS and text[end + 1] in _BETWEEN:
+            end += 2
+        if end < len(text) and text[end] in _LETTERS and not text[end + 1 : end + 2].isalnum():
+            end += 1
+        else:
+            end -= 1  # what follows is a word of its own
+        if end - found.start >= 9:
+            pieces += [text[done : found.start], text[found.start : end].translate(_WITHOUT_STEPS)]
+            done = end
+    return "".join([*pieces, text[done:]])

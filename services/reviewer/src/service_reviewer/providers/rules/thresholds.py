@@ -10,15 +10,14 @@ from typing import Final
 from service_common.errors import Issue
 
 from service_reviewer.providers.rules.numbers import decimal_of
+from service_reviewer.providers.rules.patterns import Pattern
 from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.wording import Wording
 
 _LOWER: Final = frozenset({"at least", "more than", "over", "above", "no less than", "≥", ">=", ">"})
-_LIMIT: Final = Wording(
-    r"\b(?P<noun>[a-z]{3,})\s+(?:of|is|are|be|must be|should be|stays?|has to be)\s+(?P<direction>at least|at most|"
-    r"no more than|no less than|more than|less than|below|under|over|above|up to|≥|≤|>=|<=|<|>)\s+"
-    r"(?P<number>\d[\d,.]*\d|\d)\s?(?P<unit>%|[a-z]+)?",
-    "at least|at most|than|below|under|over|above|up to|≥|≤|<|>",
+_LIMIT: Final = Pattern(
+    r"\b(?P<noun>[a-z]{3,40})\s{1,10}(?:of|is|are|be|must be|should be|stays?|has to be)\s{1,10}(?P<direction>at least"
+    r"|at most|no more than|no less than|more than|less than|below|under|over|above|up to|≥|≤|>=|<=|<|>)\s{1,10}"
+    r"(?P<number>\d(?:[\d,.]{0,40}\d)?)\s?(?P<unit>%|[a-z]{1,40})?",
 )
 
 Limit = tuple[str, bool, str]
@@ -42,9 +41,9 @@ def find_contradictions(reading: Reading) -> Iterator[Issue]:
 def _limits(passages: Iterable[Passage]) -> dict[Limit, dict[Decimal, tuple[Passage, int]]]:
     limits: dict[Limit, dict[Decimal, tuple[Passage, int]]] = {}
     for passage in passages:
-        for found in _LIMIT.finditer(passage.prose.replace("\n", " ")):
+        for found in _LIMIT.each(passage.prose.replace("\n", " ")):
             value = decimal_of(found["number"])
             if value is not None:
-                key = (found["noun"].lower(), found["direction"].lower() in _LOWER, (found["unit"] or "").lower())
-                limits.setdefault(key, {}).setdefault(value, (passage, found.start()))
+                key = (found["noun"].lower(), found["direction"].lower() in _LOWER, found["unit"].lower())
+                limits.setdefault(key, {}).setdefault(value, (passage, found.start))
     return limits

@@ -4,46 +4,40 @@ Promises: days are compared with a day's tolerance (a page does not say its time
 counts as the deadline only in a sentence that says so.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
 
 from service_reviewer.providers.rules.numbers import DURATION, dates_in, day_of, seconds_of
+from service_reviewer.providers.rules.patterns import Found, Pattern
 from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.wording import Wording
 
 LEAST_REVEAL_DELAYS: Final = 3
 """A Solver has at least this many reveal delays to work in."""
 
 _UNITS: Final = "minute|hour|day|week|month"
-_DEADLINE: Final = re.compile(
+_DEADLINE: Final = Pattern(
     r"\b(deadline|due|closing date|submissions? (close|end|until|by|before|must|are)|(submit|hand(ed)? in|deliver(ed)?|"
     r"send|entries|proposals)\b.{0,60}\b(by|until|before|after|no later than|not later than))\b",
-    re.IGNORECASE,
 )
-_LATER: Final = re.compile(
+_LATER: Final = Pattern(
     r"\b(will be|is|are|to be|gets?)\b.{0,30}\b(released|published|available|uploaded|provided|announced|shared"
     r"|sent)\b",
-    re.IGNORECASE,
 )
-_ALLOWED: Final = Wording(
+_ALLOWED: Final = Pattern(
     rf"\b(?:you|solvers?|participants|everyone|everybody)(?: will| all)? have (?:about |around |roughly |at least )?"
     rf"{DURATION}"
     rf"|\b(?:submissions?|bounty|challenge|call) (?:is|are|stays?|remains?|will be) open for (?:about )?{DURATION}"
     rf"|\bdeadline is in {DURATION}|{DURATION} (?:to|for) submi",
-    _UNITS,
 )
-_EFFORT: Final = Wording(
+_EFFORT: Final = Pattern(
     rf"{DURATION} of (?:full[- ]time |hard |focused |solid |continuous )?"
     rf"(?:work|effort|development|programming|research)",
-    _UNITS,
 )
-_RUN: Final = Wording(
+_RUN: Final = Pattern(
     rf"\b(?:runs?|running|stays?|survives?|operates?|up|uptime|restarts?|crash|interruption|downtime)\b.{{0,40}}?"
     rf"\b(?:for|over)\b.{{0,15}}?{DURATION}",
-    _UNITS,
 )
 
 
@@ -77,15 +71,18 @@ def _dates(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterat
     deadline = day_of(reading.page.submission_deadline)
     if deadline is None:
         return
+    about_deadline: bool | None = None
     for day in dates_in(sentence):
-        if _DEADLINE.search(sentence):
+        if about_deadline is None:
+            about_deadline, announces = _DEADLINE.search(sentence) is not None, _LATER.search(sentence) is not None
+        if about_deadline:
             if abs((day - deadline).days) > 1:
                 yield passage.issue(
                     f"Gives {day} as the deadline where the frontmatter's submission_deadline is on {deadline} (UTC). "
                     "State it once, in the frontmatter.",
                     at,
                 )
-        elif day > deadline and _LATER.search(sentence):
+        elif day > deadline and announces:
             yield passage.issue(
                 f"Announces something for {day}, after the deadline on {deadline}. A Solver needs it before: publish "
                 "the page when it is there, or move the deadline.",
@@ -95,24 +92,24 @@ def _dates(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterat
 
 def _durations(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterator[Issue]:
     left = reading.page.submission_deadline - reading.material.now
-    for found in _ALLOWED.finditer(sentence):
+    for found in _ALLOWED.each(sentence):
         stated = _seconds(found)
         if stated > left * 3 // 2 or stated < left // 2:
             yield passage.issue(
-                f"Promises {found.group()[:80]!r}, but the deadline is {left / 86_400:.1f} days away. Change one of "
+                f"Promises {found.words[:80]!r}, but the deadline is {left / 86_400:.1f} days away. Change one of "
                 "the two.",
-                at + found.start(),
+                at + found.start,
             )
-    for found in _EFFORT.finditer(sentence):
+    for found in _EFFORT.each(sentence):
         if _seconds(found) > left:
             yield passage.issue(
-                f"Estimates {found.group()[:80]!r}, but the deadline is {left / 86_400:.1f} days away. Move the "
+                f"Estimates {found.words[:80]!r}, but the deadline is {left / 86_400:.1f} days away. Move the "
                 "deadline, or ask for less.",
-                at + found.start(),
+                at + found.start,
             )
     if passage.path.startswith("acceptance_criteria"):
         window = reading.page.judging_window_seconds + (reading.material.reveal_delay or 0)
-        for found in _RUN.finditer(sentence):
+        for found in _RUN.each(sentence):
             if _seconds(found) > window:
                 yield passage.issue(
                     f"Takes longer to check than Guardians have: the judging window is "
@@ -122,6 +119,6 @@ def _durations(reading: Reading, passage: Passage, at: int, sentence: str) -> It
                 )
 
 
-def _seconds(found: "re.Match[str]") -> int:
-    groups = [text for text in found.groups() if text]
-    return seconds_of(groups[0], groups[1])
+def _seconds(found: Found) -> int:
+    quantity, unit = found.groups[:2]
+    return seconds_of(quantity, unit)

@@ -1,0 +1,115 @@
+"""The rules in a process of their own, which ends.
+
+Promises: an end within ``CPU_SECONDS`` of processor time and ``SECONDS`` in all, whatever the page. A page that takes
+more processor time, takes more memory than there is, or kills the process is parked: it gets a judgement as any other
+page, not ready, so that it is charged and never judged again, and its bytes are not kept, since nobody has looked for
+secrets in them. A mistake of the rules themselves, and a machine that gave them too little of its time, are raised here
+as ``RulesFailed``: a fault of the service, no judgement, and not charged.
+"""
+
+import json
+import os
+import resource
+import select
+import signal
+import time
+import traceback
+import warnings
+from contextlib import suppress
+from typing import Final, NoReturn
+
+from service_common.errors import Issue
+from service_common.log import get_logger
+
+from service_reviewer.providers.port import Judgement, Material
+from service_reviewer.providers.rules.provider import RulesProvider
+
+CPU_SECONDS: Final = 15
+"""Several times what the worst page of the largest size takes."""
+SECONDS: Final = 30.0
+"""With the bound on a model's answers, below the time that a review's job has."""
+_PARKED: Final = Issue(
+    "body",
+    "Takes longer to read than a review may last. Make the page shorter, or simpler in form: fewer links, tables and "
+    "nested lists.",
+)
+_JUDGED, _OUR_FAULT, _TOO_MUCH = 0, 1, 2
+_CHUNK: Final = 64 * 1024
+
+log = get_logger(__name__)
+
+
+class RulesFailed(Exception):
+    """A fault of ours: what the other process wrote about it, or that it got too little time."""
+
+
+class BoundedRules:
+    """The rules as a provider that always ends."""
+
+    def __init__(self, rules: RulesProvider) -> None:
+        self._rules = rules
+
+    def judge(self, material: Material) -> Judgement:
+        """The rules' judgement, or that of a parked page."""
+        reading, writing = os.pipe()
+        with warnings.catch_warnings():
+            # The child runs the rules and ends: it needs nothing that another thread might hold.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            self._judge_in_child(material, writing)
+        os.close(writing)
+        try:
+            said, is_whole = _read(reading, time.monotonic() + SECONDS)
+        finally:
+            os.close(reading)
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)  # it has said everything, or its time is up
+            _, status = os.waitpid(child, 0)
+        if not is_whole:
+            raise RulesFailed(f"the rules got less than {CPU_SECONDS} seconds of processor time in {SECONDS}")
+        return self._conclude(material, said, status)
+
+    def _judge_in_child(self, material: Material, writing: int) -> NoReturn:
+        code = _OUR_FAULT
+        try:
+            _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+            used = sum(os.times()[:2])
+            resource.setrlimit(resource.RLIMIT_CPU, (int(used) + CPU_SECONDS, hard))
+            try:
+                judgement = self._rules.judge(material)
+                issues = [[issue.path, issue.message] for issue in judgement.issues]
+                code, said = _JUDGED, json.dumps([issues, judgement.withhold])
+            except (MemoryError, RecursionError):
+                code, said = _TOO_MUCH, ""
+            except Exception:  # noqa: BLE001  # told to the parent, which raises it
+                said = traceback.format_exc()
+            _write(writing, bytes([code]) + said.encode())
+        finally:
+            os._exit(code)
+
+    def _conclude(self, material: Material, said: bytes, status: int) -> Judgement:
+        if said[:1] == bytes([_OUR_FAULT]) or (not said and os.WIFEXITED(status)):
+            raise RulesFailed(said[1:].decode())
+        if said[:1] == bytes([_JUDGED]):
+            with suppress(ValueError):  # killed while it wrote
+                issues, withhold = json.loads(said[1:])
+                return self._rules.judgement([Issue(*each) for each in issues], withhold=withhold)
+        log.warning("a page was parked", status=status, byte_length=len(material.content))
+        return self._rules.judgement([_PARKED], withhold=True)
+
+
+def _read(descriptor: int, ends: float) -> tuple[bytes, bool]:
+    """What comes until the other side is closed or the time is up, and whether it was closed."""
+    pieces: list[bytes] = []
+    while select.select([descriptor], [], [], max(0.0, ends - time.monotonic()))[0]:
+        piece = os.read(descriptor, _CHUNK)
+        if not piece:
+            return b"".join(pieces), True
+        pieces.append(piece)
+    return b"".join(pieces), False
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,147 @@
+"""The only regular expressions that a rule may use: RE2's, whose time grows with the text and not with its square.
+
+Promises: whatever a stranger wrote, one search costs a time proportional to the text, and so does finding every match,
+since ``each`` takes only expressions whose matches are short. Letters are compared in any case, and as they are read:
+compatibility forms count as what they stand for (a full-width A as A), any other letter as ``_`` and any space as a
+blank, so that ``\\b``, ``\\w``, ``\\d`` and ``\\s`` mean what they mean to a reader.
+
+RE2 has no look-around. ``not_after`` and ``not_before`` say what must not stand beside a match instead; both look at a
+few characters only.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import re2
+
+_BESIDE: Final = 64
+"""How far ``not_after`` and ``not_before`` look."""
+_LITERAL: Final = re2.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
+_UNBOUNDED: Final = re2.compile(r"[*+]|\{[0-9]+,\}")
+
+
+class Found:
+    """One match in a text."""
+
+    __slots__ = ("_match", "_text")
+
+    def __init__(self, text: str, match: Any) -> None:  # re2 has no types
+        self._text, self._match = text, match
+
+    @property
+    def words(self) -> str:
+        """What matched, as the author wrote it."""
+        return self._text[self.start : self.end]
+
+    @property
+    def start(self) -> int:
+        """Where it begins."""
+        return int(self._match.start())
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return int(self._match.end())
+
+    def __getitem__(self, group: str | int) -> str:
+        """A group as it was compared; empty where it took no part."""
+        return str(self._match[group] or "")
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups that took part, in their order."""
+        return [group for group in self._match.groups() if group]
+
+
+class Pattern:
+    """One expression in RE2's syntax, tried in any case unless ``exact_case``.
+
+    ``not_after`` and ``not_before`` are expressions, too: what makes a match none by ending right before it, or by
+    beginning right behind it.
+    """
+
+    __slots__ = ("_after", "_before", "_engine", "_is_bounded")
+
+    def __init__(
+        self, expression: str, *, exact_case: bool = False, not_after: str | None = None, not_before: str | None = None
+    ) -> None:
+        self._engine = _compiled(expression, exact_case=exact_case)
+        self._is_bounded = _UNBOUNDED.search(_LITERAL.sub("", expression)) is None
+        self._after = None if not_after is None else _compiled(rf"(?:{not_after})\z", exact_case=exact_case)
+        self._before = None if not_before is None else _compiled(not_before, exact_case=exact_case)
+
+    def search(self, text: str) -> Found | None:
+        """The first match."""
+        if self._after is not None or self._before is not None:
+            return next(self.each(text), None)
+        match = self._engine.search(as_read(text))
+        return None if match is None else Found(text, match)
+
+    def each(self, text: str) -> Iterator[Found]:
+        """Every match, none overlapping another. Only for an expression that repeats nothing without a bound."""
+        if not self._is_bounded:
+            raise ValueError("an expression whose matches may be long is only for search and starts")
+        read = as_read(text)
+        for match in self._engine.finditer(read):
+            if self._stands_alone(read, match):
+                yield Found(text, match)
+
+    def starts(self, text: str) -> Found | None:
+        """The match at the very beginning."""
+        match = self._engine.match(as_read(text))
+        return None if match is None else Found(text, match)
+
+    def is_all_of(self, text: str) -> bool:
+        """Whether the whole text is one match."""
+        return self._engine.fullmatch(as_read(text)) is not None
+
+    def _stands_alone(self, read: str, match: Any) -> bool:
+        start, end = match.span()
+        if self._after is not None and self._after.search(read[max(0, start - _BESIDE) : start]):
+            return False
+        return self._before is None or self._before.match(read[end : end + _BESIDE]) is None
+
+
+def each_of(patterns: Sequence[Pattern], text: str) -> Iterator[Found]:
+    """Every match of several patterns in the order of the text; what overlaps an earlier one is left out."""
+    ends = 0
+    for found in sorted((found for pattern in patterns for found in pattern.each(text)), key=lambda one: one.start):
+        if found.start >= ends:
+            ends = found.end
+            yield found
+
+
+@lru_cache(maxsize=16)
+def as_read(text: str) -> str:
+    """The text that is compared, character by character: its offsets are those of ``text``."""
+    return text if text.isascii() else text.translate(_READ)
+
+
+class _Read(dict[int, str]):
+    """What each character is read as; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        form = unicodedata.normalize("NFKC", character)
+        if len(form) == 1 and form.isascii():
+            read = form
+        elif character.isdecimal():
+            read = str(unicodedata.decimal(character))
+        elif character.isspace():
+            read = " "
+        else:
+            read = "_" if character.isalnum() else character
+        self[code] = read
+        return read
+
+
+_READ: Final = _Read({code: chr(code) for code in range(128)})
+
+
+def _compiled(expression: str, *, exact_case: bool) -> Any:
+    options = re2.Options()
+    options.case_sensitive = exact_case
+    options.log_errors = False
+    return re2.compile(expression, options)

@@ -1,0 +1,55 @@
+"""How errors are written: as many issues as a reader can use, and no word of a library."""
+
+import json
+
+import pytest
+from marshmallow import Schema, fields
+from service_common.errors import MAX_ISSUES, Issue, ServiceError
+from service_common.web.parsing import load_json
+from service_common.web.problems import envelope
+
+
+def issues_of(error: ServiceError) -> list[dict[str, str]]:
+    body = envelope(error)["error"]
+    assert isinstance(body, dict)
+    issues: list[dict[str, str]] = body["issues"]
+    return issues
+
+
+@pytest.mark.parametrize(("count", "shown"), [(0, 0), (50, 50), (51, 51), (3_000, 51)])
+def test_issues__of_one_answer__are_fifty_and_how_many_more(count: int, shown: int) -> None:
+    issues = issues_of(
+        ServiceError("invalid_request", "No.", issues=[Issue(f"x{n}", "is wrong") for n in range(count)])
+    )
+    assert len(issues) == shown
+    if count > MAX_ISSUES:
+        assert issues[-1]["message"].startswith(f"{count - MAX_ISSUES} more ")
+
+
+class Body(Schema):
+    name = fields.String(required=True)
+    count = fields.Integer(required=True, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({}, {"name": "is missing", "count": "is missing"}),
+        ({"name": 1, "count": "x"}, {"name": "must be a string", "count": "must be a whole number"}),
+        ({"name": None, "count": 1.5}, {"name": "must not be null", "count": "must be a whole number"}),
+        ({"name": "a", "count": 1, "more": 2}, {"more": "is not a field of this body; remove it"}),
+        ({"name": ["a"], "count": True}, {"name": "must be a string"}),
+    ],
+)
+def test_body__of_another_shape__is_told_in_plain_words(body: object, said: dict[str, str]) -> None:
+    with pytest.raises(ServiceError) as refused:
+        load_json(json.dumps(body).encode(), Body(), code="invalid_request")
+    assert {issue.path: issue.message for issue in refused.value.issues}.items() >= said.items()
+
+
+@pytest.mark.parametrize("body", [b'{"count":' + b"9" * 5_000 + b"}", b"\xff", b'{"count":1e999}', b"[" * 5_000, b"{"])
+def test_body__that_python_cannot_read__is_told_without_its_words(body: bytes) -> None:
+    with pytest.raises(ServiceError) as refused:
+        load_json(body, Body(), code="invalid_request")
+    for issue in refused.value.issues:
+        assert not {"sys.", "codec", "set_int_max", "Traceback"} & set(issue.message.split())

@@ -1,0 +1,108 @@
+"""The rules end, whatever a page does to them; what a page did is told from what the rules did."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+from service_reviewer import jobs
+from service_reviewer.providers import bounded
+from service_reviewer.providers.bounded import BoundedRules, RulesFailed
+from service_reviewer.providers.port import Judgement, Material
+from service_reviewer.providers.rules.provider import RulesProvider
+from sqlalchemy import select
+
+from tests.reviewer.labelled import labelled_pages
+from tests.servers import Database
+
+
+class Behaving(RulesProvider):
+    """Rules that do something else."""
+
+    def __init__(self, what: Callable[[], object]) -> None:
+        super().__init__()
+        self._what = what
+
+    def judge(self, material: Material) -> Judgement:
+        self._what()
+        return super().judge(material)
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def asleep() -> None:
+    time.sleep(60)
+
+
+def out_of_memory() -> None:
+    raise MemoryError
+
+
+def mistaken() -> None:
+    raise KeyError("a mistake of the rules")
+
+
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "CPU_SECONDS", 1)
+    monkeypatch.setattr(bounded, "SECONDS", 5.0)
+
+
+PAGES = [page.material for page in labelled_pages()]
+
+
+def test_rules__in_a_process_of_their_own__judge_as_they_do_here() -> None:
+    for material in (PAGES[0], PAGES[-1]):
+        assert BoundedRules(RulesProvider()).judge(material) == RulesProvider().judge(material)
+
+
+@pytest.mark.parametrize("what", [spin, out_of_memory, killed], ids=lambda what: what.__name__)
+def test_page__that_does_not_end_or_kills_its_process__is_parked(brief: None, what: Callable[[], object]) -> None:
+    judgement = BoundedRules(Behaving(what)).judge(PAGES[0])
+    assert [issue.path for issue in judgement.issues] == ["body"]
+    assert "longer to read" in judgement.issues[0].message
+    assert judgement.withhold
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)  # nobody is left behind
+
+
+def test_rules__that_get_no_processor_time__are_no_judgement(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "SECONDS", 0.2)
+    with pytest.raises(RulesFailed, match="processor time"):
+        BoundedRules(Behaving(asleep)).judge(PAGES[0])
+
+
+def test_mistake_of_the_rules__is_raised_and_no_judgement() -> None:
+    with pytest.raises(RulesFailed, match="a mistake of the rules"):
+        BoundedRules(Behaving(mistaken)).judge(PAGES[0])
+
+
+def test_review__of_a_parked_page__is_recorded_once_without_its_bytes(
+    database: Database, brief: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service_common.db.review import reviews
+    from service_common.domain.reviews import Ending
+
+    from tests.reviewer.test_jobs import job
+
+    for name, value in (
+        ("SERVICE_DATABASE_URL", database.url("service_reviewer")),
+        ("SERVICE_REDIS_URL", "redis://unused"),
+        ("SERVICE_REVIEW_PROVIDER", "rules"),
+    ):
+        monkeypatch.setitem(os.environ, name, value)
+    monkeypatch.setattr(jobs, "RulesProvider", lambda _rubric: Behaving(killed))
+    assert jobs.review(job()) == Ending().to_json()
+    monkeypatch.setattr(jobs, "RulesProvider", lambda _rubric: Behaving(mistaken))
+    assert jobs.review(job()) == Ending().to_json()  # the record stands; nothing is judged again
+    with database.engine("service_reviewer").connect() as connection:
+        row = connection.execute(select(reviews)).one()
+    assert (row.result, row.page) == ("not_ready", None)
