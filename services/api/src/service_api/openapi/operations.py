@@ -6,7 +6,8 @@ from typing import Final
 
 from service_api.openapi.schemas import ADDRESS, BOOLEAN, BOUNTY_ID, BYTES32, Schema, one_of, text, whole
 
-EDGE: Final = ("invalid_request", "internal_error", "service_overloaded")
+EDGE: Final = ("invalid_request", "internal_error", "service_overloaded", "rate_limit_reached")
+"""Of every operation; each but liveness has a budget."""
 SIGNED: Final = ("unauthorized", "bounty_chain_state_unavailable")
 FACTS: Final = ("bounty_not_found", "bounty_projection_unavailable", "bounty_chain_state_unavailable")
 BODY: Final = ("payload_too_large", "unsupported_media_type")
@@ -82,7 +83,7 @@ OPERATIONS: Final = (
         "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url",
         "Get a one-time upload URL for a ciphertext.",
         "UploadTarget",
-        (*SIGNED, *BODY, "forbidden", "invalid_solver_submission", *FACTS, "rate_limit_reached", "storage_unavailable"),
+        (*SIGNED, *BODY, "forbidden", "invalid_solver_submission", *FACTS, "storage_unavailable"),
         body="UploadTargetRequest",
         signer="the Solver of the path",
     ),
