@@ -40,7 +40,7 @@ from bench.attack.asking import PUBLICATION, Signer, request, signer
 from bench.attack.sending import Sending, Sent, send
 from bench.figures import Figure, Report, median
 from bench.watching.manifests import memory_requests
-from bench.watching.processes import main_processes, taken
+from bench.watching.processes import main_processes, taken, weighed
 from bench.web.load import Load, load, quantile
 from tests.common.auth.signing import Key, new_key
 from tests.common.auth.wallets import ENDLESS, owner_wallet, place
@@ -344,9 +344,9 @@ def _watched(stack: Stack, most: dict[str, int]) -> Iterator[None]:
     ended = threading.Event()
 
     def watch() -> None:
-        while not ended.wait(1.0):
-            for name, each in taken(main_processes(stack)).items():
-                most[name] = max(most.get(name, 0), each.resident)
+        while not ended.wait(2.0):
+            for name, size in weighed(main_processes(stack)).items():
+                most[name] = max(most.get(name, 0), size)
 
     thread = threading.Thread(target=watch)
     thread.start()
