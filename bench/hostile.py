@@ -233,8 +233,8 @@ def _wallet_upload_urls(scene: Scene, sign: Signer) -> Write:
     """Of Solvers whose accounts are contracts, and were let in before, each from where it is now."""
 
     def write(number: int) -> int:
-        place = number % len(scene.wallets)
-        return _upload_url(scene, sign, place, scene.owner, scene.wallets[place])
+        which = number % len(scene.wallets)
+        return _upload_url(scene, sign, which, scene.owner, scene.wallets[which])
 
     return write
 
@@ -297,6 +297,7 @@ def _scene() -> Iterator[Scene]:
         owner, node = new_key(), stack.anvil
         wallets = [place(node, owner_wallet(owner.address), f"wallet {number}") for number in range(WALLETS)]
         endless = place(node, ENDLESS, "endless")
+        cast.wait_for(cast.chain_time() + 3)  # the api asks at a block that it knows, which has the wallets then
         scene = Scene(stack, _sink(stack), page, bounty, submitted, owner, wallets, endless, attackers)
         sign = signer(stack)
         warm = [_wallet_upload_urls(scene, sign), _publications(scene, sign), _queries(scene, sign)]
