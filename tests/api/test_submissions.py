@@ -14,11 +14,13 @@ from service_common.chain.json_rpc import ChainUnavailable
 from service_common.crypto.artifact import SealedArtifact, seal_directory
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import Identity
-from service_common.db.engine import DatabaseUnavailable
+from service_common.db import app as t
+from service_common.db.engine import DatabaseUnavailable, reading, writing
 from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope
 from service_common.domain.roster import Roster
 from service_common.types import BountyId, Bytes32, UnixSeconds, parse_address
+from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
@@ -307,11 +309,10 @@ def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: 
     service.world.finalize()
 
 
-def test_stored_envelope__that_was_altered__is_never_served(service: Service, tmp_path: Path) -> None:
-    from service_common.db import app as t
-    from service_common.db.engine import writing
-    from sqlalchemy import update
-
+@pytest.mark.parametrize("content", ["of another envelope", "nothing that parses"])
+def test_stored_envelope__that_was_altered__is_never_served_and_healed_by_preparing_it_again(
+    service: Service, tmp_path: Path, content: str
+) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     sealed.upload()
@@ -319,10 +320,17 @@ def test_stored_envelope__that_was_altered__is_never_served(service: Service, tm
     world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
     world.finalize()
     other = replace(sealed.envelope, spec_commitment=Bytes32("0x" + "11" * 32)).canonical_bytes()
+    e = t.submission_envelopes.c
+    its_row = e.submission_commitment == sealed.envelope.commitment()
+    altered = {"content": other if content == "of another envelope" else b"{", "storage_locator": "elsewhere"}
     with writing(service.dependencies.engine) as connection:
-        rows = update(t.submission_envelopes).where(
-            t.submission_envelopes.c.submission_commitment == sealed.envelope.commitment()
-        )
-        connection.execute(rows.values(content=other))
+        connection.execute(update(t.submission_envelopes).where(its_row).values(**altered))
     response = sealed.content(world.guardian(1).private_key)
     assert (response.status_code, error_of(response)["code"]) == (500, "solver_submission_content_invalid")
+    assert sealed.prepare().status_code == 200
+    served = sealed.content(world.guardian(1).private_key).json
+    assert served is not None
+    assert served["envelope"].encode() == sealed.envelope.canonical_bytes()
+    with reading(service.dependencies.engine) as connection:
+        locator = connection.execute(select(e.storage_locator).where(its_row)).scalar()
+    assert locator == sealed.envelope.ciphertext.storage_locator  # what keeps the ciphertext from being deleted

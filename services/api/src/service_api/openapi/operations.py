@@ -93,7 +93,7 @@ OPERATIONS: Final = (
         "PreparedSubmission",
         (
             *(*SIGNED, *BODY, "forbidden", "invalid_solver_submission", *FACTS),
-            *("solver_submission_content_invalid", "storage_unavailable", "storage_verification_pending"),
+            *("storage_unavailable", "storage_verification_pending"),
         ),
         body="Envelope",
         signer="the Solver of the path",
