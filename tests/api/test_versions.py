@@ -1,10 +1,12 @@
 """Conditional requests and caching of public reads."""
 
 import pytest
+from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, recent_downloads
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.domain.commitments import spec_commitment
 from service_common.recent import Recent
+from service_common.storage.port import DownloadTarget
 from service_common.types import UnixSeconds
 from service_common.web import versions
 from service_common.web.versions import Version, VersionCache, json_version
@@ -140,6 +142,19 @@ def test_content_cache__while_one_caller_looks_up_anew__gives_the_others_the_kep
     for key in "bcd":
         recent.get(key, clock, lambda: 3)
     assert list(recent._kept) == ["c", "d"]
+
+
+def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left() -> None:
+    clock, urls = HandClock(), recent_downloads()
+    old, new = (DownloadTarget(url, UnixSeconds(0)) for url in ("old", "new"))
+    urls.get("a", clock, lambda: old)
+    clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
+
+    def slow() -> DownloadTarget:
+        assert urls.get("a", clock, lambda: new) is new  # for the others, while the storage keeps this caller waiting
+        return new
+
+    assert urls.get("a", clock, slow) is new
 
 
 def test_cache__of_more_than_it_may_hold__forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
