@@ -125,7 +125,6 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
 
     found = submit(ledger, tmp_path_factory.mktemp("won"))
     ledger.award(int(found.bounty), found.solver, found.commitment)
-    ledger.node.mine(3)
     return found
 
 
@@ -156,7 +155,6 @@ def ended(ledger: Ledger) -> int:
     commitment = ledger.submit(bounty, solver)
     ledger.reveal(bounty)
     ledger.award(bounty, solver.address, commitment)
-    ledger.node.mine(3)
     return bounty
 
 

@@ -93,7 +93,7 @@ OPERATIONS: Final = (
         "PreparedSubmission",
         (
             *(*SIGNED, *BODY, "forbidden", "invalid_solver_submission", *FACTS),
-            *("solver_submission_content_invalid", "storage_unavailable", "storage_verification_pending"),
+            *("storage_unavailable", "storage_verification_pending"),
         ),
         body="Envelope",
         signer="the Solver of the path",
@@ -107,7 +107,7 @@ OPERATIONS: Final = (
         (
             *("unauthorized", "forbidden", "bounty_not_found", "submission_not_found", "storage_unavailable"),
             *("solver_submission_content_invalid", "bounty_submission_content_authority_unavailable"),
-            *("bounty_chain_state_unavailable", "storage_verification_pending"),
+            "storage_verification_pending",
         ),
         signer="the funding Poster, or a Guardian of the pinned roster",
     ),
