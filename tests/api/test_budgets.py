@@ -22,7 +22,7 @@ from service_common.web.callers import Callers, client_network
 from service_common.web.settings import client_address
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, checked_client, error_of
 from tests.api.test_submissions import open_bounty
 from tests.common.auth.signing import new_key
 from tests.proxy import proxies
@@ -51,7 +51,7 @@ def behind_a_proxy(service: Service, budgets: ApiBudgets) -> Iterator[FlaskClien
     config = service.dependencies.config
     limited = replace(config, budgets=budgets, web=replace(config.web, forwarded_hops=1))
     # The world's own clock leaps, so that nothing lasts; budgets and kept reads do.
-    with make_app(replace(service.dependencies, config=limited, clock=SystemClock())).test_client() as client:
+    with checked_client(make_app(replace(service.dependencies, config=limited, clock=SystemClock()))) as client:
         yield client
 
 
