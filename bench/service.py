@@ -26,7 +26,7 @@ from service_common.types import Address, BlockNumber, ChainId
 
 from bench.figures import Figure, Report
 from bench.watching.curves import Watched
-from bench.watching.processes import taken
+from bench.watching.processes import main_processes, taken
 from bench.watching.sampler import read_samples, sampling
 from bench.web.load import Load, get, load
 
@@ -47,7 +47,7 @@ def run(report: Report) -> None:
         report(Figure("service.lifecycle_cpu", used, "s", "<= 1.5", used <= 1.5))
         requests = _mixture(stack, bounty, submitted)
         load(_port(stack), requests, seconds=3.0)
-        with sampling(Path(folder), _ports(stack), _services(stack) | _servers(stack)) as samples:
+        with sampling(Path(folder), _ports(stack), main_processes(stack) | _servers(stack)) as samples:
             _under_load(report, stack, requests, samples)
 
 
@@ -158,11 +158,6 @@ def _ports(stack: Stack) -> dict[str, int]:
     return {name: running.internal_port for name, running in stack.services.items()}
 
 
-def _services(stack: Stack) -> dict[str, int]:
-    """The main process of each."""
-    return {name: running.child.pid for name, running in stack.services.items() if running.child is not None}
-
-
 def _servers(stack: Stack) -> dict[str, int]:
     """Of what they use."""
     children = {"PostgreSQL": stack.postgres.child, "Valkey": stack.valkey.child, "node": stack.anvil.child}
@@ -171,9 +166,9 @@ def _servers(stack: Stack) -> dict[str, int]:
 
 def _cpu(stack: Stack) -> float:
     """Seconds of CPU that all services have used, ended children included."""
-    return sum(each.cpu for each in taken(_services(stack)).values())
+    return sum(each.cpu for each in taken(main_processes(stack)).values())
 
 
 def _resident(stack: Stack) -> float:
     """Megabytes of all services together."""
-    return sum(each.resident for each in taken(_services(stack)).values()) / 2**20
+    return sum(each.resident for each in taken(main_processes(stack)).values()) / 2**20

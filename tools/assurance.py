@@ -95,8 +95,13 @@ def steps() -> list[Step]:
         _tests(
             "hostile-parsers",
             "whatever a stranger writes: twice the length costs at most two and a half times as much",
-            "tests/hostile",
+            "tests/hostile/test_growth.py",
             "tests/common/domain/test_frontmatter.py",
+        ),
+        _tests(
+            "hostile-stack",
+            "100,000 requests made from the published interface, changed and not: each answer is one it announces",
+            "tests/hostile/test_stack.py",
         ),
         _tests(
             "outages",

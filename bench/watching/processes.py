@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import psutil
+from local_stack.stack import Stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +13,11 @@ class Taken:
 
     cpu: float
     resident: int
+
+
+def main_processes(stack: Stack) -> dict[str, int]:
+    """The main process of each that belongs to the service."""
+    return {name: running.child.pid for name, running in stack.services.items() if running.child is not None}
 
 
 def taken(roots: dict[str, int]) -> dict[str, Taken]:

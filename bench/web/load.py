@@ -7,10 +7,13 @@ import selectors
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 FAILED = 599
 """Counted for a request whose connection ended without an answer."""
+PATIENCE_SECONDS = 10.0
+"""How long a server may leave bytes unread."""
 
 
 @dataclass(slots=True)
@@ -20,6 +23,9 @@ class Load:
     seconds: float
     statuses: dict[int, int] = field(default_factory=dict)
     latencies: list[float] = field(default_factory=list)
+    answered: list[int] = field(default_factory=list)
+    """Which of the requests each latency is of, by its place among them."""
+    sent: int = 0
 
     @property
     def rate(self) -> float:
@@ -27,8 +33,13 @@ class Load:
 
     def quantile(self, part: float) -> float:
         """A latency in seconds."""
-        ordered = sorted(self.latencies)
-        return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
+        return quantile(self.latencies, part)
+
+
+def quantile(values: Sequence[float], part: float) -> float:
+    """The value that this part of all does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
 def get(target: str, *lines: str) -> bytes:
@@ -42,21 +53,23 @@ class _Closed(Exception):
 
 class _Connection:
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = b""
         self.sent_at = 0.0
+        self.number = 0
         self.waits = False
 
-    def send(self, request: bytes, at: float) -> None:
-        self.sent_at, self.waits = at, True
-        self.socket.sendall(request)
+    def send(self, request: bytes, number: int, at: float) -> None:
+        self.sent_at, self.number, self.waits = at, number, True
+        with suppress(OSError):  # the server closed it, perhaps with an answer that is there to be read
+            self.socket.sendall(request)
 
     def status(self) -> int | None:
         """The answer's status once it is there whole."""
         try:
             piece = self.socket.recv(1 << 18)
-        except ConnectionError as error:
+        except OSError as error:
             raise _Closed from error
         if not piece:
             raise _Closed
@@ -95,10 +108,12 @@ def load(
     seconds: float | None = None,
     count: int | None = None,
     rate: float | None = None,
+    waits: bool = True,
 ) -> Load:
     """Send ``requests`` round and round for ``seconds`` or ``count`` answers; at most ``rate`` a second where given.
 
     With a rate, a request's latency counts from when it was due, so that a slow answer is not hidden by a late send.
+    ``waits`` False: what is not answered when the time is over is left alone, as by somebody who wants no answer.
     """
     selector = selectors.DefaultSelector()
     idle = [_Connection(port) for _ in range(connections)]
@@ -108,13 +123,14 @@ def load(
     while True:
         now = time.perf_counter()
         over = (seconds is not None and now - began >= seconds) or (count is not None and sent >= count)
-        if over and len(idle) == connections:
+        if over and (len(idle) == connections or not waits):
             break
         while idle and not over:
             due = began + sent / rate if rate else now
             if due > now or (count is not None and sent >= count):
                 break
-            idle.pop().send(requests[sent % len(requests)], due)
+            number = sent % len(requests)
+            idle.pop().send(requests[number], number, due)
             sent += 1
         wait = max(0.0, began + sent / rate - time.perf_counter()) if rate and idle and not over else 0.5
         for key, _ in selector.select(wait):
@@ -126,8 +142,9 @@ def load(
             if status is not None:
                 result.statuses[status] = result.statuses.get(status, 0) + 1
                 result.latencies.append(time.perf_counter() - key.data.sent_at)
+                result.answered.append(key.data.number)
                 idle.append(key.data)
-    result.seconds = time.perf_counter() - began
+    result.seconds, result.sent = time.perf_counter() - began, sent
     for key in list(selector.get_map().values()):
         key.data.socket.close()
     return result

@@ -18,24 +18,24 @@ class CheckedClient(FlaskClient):
 
     def open(self, *args: Any, **kwargs: Any) -> TestResponse:
         response = super().open(*args, **kwargs)
-        check_answer(response.request.method, response.request.path, response)
+        asked, media_type = response.request, response.mimetype or ""
+        check_answer(asked.method, asked.path, response.status_code, media_type, response.data)
         return response
 
 
-def check_answer(method: str, path: str, response: TestResponse) -> None:
+def check_answer(method: str, path: str, status: int, media_type: str, body: bytes) -> None:
     """Raise unless the answer is one of the operation's."""
     operation = find_operation(method, path)
-    status = str(response.status_code)
-    if response.status_code >= 400:
-        value = json.loads(response.data)
+    if status >= 400:
+        value = json.loads(body)
         assert violations(value, {"$ref": "#/components/schemas/Error"}) == []
         code = value["error"]["code"]
-        assert operation is None or code in NOWHERE or code in documented(operation, status), (method, path, code)
-    elif operation is not None and response.status_code != 304:
-        (media_type, content), *_ = operation["responses"][status]["content"].items()
-        assert response.mimetype == media_type
+        assert operation is None or code in NOWHERE or code in documented(operation, str(status)), (method, path, code)
+    elif operation is not None and status != 304:
+        (announced_type, content), *_ = operation["responses"][str(status)]["content"].items()
+        assert media_type == announced_type
         if media_type == "application/json":
-            assert violations(json.loads(response.data), content["schema"]) == [], (method, path)
+            assert violations(json.loads(body), content["schema"]) == [], (method, path)
 
 
 def documented(operation: Mapping[str, Any], status: str) -> set[str]:

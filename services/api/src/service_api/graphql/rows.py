@@ -23,7 +23,7 @@ from service_common.types import parse_bounty_id
 from sqlalchemy import BigInteger, ColumnElement, Connection, Numeric, Select, func, select, text
 from sqlalchemy import cast as sql_cast
 
-from service_api.graphql.entities import AMOUNT, ENTITIES, Entity
+from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, Entity
 from service_api.graphql.request import GraphQLRequest, refuse
 from service_api.graphql.schema import DEFAULT_FIRST, OPERATORS, list_field_of, rows_key, single_field_name
 
@@ -197,8 +197,8 @@ def _condition(entity: Entity, key: str, value: object) -> ColumnElement[bool]:
     given = [_value(name, each) for each in value] if isinstance(value, list) else _value(name, value)
     if entity.fields.get(name) == AMOUNT:
         column = sql_cast(column, Numeric(78, 0))
-    elif name == "bounty_id":
-        column = sql_cast(column, BigInteger)
+    elif name == "bounty_id" or entity.fields.get(name) == NUMBER:
+        column = sql_cast(column, BigInteger)  # as wide as the type says, whatever the column holds
     return OPERATORS[operator](column, given)
 
 
