@@ -203,6 +203,23 @@ def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_noth
     assert rpc.sent() == 0
 
 
+def test_claim__whose_endpoint_is_silent_while_it_waits__looks_again(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
+) -> None:
+    bounty, block = awarded
+    busy: list[dict[str, object]] = []
+
+    def before(method: str, _params: Params) -> dict[str, object] | None:
+        return busy.pop() if busy and method == "eth_call" else None
+
+    rpc.before = before
+    answer: dict[str, object] = {"error": {"code": -32005, "message": "too many requests"}}
+    hold_back(rpc, ledger, block - 1, 3, lambda: busy.append(answer))
+    ran = claimants["solver-1"].run("claim", bounty)
+    assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]
+    assert (busy, "Looking again." in ran.words) == ([], True)
+
+
 def test_claim__by_the_wrong_party_before_the_outcome_is_final__is_refused_without_a_wait(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
 ) -> None:

@@ -63,21 +63,27 @@ def once_final(
 ) -> BountyView:
     """The bounty as the newest block has it, once its outcome is final; ``check`` refuses what can be refused before.
 
-    An outcome that is still not final after ``PATIENCE_SECONDS`` is the failure ``not_finalized``.
+    An outcome that is not final after ``PATIENCE_SECONDS`` is the failure ``not_finalized``. An endpoint that does not
+    answer while this waits is asked again.
     """
     began, pending = time.monotonic(), None
     with Waiting("waiting for finality") as waiting:
         while True:
-            bounty = chain.bounty(bounty_id)
-            check(bounty)
-            finalized = chain.finalized()
-            if _stands(chain, bounty_id, bounty, finalized):
-                return bounty
             elapsed = int(time.monotonic() - began)
-            if pending is None and (pending := _pending(chain, bounty_id, finalized)) is not None:
-                pending.tell(prefix)
-            if elapsed >= PATIENCE_SECONDS:
-                raise _impatient(_pending(chain, bounty_id, finalized) or pending)
+            try:
+                bounty = chain.bounty(bounty_id)
+                check(bounty)
+                finalized = chain.finalized()
+                if _stands(chain, bounty_id, bounty, finalized):
+                    return bounty
+                if pending is None and (pending := _pending(chain, bounty_id, finalized)) is not None:
+                    pending.tell(prefix)
+                if elapsed >= PATIENCE_SECONDS:
+                    raise _impatient(_pending(chain, bounty_id, finalized) or pending)
+            except Failed as failure:
+                if failure.code != "chain_unavailable" or pending is None or elapsed >= PATIENCE_SECONDS:
+                    raise
+                say(f"{failure.message} Looking again.")
             left = 0 if pending is None else max(0, pending.final_at - pending.now - elapsed)
             waiting.tick(left or None)
             time.sleep(min(_MOST_SECONDS, max(_LEAST_SECONDS, left / _LOOKS)))
