@@ -144,6 +144,7 @@ def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
     )
     chain = ChainClient(settings)
     ids = (audited.awarded, audited.refunded, audited.silent)
+    audited.refresh()
     return {each: tell(collect_chain(chain, BountyId(int(each)), BlockNumber(0), beacon=True)) for each in ids}
 
 
