@@ -40,7 +40,7 @@ from bench.attack.asking import PUBLICATION, Signer, request, signer
 from bench.attack.sending import Sending, Sent, send
 from bench.figures import Figure, Report, median
 from bench.watching.manifests import memory_requests
-from bench.watching.processes import main_processes, taken
+from bench.watching.processes import main_processes, taken, weighed
 from bench.web.load import Load, load, quantile
 from tests.common.auth.signing import Key, new_key
 from tests.common.auth.wallets import ENDLESS, owner_wallet, place
@@ -233,8 +233,8 @@ def _wallet_upload_urls(scene: Scene, sign: Signer) -> Write:
     """Of Solvers whose accounts are contracts, and were let in before, each from where it is now."""
 
     def write(number: int) -> int:
-        place = number % len(scene.wallets)
-        return _upload_url(scene, sign, place, scene.owner, scene.wallets[place])
+        which = number % len(scene.wallets)
+        return _upload_url(scene, sign, which, scene.owner, scene.wallets[which])
 
     return write
 
@@ -297,6 +297,7 @@ def _scene() -> Iterator[Scene]:
         owner, node = new_key(), stack.anvil
         wallets = [place(node, owner_wallet(owner.address), f"wallet {number}") for number in range(WALLETS)]
         endless = place(node, ENDLESS, "endless")
+        cast.wait_for(cast.chain_time() + 3)  # the api asks at a block that it knows, which has the wallets then
         scene = Scene(stack, _sink(stack), page, bounty, submitted, owner, wallets, endless, attackers)
         sign = signer(stack)
         warm = [_wallet_upload_urls(scene, sign), _publications(scene, sign), _queries(scene, sign)]
@@ -344,9 +345,9 @@ def _watched(stack: Stack, most: dict[str, int]) -> Iterator[None]:
     ended = threading.Event()
 
     def watch() -> None:
-        while not ended.wait(1.0):
-            for name, each in taken(main_processes(stack)).items():
-                most[name] = max(most.get(name, 0), each.resident)
+        while not ended.wait(2.0):
+            for name, size in weighed(main_processes(stack)).items():
+                most[name] = max(most.get(name, 0), size)
 
     thread = threading.Thread(target=watch)
     thread.start()

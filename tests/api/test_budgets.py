@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -11,7 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 from redis import Redis
 from service_api.app import make_app
-from service_api.config import ApiBudgets, read_config
+from service_api.config import ApiBudgets, AtOnce, read_config
 from service_api.dependencies import Dependencies, make_dependencies
 from service_common.budgets import Budget, Budgets
 from service_common.clock import SystemClock
@@ -251,11 +251,33 @@ def test_pages__of_a_poster_beyond_the_budget__are_429_before_they_are_parsed(se
         assert [publish(b"no page %d" % number).status_code for number in range(3)] == [400, 400, 429]
 
 
+def test_turns__of_one_address__are_few_at_a_time_and_nobody_elses(service: Service) -> None:
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1)
+    app = make_app(service.dependencies)
+
+    def take(turns: ExitStack, address: str | None) -> bool:
+        with app.test_request_context(headers={} if address is None else from_(address)):
+            try:
+                turns.enter_context(callers.turn("queries", 2))
+            except ServiceError as error:
+                assert (error.code, error.status) == ("service_overloaded", 503)
+                return False
+        return True
+
+    with ExitStack() as turns:
+        assert [take(turns, HOME) for _ in range(3)] == [True, True, False]
+        assert take(turns, CAFE)
+        assert all(take(turns, None) for _ in range(5))  # from inside the deployment
+    with ExitStack() as turns:
+        assert take(turns, HOME)
+
+
 def test_configuration__of_budgets__names_them_and_multiplies_all(service: Service) -> None:
     own = {"SERVICE_BUDGETS": "reads=7/30, uploads=2/60", "SERVICE_BUDGET_FACTOR": "10"}
     budgets = read_config({**service.variables, **own}).budgets
     assert (budgets.reads, budgets.uploads) == (Budget("reads", 70, 30), Budget("uploads", 20, 60, shared=True))
     assert budgets.subgraph.amount == 10 * ApiBudgets().subgraph.amount
+    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=20)
     for wrong in ("reads", "reads=1", "everything=1/1", "reads=1/1;uploads=2/2"):
         with pytest.raises(ConfigurationError, match="SERVICE_BUDGETS"):
             read_config({**service.variables, "SERVICE_BUDGETS": wrong})

@@ -12,6 +12,9 @@ import yaml
 from kustomization.__main__ import main
 from kustomization.render import Object, RenderError, containers, render
 from kustomization.unset import unset
+from local_stack.services import SERVICES
+
+from bench.watching.manifests import memory_requests, quantity
 
 from .manifests import FOLDERS, OVERLAYS, by_name
 
@@ -100,3 +103,28 @@ def _filled(overlay: str) -> list[Object]:
         if each["kind"] == "Ingress":
             each["spec"]["rules"][0]["host"] = "bounties.org"
     return objects
+
+
+def test_memory__of_every_process_of_the_service__is_requested() -> None:
+    assert set(memory_requests()) == {process.name for process in SERVICES}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("256Mi", 2**28),
+        ("1.5Gi", 3 * 2**29),
+        ("128974848", 128_974_848),
+        ("129e6", 129_000_000),
+        ("1E", 10**18),
+        ("2k", 2_000),
+    ],
+)
+def test_quantity__of_kubernetes__is_its_number(text: str, value: int) -> None:
+    assert quantity(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "Mi", "1 Mi", "-1Mi", "1mi", "1e3Mi", "1Zi"])
+def test_quantity__that_kubernetes_refuses__is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no quantity"):
+        quantity(text)

@@ -19,7 +19,7 @@ from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.types import BlockNumber
 
 from bench.watching.manifests import memory_requests
-from bench.watching.processes import taken
+from bench.watching.processes import weighed
 from tests import campaign
 from tests.api.conftest import HOST, Service
 from tests.api.contract import check_answer
@@ -138,6 +138,6 @@ def test_api__over_requests_made_from_its_document__answers_only_what_that_annou
                 raise AssertionError((asked, more, status, body[:1_000])) from wrong
     assert running_api.child.exit_status() is None
     assert statuses[200] > sum(statuses.values()) / 10, statuses
-    resident = taken({"api": running_api.child.pid})["api"].resident
-    print(f"{sum(statuses.values())} requests passed, {dict(sorted(statuses.items()))}, {resident / 2**20:.0f} MiB")
-    assert resident <= memory_requests()["api"]
+    size = weighed({"api": running_api.child.pid})["api"]
+    print(f"{sum(statuses.values())} requests passed, {dict(sorted(statuses.items()))}, {size / 2**20:.0f} MiB")
+    assert size <= memory_requests()["api"]

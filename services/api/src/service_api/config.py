@@ -40,6 +40,19 @@ _DEFAULTS = ApiBudgets()
 
 
 @dataclass(frozen=True, slots=True)
+class AtOnce:
+    """Of a network address: requests that one process answers at a time, of the kinds that take long."""
+
+    publications: int = 4
+    """With as many of the longest pages before it, another one's page is still reviewed while its Poster waits."""
+    queries: int = 2
+
+    def times(self, factor: int) -> "AtOnce":
+        """All of them."""
+        return AtOnce(self.publications * factor, self.queries * factor)
+
+
+@dataclass(frozen=True, slots=True)
 class ApiConfig:
     """One deployment's public API. ``review_quota`` is reviews per Poster in a rolling 24 hours."""
 
@@ -53,6 +66,7 @@ class ApiConfig:
     review_quota: int
     review_wait_seconds: int
     budgets: ApiBudgets
+    at_once: AtOnce
     traces: TraceSettings
     log_level: int
 
@@ -61,6 +75,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
+    factor = reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1)
     config = ApiConfig(
         chain=chain,
         web=read_web_settings(reader),
@@ -71,7 +86,8 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin),
         review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
         review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
-        budgets=_read_budgets(reader),
+        budgets=_read_budgets(reader, factor),
+        at_once=AtOnce().times(factor),
         traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )
@@ -79,11 +95,10 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
     return config
 
 
-def _read_budgets(reader: EnvironmentReader) -> ApiBudgets:
+def _read_budgets(reader: EnvironmentReader, factor: int) -> ApiBudgets:
     """The defaults, those that the deployment names with amounts of its own, and all of them times a factor."""
     none: dict[str, tuple[int, int]] = {}
     named = reader.optional("SERVICE_BUDGETS", _parse_budgets, none)
-    factor = reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1)
     changed = {}
     for each in fields(ApiBudgets):
         default: Budget = getattr(_DEFAULTS, each.name)

@@ -8,7 +8,11 @@ come from inside the deployment, past its proxies, are many people's and have no
 """
 
 import ipaddress
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
 
@@ -42,6 +46,8 @@ class Callers:
 
     def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int) -> None:
         self._budgets, self._limits, self._hops = budgets, limits, hops
+        self._lock = Lock()
+        self._at_work = Counter[tuple[str, str]]()
 
     def network(self) -> str | None:
         """Where this request comes from, as far as budgets go; None: from inside the deployment."""
@@ -82,6 +88,29 @@ class Callers:
             if shared.granted or before.left == own.amount:  # else an account that was let through before
                 self._require(shared)
         self._require(self._budgets.take(own, signer))
+
+    @contextmanager
+    def turn(self, kind: str, most: int) -> Iterator[None]:
+        """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time, or
+        raise 503: what takes long is not all taken by one address. Whoever shares the address is to try again."""
+        network = self.network()
+        if network is None:
+            yield
+            return
+        key = (kind, network)
+        with self._lock:
+            if self._at_work[key] >= most:
+                raise ServiceError(
+                    "service_overloaded", "Too many such requests of this network address are being answered."
+                )
+            self._at_work[key] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._at_work[key] -= 1
+                if not self._at_work[key]:
+                    del self._at_work[key]
 
     def _require(self, standing: Standing) -> None:
         g.setdefault("standings", []).append(standing)

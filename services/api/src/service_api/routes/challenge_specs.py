@@ -9,7 +9,7 @@ from service_common.types import parse_address
 from service_common.web.authentication import read_query, signed
 from service_common.web.parsing import parse
 
-from service_api.dependencies import dependencies
+from service_api.dependencies import Dependencies, dependencies
 from service_api.usecases.publish_challenge import publish_challenge
 
 routes = Blueprint(
@@ -22,6 +22,11 @@ routes = Blueprint(
 def prepare_publication(request: VerifiedRequest) -> Response:
     """Review and store a challenge page; return what the Poster's wallet has to send."""
     deps = dependencies()
+    with deps.callers.turn("publications", deps.config.at_once.publications):
+        return jsonify(_publish(deps, request))
+
+
+def _publish(deps: Dependencies, request: VerifiedRequest) -> dict[str, object]:
     budgets = deps.config.budgets
     deps.callers.charge_account(budgets.publications, budgets.publications_of_address, request.signer)
     query = read_query(allowed=frozenset({"poster_address"}))
@@ -30,4 +35,4 @@ def prepare_publication(request: VerifiedRequest) -> Response:
         raise ServiceError("invalid_request", "The query is incomplete.", issues=[issue])
     poster = parse(query["poster_address"], parse_address, path="poster_address")
     request.require_signer({poster})
-    return jsonify(publish_challenge(deps, request, poster))
+    return publish_challenge(deps, request, poster)

@@ -18,9 +18,10 @@ routes = Blueprint("subgraph", __name__, description="The indexed Hub log as Gra
 def post_subgraph(body: bytes) -> Response:
     """Run one query."""
     deps = dependencies()
-    deps.callers.charge(deps.config.budgets.subgraph)
-    read_query(allowed=frozenset())
-    return jsonify(execute_request(deps, body))
+    with deps.callers.turn("queries", deps.config.at_once.queries):
+        deps.callers.charge(deps.config.budgets.subgraph)
+        read_query(allowed=frozenset())
+        return jsonify(execute_request(deps, body))
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])
