@@ -63,7 +63,7 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
     assert answer.status_code == 201
     redis, queue = service.dependencies.redis, open_queue(QueueName.ARTIFACTS, service.dependencies.redis)
     assert redis.exists(f"lease:{PERIODIC[0].job_id}")  # the worker enqueues its own sweeps
-    while redis.exists(f"rq:job:{PERIODIC[0].job_id}") and time.monotonic() < ends:
+    while any(redis.exists(f"rq:job:{each.job_id}") for each in PERIODIC) and time.monotonic() < ends:
         time.sleep(0.05)
     assert (queue.job_ids, queue.failed_job_registry.get_job_ids()) == ([], [])
     length = sealed.envelope.ciphertext.byte_length

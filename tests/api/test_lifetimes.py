@@ -8,6 +8,7 @@ from service_api.jobs import PERIODIC
 from service_api.usecases import lifetimes
 from service_api.usecases.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t
+from service_common.db.expiry import AT_A_TIME
 from service_common.domain.commitments import spec_commitment
 from sqlalchemy import Table, func, insert, select, update
 
@@ -151,7 +152,7 @@ def test_verdict__that_the_hub_does_not_hold__is_deleted_a_week_after_the_judgin
 
 
 def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Service) -> None:
-    many = lifetimes.AT_A_TIME * 2 + 1
+    many = AT_A_TIME * 2 + 1
     before = datetime.fromisoformat("2020-01-01T00:00:00+00:00")
     rows = [{"review_id": secrets.token_hex(8), "poster": "many", "charged_at": before} for _ in range(many)]
     with service.dependencies.engine.begin() as connection:

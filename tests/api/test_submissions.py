@@ -7,16 +7,27 @@ from pathlib import Path
 import pytest
 import urllib3
 from local_stack.contract import Wallet
+from psycopg import errors as pg
+from service_api.app import make_app
+from service_api.usecases import ciphertexts
+from service_common.chain.json_rpc import ChainUnavailable
 from service_common.crypto.artifact import SealedArtifact, seal_directory
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import Identity
+from service_common.db import app as t
+from service_common.db.engine import DatabaseUnavailable, reading, writing
 from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope
 from service_common.domain.roster import Roster
 from service_common.types import BountyId, Bytes32, UnixSeconds, parse_address
+from sqlalchemy import select, update
+from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, checked_client, error_of
+from tests.api.test_faults import PLANT, FaultyRpc, Raising
+
+UNAVAILABLE = "bounty_submission_content_authority_unavailable"
 
 
 @dataclass
@@ -282,11 +293,41 @@ def test_another_solver__in_the_path__is_forbidden(service: Service, tmp_path: P
     assert (response.status_code, error_of(response)["code"]) == (403, "forbidden")
 
 
-def test_stored_envelope__that_was_altered__is_never_served(service: Service, tmp_path: Path) -> None:
-    from service_common.db import app as t
-    from service_common.db.engine import writing
-    from sqlalchemy import update
+@pytest.mark.parametrize("away", ["chain", "index", "database, once the facts are read"])
+def test_content__while_the_chain_or_the_index_is_away__has_one_code(
+    service: Service, tmp_path: Path, away: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, broken = service.world, service.dependencies
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    assert (sealed.upload(), sealed.prepare().status_code) == (200, 201)
+    world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
+    world.finalize()
+    if away == "chain":
+        broken = replace(broken, rpc=FaultyRpc(ChainUnavailable()))
+    elif away == "index":
+        broken = PLANT["engine"](broken, OperationalError("", {}, pg.AdminShutdown()))
+    else:
+        monkeypatch.setattr(ciphertexts, "reading", Raising(DatabaseUnavailable()).reading)
+    there = replace(sealed, service=replace(service, client=checked_client(make_app(broken))))
+    refused = there.content(world.guardian(1).private_key)
+    assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
+    monkeypatch.undo()
+    assert sealed.content(world.guardian(1).private_key).status_code == 200
 
+
+def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: Service, tmp_path: Path) -> None:
+    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
+    young = service.world.create()
+    service.world.index()
+    refused = replace(sealed, bounty_id=young).content(service.world.guardian(1).private_key)
+    assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
+    service.world.finalize()
+
+
+@pytest.mark.parametrize("content", ["of another envelope", "nothing that parses"])
+def test_stored_envelope__that_was_altered__is_never_served_and_healed_by_preparing_it_again(
+    service: Service, tmp_path: Path, content: str
+) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     sealed.upload()
@@ -294,10 +335,17 @@ def test_stored_envelope__that_was_altered__is_never_served(service: Service, tm
     world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
     world.finalize()
     other = replace(sealed.envelope, spec_commitment=Bytes32("0x" + "11" * 32)).canonical_bytes()
+    e = t.submission_envelopes.c
+    its_row = e.submission_commitment == sealed.envelope.commitment()
+    altered = {"content": other if content == "of another envelope" else b"{", "storage_locator": "elsewhere"}
     with writing(service.dependencies.engine) as connection:
-        rows = update(t.submission_envelopes).where(
-            t.submission_envelopes.c.submission_commitment == sealed.envelope.commitment()
-        )
-        connection.execute(rows.values(content=other))
+        connection.execute(update(t.submission_envelopes).where(its_row).values(**altered))
     response = sealed.content(world.guardian(1).private_key)
     assert (response.status_code, error_of(response)["code"]) == (500, "solver_submission_content_invalid")
+    assert sealed.prepare().status_code == 200
+    served = sealed.content(world.guardian(1).private_key).json
+    assert served is not None
+    assert served["envelope"].encode() == sealed.envelope.canonical_bytes()
+    with reading(service.dependencies.engine) as connection:
+        locator = connection.execute(select(e.storage_locator).where(its_row)).scalar()
+    assert locator == sealed.envelope.ciphertext.storage_locator  # what keeps the ciphertext from being deleted

@@ -1,12 +1,19 @@
 """Conditional requests and caching of public reads."""
 
 import pytest
+from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, recent_downloads
+from service_common.db import app as t
+from service_common.db.engine import writing
+from service_common.domain.commitments import spec_commitment
 from service_common.recent import Recent
+from service_common.storage.port import DownloadTarget
 from service_common.types import UnixSeconds
 from service_common.web import versions
 from service_common.web.versions import Version, VersionCache, json_version
+from sqlalchemy.dialects.postgresql import insert
 
 from tests.api.conftest import Service
+from tests.api.pages import page_for
 
 READS = ("/api/bounties", "/api/bounties?limit=1", "/api/deployment", "/api/readiness-rubric")
 
@@ -42,7 +49,9 @@ def test_read__with_the_etag_it_was_given__is_304_without_a_body(service: Servic
 
 def test_detail__as_it_changes__has_another_etag_and_is_kept_by_others_only_when_final(service: Service) -> None:
     world = service.world
-    bounty_id = world.create()
+    page = page_for(world, title="Kept by others")
+    restore(service, page)
+    bounty_id = world.create(page)
     world.finalize()
     path = f"/api/bounties/{bounty_id}"
     fresh = service.get(path)
@@ -60,6 +69,22 @@ def test_detail__as_it_changes__has_another_etag_and_is_kept_by_others_only_when
     assert service.get(path).headers["Cache-Control"] == "no-cache"  # final, but its block can still be replaced
     world.finalize()
     assert service.get(path).headers["Cache-Control"] == "public, max-age=60"
+    restore(service, b"other", of=page)
+    altered = service.get(path)
+    assert altered.json is not None
+    assert (altered.json["challenge"], "verification_record" in altered.json) == (None, True)
+    assert altered.headers["Cache-Control"] == "no-cache"  # whoever kept it would not see the page come back
+    restore(service, page)
+    assert service.get(path).headers["Cache-Control"] == "public, max-age=60"
+
+
+def restore(service: Service, content: bytes, *, of: bytes | None = None) -> None:
+    """Put bytes where a page is stored: its own, or others."""
+    key = {"spec_commitment": spec_commitment(of or content)}
+    statement = insert(t.challenge_pages).values(**key, content=content, submission_deadline=1)
+    healed = statement.on_conflict_do_update(index_elements=list(key), set_={"content": content})
+    with writing(service.dependencies.engine) as connection:
+        connection.execute(healed)
 
 
 def test_error__of_a_read__is_kept_by_nobody(service: Service) -> None:
@@ -117,6 +142,19 @@ def test_content_cache__while_one_caller_looks_up_anew__gives_the_others_the_kep
     for key in "bcd":
         recent.get(key, clock, lambda: 3)
     assert list(recent._kept) == ["c", "d"]
+
+
+def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left() -> None:
+    clock, urls = HandClock(), recent_downloads()
+    old, new = (DownloadTarget(url, UnixSeconds(0)) for url in ("old", "new"))
+    urls.get("a", clock, lambda: old)
+    clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
+
+    def slow() -> DownloadTarget:
+        assert urls.get("a", clock, lambda: new) is new  # for the others, while the storage keeps this caller waiting
+        return new
+
+    assert urls.get("a", clock, slow) is new
 
 
 def test_cache__of_more_than_it_may_hold__forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ The lives are played by the client against the API twin; the public detail is th
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,9 +51,15 @@ class Audited:
     details: dict[str, bytes]
     verdicts: dict[str, bytes]
     envelopes: dict[str, bytes]
+    read: Callable[[], dict[str, bytes]]
+
+    def refresh(self) -> None:
+        """Say what is true now: the Guardians' last signs of life move with whatever else they do."""
+        self.details.update(self.read())
 
     def serve(self, api: ApiTwin) -> None:
         """Have a twin answer with it."""
+        self.refresh()
         api.verdicts |= self.verdicts
         api.envelopes |= self.envelopes
         api.scripts["detail"] = self.detail
@@ -116,23 +122,30 @@ def played(ledger: Ledger, database: Database, folder: Path) -> Iterator[Audited
         ledger.contract.transact(poster, "settle", int(silent))
         ledger.contract.transact(poster, "claimRefund", int(silent))
         ledger.node.mine(3)
-        details = _details(ledger, database, pages, ids)
-        yield Audited(awarded, refunded, silent, *pair, details, dict(api.verdicts), dict(api.envelopes))
+        _store(database, pages)
+
+        def read() -> dict[str, bytes]:
+            return _details(ledger, database, ids)
+
+        yield Audited(awarded, refunded, silent, *pair, read(), dict(api.verdicts), dict(api.envelopes), read)
     finally:
         api.close()
         rpc.close()
 
 
-def _details(ledger: Ledger, database: Database, pages: list[bytes], ids: list[str]) -> dict[str, bytes]:
+def _store(database: Database, pages: list[bytes]) -> None:
+    with database.engine("service_api").begin() as connection:
+        rows = [{"spec_commitment": spec_commitment(page), "content": page} for page in pages]
+        connection.execute(insert(tables.challenge_pages), rows)
+
+
+def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, bytes]:
     rpc, hub = JsonRpc([ledger.node.url]), Address(ledger.contract.address)
     chain_id, start = ChainId(ledger.node.chain_id), header_at(rpc, BlockNumber(0))
     with only_writer(database.engine("service_indexer"), chain_id, hub, start) as writer:
         while advance(RpcSource(rpc, hub), writer):
             pass
     engine = database.engine("service_api")
-    with engine.begin() as connection:
-        rows = [{"spec_commitment": spec_commitment(page), "content": page} for page in pages]
-        connection.execute(insert(tables.challenge_pages), rows)
     reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, ChainClock(rpc))))
     return {bounty: json.dumps(show_bounty(reading, BountyId(int(bounty)))).encode() for bounty in ids}
 

@@ -125,7 +125,6 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
 
     found = submit(ledger, tmp_path_factory.mktemp("won"))
     ledger.award(int(found.bounty), found.solver, found.commitment)
-    ledger.node.mine(3)
     return found
 
 
@@ -145,6 +144,7 @@ def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
     )
     chain = ChainClient(settings)
     ids = (audited.awarded, audited.refunded, audited.silent)
+    audited.refresh()
     return {each: tell(collect_chain(chain, BountyId(int(each)), BlockNumber(0), beacon=True)) for each in ids}
 
 
@@ -156,7 +156,6 @@ def ended(ledger: Ledger) -> int:
     commitment = ledger.submit(bounty, solver)
     ledger.reveal(bounty)
     ledger.award(bounty, solver.address, commitment)
-    ledger.node.mine(3)
     return bounty
 
 

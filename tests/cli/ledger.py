@@ -111,12 +111,13 @@ class Ledger:
         return commitment
 
     def award(self, bounty_id: int, solver: str, commitment: str) -> None:
-        """Two of three Guardians award it."""
+        """Two of three Guardians award it, and the chain finalizes that."""
         for guardian in self.people.guardians[:2]:
             guardian.wallet.forget_nonce()
             report = secrets.token_bytes(32)
             arguments = (bounty_id, 1, solver, bytes.fromhex(commitment[2:]), report)
             self.contract.transact(guardian.wallet, "recordVerdict", *arguments)
+        self.node.mine(2)
 
     def reveal(self, bounty_id: int) -> None:
         """Move to the reveal point."""

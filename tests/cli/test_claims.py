@@ -1,13 +1,15 @@
 """``claim`` for each party and each refusal, with the API stopped: it needs the chain and nothing else."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from service_cli.client import finality
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
 
 GUARDIAN_FEE = ESCROW * 300 // 10_000
@@ -37,6 +39,7 @@ def judge(ledger: Ledger, bounty: int, number: int, solver: str | None, commitme
     guardian.forget_nonce()
     named = (1, solver, bytes.fromhex(commitment[2:])) if solver else (2, "0x" + "00" * 20, bytes(32))
     ledger.contract.transact(guardian, "recordVerdict", bounty, *named, bytes([number]) * 32)
+    ledger.node.mine(2)
 
 
 def settled(ledger: Ledger) -> int:
@@ -46,6 +49,7 @@ def settled(ledger: Ledger) -> int:
     anyone = ledger.people.solvers[1].wallet
     anyone.forget_nonce()
     ledger.contract.transact(anyone, "settle", bounty)
+    ledger.node.mine(2)
     return bounty
 
 
@@ -121,3 +125,130 @@ def test_claim__for_an_external_wallet__simulates_for_it_and_never_reads_a_key(
     refused = claimants["solver-1"].run(*words, code=1)
     assert "claim.transaction_prepared" not in refused.names
     assert rpc.sent() == 0
+
+
+Awarded = tuple[str, int]
+"""A bounty, and the block of its outcome."""
+
+
+@pytest.fixture
+def awarded(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Awarded:
+    """Won by the first Solver, with looks that follow each other at once."""
+    monkeypatch.setattr(finality, "_MOST_SECONDS", 0.01)
+    monkeypatch.setattr(finality, "_LEAST_SECONDS", 0.01)
+    bounty, commitment = submitted(ledger)
+    ledger.award(bounty, ledger.people.solvers[0].address, commitment)
+    return str(bounty), ledger.node.rpc.number("eth_blockNumber") - 2
+
+
+def hold_back(rpc: RpcProxy, ledger: Ledger, block: int, looks: int, then: Callable[[], object] = lambda: None) -> None:
+    """The chain has finalized no more than ``block`` for so many looks; ``then`` happens at the last of them."""
+    early = ledger.node.rpc.call("eth_getBlockByNumber", hex(block), False)
+    seen: list[int] = []
+
+    def after(method: str, params: Params, result: object) -> object:
+        if method != "eth_getBlockByNumber" or params[0] != "finalized" or len(seen) == looks:
+            return result
+        seen.append(1)
+        if len(seen) == looks:
+            then()
+        return early
+
+    rpc.after = after
+
+
+def test_claim__before_the_outcome_is_final__says_until_when_it_waits_and_pays_then(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
+) -> None:
+    bounty, block = awarded
+    sent: list[int] = []
+    hold_back(rpc, ledger, block - 1, 3, lambda: sent.append(rpc.sent()))
+    before = ledger.time()
+    ran = claimants["solver-1"].run("claim", bounty)
+    assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]
+    waiting = ran.events[0]
+    assert (waiting["block_number"], waiting["finalized_block_number"]) == (block, block - 1)
+    assert before <= int(str(waiting["final_at"])) < before + 100
+    assert "waiting until about " in ran.words
+    assert sent == [0]
+
+
+def test_claim__of_an_outcome_that_does_not_become_final__fails_and_may_be_run_again(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, block = awarded
+    for words in ((), ("--claimant-address", ledger.people.solvers[0].address)):
+        with monkeypatch.context() as impatient:
+            impatient.setattr(finality, "PATIENCE_SECONDS", 0.0)
+            hold_back(rpc, ledger, block - 1, 1)
+            failed = claimants["solver-1"].run("claim", *words, bounty, code=1)
+        assert failed.names == ["claim.waiting", "claim.failed"]
+        assert failed.last["code"] == "not_finalized"
+        assert failed.last["retry_not_before"]
+    assert rpc.sent() == 0
+    assert claimants["solver-1"].run("claim", bounty).last["claimable_amount"] == str(AWARD)
+
+
+def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_nothing(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finality, "_MOST_SECONDS", 0.01)
+    monkeypatch.setattr(finality, "_LEAST_SECONDS", 0.01)
+    bounty, commitment = submitted(ledger)
+    block, open_then = ledger.node.rpc.number("eth_blockNumber"), ledger.node.rpc.call("evm_snapshot")
+    ledger.award(bounty, ledger.people.solvers[0].address, commitment)
+    hold_back(rpc, ledger, block, 2, lambda: ledger.node.rpc.call("evm_revert", open_then))
+    ran = claimants["solver-1"].run("claim", str(bounty), code=1)
+    assert (ran.names, ran.last["code"]) == (["claim.waiting", "claim.refused"], "bounty_open")
+    assert rpc.sent() == 0
+
+
+def test_claim__whose_endpoint_is_silent_while_it_waits__looks_again(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
+) -> None:
+    bounty, block = awarded
+    busy: list[dict[str, object]] = []
+
+    def before(method: str, _params: Params) -> dict[str, object] | None:
+        return busy.pop() if busy and method == "eth_call" else None
+
+    rpc.before = before
+    answer: dict[str, object] = {"error": {"code": -32005, "message": "too many requests"}}
+    hold_back(rpc, ledger, block - 1, 3, lambda: busy.append(answer))
+    ran = claimants["solver-1"].run("claim", bounty)
+    assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]
+    assert (busy, "Looking again." in ran.words) == ([], True)
+
+
+def test_claim__by_the_wrong_party_before_the_outcome_is_final__is_refused_without_a_wait(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
+) -> None:
+    hold_back(rpc, ledger, awarded[1] - 1, 1_000_000)
+    assert claimants["solver-2"].run("claim", awarded[0], code=1).names == ["claim.refused"]
+
+
+def test_claim__on_a_chain_without_a_finalized_tag__counts_blocks(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finality, "PATIENCE_SECONDS", 0.0)
+    unknown: dict[str, object] = {"error": {"code": -32602, "message": "unknown block tag"}}
+    rpc.before = lambda method, params: (
+        unknown if method == "eth_getBlockByNumber" and params[0] == "finalized" else None
+    )
+    words, solver = ("claim", awarded[0]), claimants["solver-1"]
+    for depth, code in (
+        ("", "chain_unavailable"),
+        ("0", "configuration_malformed"),
+        ("-1", "configuration_malformed"),
+        ("3", "not_finalized"),
+    ):
+        assert solver.run(*words, code=1, SERVICE_FINALITY_DEPTH=depth).last["code"] == code
+    assert solver.run(*words, SERVICE_FINALITY_DEPTH="2").last["event"] == "claim.claimed"
+
+
+def test_claim_fee__before_the_outcome_is_final__waits_too(
+    ledger: Ledger, rpc: RpcProxy, guardian: Terminal, awarded: Awarded
+) -> None:
+    hold_back(rpc, ledger, awarded[1] - 1, 2)
+    ran = guardian.run("guardian:claim-fee", awarded[0])
+    assert ran.names == ["guardian_claim_fee.waiting", "guardian_claim_fee.claimed"]

@@ -68,7 +68,7 @@ def test_deploy__everyone__has_ether_and_holders_have_tokens(
 ) -> None:
     for wallet in (poster, local.owner, local.fee_recipient, *(guardian.wallet for guardian in guardians)):
         assert chain.rpc.number("eth_getBalance", wallet.address, "latest") > 900 * ETHER
-    assert local.token.call("balanceOf", poster.address) == 1_000_000 * TOKEN
+    assert local.token.call("balanceOf", poster.address) >= 1_000_000 * TOKEN  # another test may give one more
     assert local.token.call("balanceOf", local.owner.address) == 0
 
 

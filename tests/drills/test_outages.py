@@ -79,13 +79,15 @@ def test_chain__that_does_not_answer__refuses_signed_requests_with_503_and_keeps
 ) -> None:
     path = f"/api/bounties/{scene.bounty.bounty_id}/submissions/{scene.submitted.commitment}/content"
     approval = scene._approval(path)
+    eventually(lambda: scene.deployment() == (200, ""))  # what it reads of the chain once is read
     if how == "down":
         scene.proxies["rpc"].cut()
     else:
         scene.stack.anvil.pause()
     try:
         time.sleep(3.0)  # two block times: what is known of the chain is too old to judge freshness by
-        assert scene.ask("GET", path, headers=approval) == (503, "bounty_chain_state_unavailable")
+        refused = (503, "bounty_submission_content_authority_unavailable")
+        assert scene.ask("GET", path, headers=approval) == refused
         for public in ("detail", "graphql", "deployment", "delivery_status", "alive"):
             assert getattr(scene, public)() == (200, ""), public
     finally:

@@ -18,14 +18,15 @@ from tests.drills.scene import PATIENCE_SECONDS, REVIEW_WAIT_SECONDS, Answer, Sc
 ROUTES = (
     "alive", "detail", "graphql", "delivery_status", "content", "upload_url", "deployment", "publication",
 )  # fmt: skip
-DATABASE = frozenset({"bounty_projection_unavailable", "bounty_submission_content_authority_unavailable"})
 CHAIN = frozenset({"bounty_chain_state_unavailable"})
+AUTHORITY = frozenset({"bounty_submission_content_authority_unavailable"})
+DATABASE = frozenset({"bounty_projection_unavailable"}) | AUTHORITY
 STORAGE = frozenset({"storage_unavailable"})
 REVIEW = frozenset({"orchestrator_provider_error"})
 MAY_FAIL: dict[str, dict[str, frozenset[str]]] = {
     "postgres": {route: DATABASE | REVIEW for route in ROUTES if route != "alive"},
     "valkey": {"publication": REVIEW},
-    "rpc": {"content": CHAIN, "upload_url": CHAIN, "publication": CHAIN},
+    "rpc": {"content": AUTHORITY, "upload_url": CHAIN, "publication": CHAIN},
     "storage": {"content": STORAGE, "upload_url": STORAGE},
     "beacon": {},
     "delivery": {"delivery_status": frozenset({"delivery_unavailable"})},

@@ -194,24 +194,23 @@ def worst(reader: Reader, most: int) -> Iterator[str]:
     yield from sorted(found, key=lambda unit: -found[unit])[:3]
 
 
-@pytest.mark.skipif(FULL, reason="the campaign measures times")
-@pytest.mark.parametrize(("reader", "unit"), SHAPES)
-def test_steps__of_twice_the_length__are_at_most_twice_as_many(reader: Reader, unit: str) -> None:
-    framed = len(b"".join(reader.frame))
-    reader(reader.text(unit, framed + 64))  # what is loaded or compiled once
-    small, large = (steps(reader, reader.text(unit, framed + size)) for size in (4_096, 8_192))
-    assert large <= MOST * small + 200
+if not FULL:
 
+    @pytest.mark.parametrize(("reader", "unit"), SHAPES)
+    def test_steps__of_twice_the_length__are_at_most_twice_as_many(reader: Reader, unit: str) -> None:
+        framed = len(b"".join(reader.frame))
+        reader(reader.text(unit, framed + 64))  # what is loaded or compiled once
+        small, large = (steps(reader, reader.text(unit, framed + size)) for size in (4_096, 8_192))
+        assert large <= MOST * small + 200
 
-@pytest.mark.skipif(not FULL, reason="measures times, for minutes")
-@pytest.mark.parametrize(("reader", "unit"), SHAPES)
-def test_time__of_the_largest_size__is_at_most_two_and_a_half_of_half(reader: Reader, unit: str) -> None:
-    assert any(growth(reader, unit) <= MOST for _ in range(2))
+else:
 
+    @pytest.mark.parametrize(("reader", "unit"), SHAPES)
+    def test_time__of_the_largest_size__is_at_most_two_and_a_half_of_half(reader: Reader, unit: str) -> None:
+        assert any(growth(reader, unit) <= MOST for _ in range(2))
 
-@pytest.mark.skipif(not FULL, reason="measures times, for minutes")
-@pytest.mark.parametrize("name", READERS)
-def test_time__of_the_worst_shapes_that_are_found__grows_alike(name: str) -> None:
-    reader = READERS[name]
-    for unit in worst(reader, 60):
-        assert any(growth(reader, unit) <= MOST for _ in range(2)), unit
+    @pytest.mark.parametrize("name", READERS)
+    def test_time__of_the_worst_shapes_that_are_found__grows_alike(name: str) -> None:
+        reader = READERS[name]
+        for unit in worst(reader, 60):
+            assert any(growth(reader, unit) <= MOST for _ in range(2)), unit

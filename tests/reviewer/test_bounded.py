@@ -65,13 +65,23 @@ def test_rules__in_a_process_of_their_own__judge_as_they_do_here() -> None:
 
 
 @pytest.mark.parametrize("what", [spin, out_of_memory, killed], ids=lambda what: what.__name__)
-def test_page__that_does_not_end_or_kills_its_process__is_parked(brief: None, what: Callable[[], object]) -> None:
+def test_page__that_does_not_end_or_kills_its_process__is_parked(
+    brief: None, what: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked, fork = list[int](), os.fork
+
+    def remembered() -> int:
+        forked.append(fork())
+        return forked[-1]
+
+    monkeypatch.setattr(os, "fork", remembered)
     judgement = BoundedRules(Behaving(what)).judge(PAGES[0])
     assert [issue.path for issue in judgement.issues] == ["body"]
     assert "longer to read" in judgement.issues[0].message
     assert judgement.withhold
+    (child,) = forked
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # nobody is left behind
+        os.waitpid(child, os.WNOHANG)  # nobody is left behind
 
 
 def test_rules__that_get_no_processor_time__are_no_judgement(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,20 +1,21 @@
 """A review as a job: one row, whatever happens around it."""
 
 import os
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from demo.examples import EXAMPLES
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
-from service_common.db.review import reviews
+from service_common.db.review import paid_calls, reviews
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.reviews import Ending, pack_page, review_id
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.rubric import Rubric, current_rubric, known_rubrics
 from service_common.types import Address
-from service_reviewer.jobs import review
-from sqlalchemy import select
+from service_reviewer.jobs import review, sweep
+from sqlalchemy import insert, select
 
 from tests.servers import Database
 
@@ -81,3 +82,28 @@ def test_message__of_an_unknown_version__is_parked_as_failed_and_visible(redis: 
     SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True, logging_level="CRITICAL")
     assert queued.get_status(refresh=True) == "failed"
     assert queue.failed_job_registry.get_job_ids() == [queued.id]
+
+
+def test_sweep__deletes_records_and_calls_that_served_their_time_and_no_others(configured: Database) -> None:
+    engine, now = configured.engine("service_reviewer"), datetime.now(UTC)
+    kept: dict[str, object] = {
+        "poster": "p",
+        "spec_commitment": "s",
+        "rubric_version": "1",
+        "rubric_hash": "h",
+        "provider": "rules",
+    }
+    kept |= {"model": "m", "input_hash": "i", "prompt_hash": "p", "output_hash": "o", "result": "ready"}
+    with engine.begin() as connection:
+        for name, days in (("young", 29.9), ("old", 30.1)):
+            moment = now - timedelta(days=days)
+            row = kept | {"review_id": name, "issues": [], "duration_ms": 1, "finished_at": moment}
+            connection.execute(insert(reviews).values(**row))
+        for name, days in (("young", 1.9), ("old", 2.1)):
+            row = {"call_id": name, "review_id": "r", "called_at": now - timedelta(days=days)}
+            connection.execute(insert(paid_calls).values(**row))
+    assert sweep(message()) == 2
+    assert sweep(message()) == 0
+    with engine.connect() as connection:
+        left = [connection.execute(select(table)).scalars().all() for table in (reviews, paid_calls)]
+    assert left == [["young"], ["young"]]

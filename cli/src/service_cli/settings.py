@@ -45,6 +45,7 @@ _RECORDED: Final = {
     "SERVICE_ESCROW_TOKEN_ADDRESS": "escrow_token_address",
     "SERVICE_API_BASE_URL": "api_base_url",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "reveal_delay_seconds",
+    "SERVICE_FINALITY_DEPTH": "finality_depth",
 }
 _ACCOUNT: Final = "an address: 0x and 40 hexadecimal digits"
 _URL: Final = "an http or https address"
@@ -56,6 +57,7 @@ _WANTED: Final = {
     "SERVICE_SUBGRAPH_ENDPOINT": _URL,
     "SERVICE_API_BASE_URL": "an http or https address without a path",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
+    "SERVICE_FINALITY_DEPTH": "a whole number of blocks from 1",
     "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
     "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
     "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
@@ -120,6 +122,13 @@ class Settings:
     def reveal_delay(self) -> int:
         known = self.record.reveal_delay_seconds if self.record else None
         return self._value("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", _parse_whole, known)
+
+    def finality_depth(self) -> int | None:
+        """Blocks from the newest to the final one, on a chain without a ``finalized`` tag; None where it has one."""
+        text = self.environment.get("SERVICE_FINALITY_DEPTH")
+        if text is not None:
+            return _checked("SERVICE_FINALITY_DEPTH", _parse_depth, text)
+        return self.record.finality_depth if self.record else None
 
     def beacon(self) -> BeaconRecord:
         """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
@@ -220,6 +229,12 @@ def _parse_whole(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise ValueError("not a whole number")
     return int(text)
+
+
+def _parse_depth(text: str) -> int:
+    if (depth := _parse_whole(text)) < 1:
+        raise ValueError("not at least 1")
+    return depth
 
 
 def _parse_hash(text: str) -> Bytes32:

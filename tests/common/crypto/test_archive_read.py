@@ -7,12 +7,13 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from service_common.crypto.archive import ArchiveLimits
-from service_common.crypto.archive_read import Unpacked, unpack
+from service_common.crypto.archive_read import Unpacked, pax_records, unpack
 from service_common.crypto.archive_write import comment_header
 from service_common.crypto.failures import Failure, SealedDataError
 
@@ -220,6 +221,29 @@ def test_unpack__a_pax_record_that_lies__malformed_or_ignored(record: bytes, tmp
         assert unpack_into(data, tmp_path / "fine").file_count == 1
     else:
         assert refusal_of(data, tmp_path).failure is Failure.ARCHIVE_MALFORMED
+
+
+class CountedBytes(bytes):
+    """Bytes that count how many of them are copied out."""
+
+    copied = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        if not isinstance(key, slice):
+            return part
+        CountedBytes.copied += len(part)
+        return CountedBytes(part)
+
+
+@pytest.mark.parametrize("count", [1, 1_000, 10_000])
+def test_pax_records__however_many__are_copied_out_a_fixed_number_of_times(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CountedBytes, "copied", 0)
+    data = CountedBytes(b"6 a=b\n" * count)
+    assert pax_records(data) == [("a", "b")] * count
+    assert CountedBytes.copied <= 2 * len(data)
 
 
 def test_unpack__cut_at_each_block__malformed(tmp_path: Path) -> None:

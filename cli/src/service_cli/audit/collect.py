@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from service_common.chain.abi import hub_abi
-from service_common.chain.blocks import header_at, parse_header
+from service_common.chain.blocks import parse_header
 from service_common.chain.events import Log, SubmissionRecorded, decode_log, parse_log
 from service_common.chain.events import bounty_of as bounty_of_event
 from service_common.chain.hub import BountyView
@@ -30,8 +30,8 @@ _MANY: Final = 20
 
 def collect_chain(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, *, beacon: bool) -> ChainEvidence:
     """The bounty's evidence from block ``start`` on; the beacon's clock where envelopes will be looked into."""
+    block = chain.finalized()
     with chain_errors():
-        block = header_at(chain.rpc, "finalized")
         view = chain.hub.bounty(bounty_id, block.number)
     if view is None or not view.outcome:
         raise _not_final(chain.bounty(bounty_id), bounty_id)

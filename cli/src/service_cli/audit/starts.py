@@ -6,12 +6,11 @@ since a log without the creation is noticed, and then the whole log is read. No 
 
 from typing import Final
 
-from service_common.chain.blocks import header_at
 from service_common.types import BlockNumber, BountyId
 
 from service_cli.client.already import first_block
 from service_cli.client.api import ApiClient
-from service_cli.client.chain import ChainClient, chain_errors
+from service_cli.client.chain import ChainClient
 from service_cli.outcome import Failed, Refused
 from service_cli.settings import Settings
 
@@ -27,8 +26,7 @@ def first_blocks(
     if given is not None:
         return [BlockNumber(given)]
     whole = first_block(settings, chain)
-    with chain_errors():
-        finalized = header_at(chain.rpc, "finalized").number
+    finalized = chain.finalized().number
     if whole is not None and finalized - whole <= LONG_LOG:
         return [whole]
     starts = [start for start in (_hint(api, bounty_id), whole) if start is not None]

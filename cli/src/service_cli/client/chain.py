@@ -61,6 +61,15 @@ class ChainClient:
         with chain_errors():
             return header_at(self.rpc, "latest")
 
+    def finalized(self) -> Header:
+        """The newest block that is final: by the chain's own tag, or where it has none, by the deployment's depth."""
+        depth = self.settings.finality_depth()
+        with chain_errors():
+            if depth is None:
+                return header_at(self.rpc, "finalized")
+            newest = header_at(self.rpc, "latest").number
+            return header_at(self.rpc, BlockNumber(max(0, newest - depth)))
+
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """One bounty; an unknown id is refused."""
         require_bounty_id(bounty_id)

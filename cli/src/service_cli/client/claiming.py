@@ -12,6 +12,7 @@ from service_cli.client.already import first_block
 from service_cli.client.calls import HubCall, simulate
 from service_cli.client.chain import ChainClient
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
+from service_cli.client.finality import once_final
 from service_cli.client.journal import open_journal
 from service_cli.client.sender import send, was_attempted
 from service_cli.client.signer import local_signer
@@ -82,9 +83,10 @@ def _checked_chain(settings: Settings) -> ChainClient:
 
 
 def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubCall:
-    """Decide from contract state what is claimed, simulate it, and say so."""
+    """Decide from final contract state what is claimed, simulate it, and say so."""
     try:
-        entitlement = find_entitlement(chain.bounty(bounty_id), bounty_id, claimant, lambda due: in_words(chain, due))
+        bounty = once_final(chain, bounty_id, "claim", lambda seen: find_entitlement(seen, bounty_id, claimant))
+        entitlement = find_entitlement(bounty, bounty_id, claimant, lambda due: in_words(chain, due))
     except Refused as refused:
         raise _told(chain, bounty_id, claimant, refused) from None
     simulate(chain, claimant, entitlement.call)
@@ -160,7 +162,7 @@ def _base_units(due: int) -> str:
 def find_entitlement(
     bounty: BountyView, bounty_id: BountyId, claimant: Address, told: Callable[[int], str] = _base_units
 ) -> Entitlement:
-    """What the contract's final state owes this account, or why nothing; ``told`` puts the amount in words."""
+    """What the contract owes this account, or why nothing; ``told`` puts the amount in words."""
     if bounty.outcome == 0:
         raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
     if claimant == bounty.winner and bounty.award_claimed:

@@ -13,7 +13,7 @@ from service_cli.settings import LOCAL_VARIABLES, Settings
 def show_configuration(settings: Settings) -> None:
     """The command ``config``."""
     _show("SERVICE_CHAIN_ID", str(settings.chain_id), settings.network_source)
-    for name in LOCAL_VARIABLES:
+    for name in (*LOCAL_VARIABLES, "SERVICE_FINALITY_DEPTH"):
         value, source = settings.origin(name)
         _show(name, _plain(name, value), source)
     for name in SECRETS:

@@ -4,7 +4,6 @@ Promises: only the finalized winner's key, by the chain's own word at its finali
 Hub publishes on chain: a swapped delivery key in the API's answer is refused before anything is opened.
 """
 
-from service_common.chain.blocks import header_at
 from service_common.crypto import sealed_box
 from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
@@ -49,8 +48,9 @@ def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commit
 
 def _require_final(chain: ChainClient, bounty_id: BountyId, winner: tuple[Address, Bytes32]) -> None:
     """The award stands in the finalized block; the API's word is not enough to hand a key over."""
+    finalized = chain.finalized().number
     with chain_errors():
-        view = chain.hub.bounty(bounty_id, header_at(chain.rpc, "finalized").number)
+        view = chain.hub.bounty(bounty_id, finalized)
     if view is None or view.outcome != AWARDED:
         message = "The award is not in a block that the chain has finalized; it could still be undone."
         raise Failed("not_finalized", message, next_action="Run the command again when the block is finalized.")

@@ -4,12 +4,14 @@ Promises: needs only the chain; run again after an interruption, each continues 
 """
 
 from service_common.chain.events import GuardianFeeClaimed, GuardianHeartbeat
+from service_common.chain.hub import BountyView
 from service_common.types import Address, BlockNumber, BountyId
 
 from service_cli.client.calls import HubCall
 from service_cli.client.chain import ChainClient, chain_errors
 from service_cli.client.claiming import claimed_before
 from service_cli.client.facts import Receipt, account_topic, bounty_topic, find_event
+from service_cli.client.finality import once_final
 from service_cli.client.journal import open_journal
 from service_cli.client.sender import send
 from service_cli.client.signer import local_signer
@@ -42,12 +44,15 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
     signer = local_signer(settings.environment, _KEY)
     chain = ChainClient(settings)
     chain.check_deployment()
-    bounty = chain.bounty(bounty_id)
-    if bounty.outcome == 0:
-        raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
-    if signer.address not in chain.pinned_roster(bounty).accounts:
-        message = f"{signer.address} is not on the roster that bounty {bounty_id} pinned."
-        raise Refused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+
+    def check(bounty: BountyView) -> None:
+        if bounty.outcome == 0:
+            raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+        if signer.address not in chain.pinned_roster(bounty).accounts:
+            message = f"{signer.address} is not on the roster that bounty {bounty_id} pinned."
+            raise Refused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+
+    once_final(chain, bounty_id, "guardian_claim_fee", check)
     topics = [bounty_topic(bounty_id), account_topic(signer.address)]
 
     def fact(start: BlockNumber) -> Receipt | None:

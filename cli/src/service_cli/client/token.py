@@ -9,7 +9,6 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
-from service_common.chain.blocks import header_at
 from service_common.chain.hub_constants import EscrowToken, read_token
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes, quantity
 from service_common.errors import ServiceError
@@ -97,7 +96,7 @@ def authorization_state(
         spent = int.from_bytes(state, "big") != 0
         if spent:
             return AuthorizationState.CANCELLED if _cancelled(chain, owner, nonce, since) else AuthorizationState.USED
-        expired = header_at(chain.rpc, "finalized").time >= valid_before
+    expired = chain.finalized().time >= valid_before
     return AuthorizationState.EXPIRED if expired else AuthorizationState.LIVE
 
 

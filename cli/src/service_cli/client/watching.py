@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from service_common.chain.blocks import header_at
 from service_common.chain.events import (
     BountyFinalized,
     HubEvent,
@@ -79,8 +78,7 @@ class _Watch:
     def look(self) -> BountyView | None:
         """Print what is new; the bounty once its end is final."""
         head = self.chain.latest()
-        with chain_errors():
-            final = header_at(self.chain.rpc, "finalized").number
+        final = self.chain.finalized().number
         self._print_news(head.number)
         bounty = self.chain.bounty(self.bounty_id)
         if bounty.outcome and self._is_final(final):

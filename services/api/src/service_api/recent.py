@@ -26,5 +26,5 @@ def recent_contents() -> Recent[tuple[BountyId, Bytes32], SharedContent]:
 
 
 def recent_downloads() -> Recent[str, DownloadTarget]:
-    """Download URLs by storage locator, for half their life."""
-    return Recent(DOWNLOAD_LIFETIME_SECONDS / 2, MAX_KEPT)
+    """Download URLs by storage locator: none is handed out that has less than half its life left."""
+    return Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT)

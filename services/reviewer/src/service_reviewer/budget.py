@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from service_common.db.engine import writing
+from service_common.db.expiry import delete_where
 from service_common.db.review import paid_calls
 from service_common.types import Bytes32, UnixSeconds
 from sqlalchemy import Engine, delete, func, insert, select, text
@@ -50,5 +51,4 @@ class DailyCap:
 
 def forget_old_calls(engine: Engine) -> int:
     """Delete the calls that no cap counts any more; how many."""
-    with writing(engine) as connection:
-        return connection.execute(delete(paid_calls).where(paid_calls.c.called_at < func.now() - 2 * WINDOW)).rowcount
+    return delete_where(engine, paid_calls, paid_calls.c.called_at < func.now() - 2 * WINDOW)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from service_common.db.engine import reading, writing
+from service_common.db.expiry import delete_where
 from service_common.db.review import reviews
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.reviews import Circumstances, ReviewResult
@@ -17,13 +18,12 @@ from service_common.errors import Issue
 from service_common.keccak import keccak256
 from service_common.rubric import Rubric
 from service_common.types import Address, Bytes32, bytes32
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_reviewer.providers.port import Judgement
 
 RECORD_DAYS: Final = 30
-AT_A_TIME: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +84,7 @@ def keep_record(engine: Engine, asked: Asked, rubric: Rubric, judgement: Judgeme
 
 def forget_old_records(engine: Engine) -> int:
     """Delete the records of reviews so long ago that nobody joins them any more; how many."""
-    old = reviews.c.finished_at < func.now() - timedelta(days=RECORD_DAYS)
-    count = 0
-    while True:
-        some = select(reviews.c.review_id).where(old).limit(AT_A_TIME)
-        with writing(engine) as connection:
-            deleted = connection.execute(delete(reviews).where(reviews.c.review_id.in_(some))).rowcount
-        count += deleted
-        if deleted < AT_A_TIME:
-            return count
+    return delete_where(engine, reviews, reviews.c.finished_at < func.now() - timedelta(days=RECORD_DAYS))
 
 
 def hashes_of(page: bytes, judgement: Judgement) -> dict[str, Bytes32]:

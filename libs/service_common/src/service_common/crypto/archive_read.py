@@ -25,6 +25,8 @@ _GATHERED: Final = 16
 """Chunks that are written together, when a file is large."""
 _FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _SPARSE: Final = "GNU.sparse."
+_MAX_DIGITS: Final = 19
+"""Of a pax record's length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +139,9 @@ def _entries(stream: _Stream, comments: _Comments) -> Iterator[tarfile.TarInfo]:
         if entry.type == tarfile.GNUTYPE_LONGNAME:
             longname = _text(_extension(stream, entry).rstrip(b"\0"))
         elif entry.type == tarfile.XHDTYPE:
-            records = dict(_pax(_extension(stream, entry)))
+            records = dict(pax_records(_extension(stream, entry)))
         elif entry.type == tarfile.XGLTYPE:
-            comments.take(_pax(_extension(stream, entry)))
+            comments.take(pax_records(_extension(stream, entry)))
         elif entry.type in _FILES or entry.isdir():
             yield _applied(entry, longname, records)
             stream.skip_padding(0 if entry.isdir() else entry.size)
@@ -166,17 +168,21 @@ def _extension(stream: _Stream, entry: tarfile.TarInfo) -> bytes:
     return data
 
 
-def _pax(data: bytes) -> list[tuple[str, str]]:
-    """Records ``<length> <key>=<value>\\n``, each exactly as long as it says."""
+def pax_records(data: bytes) -> list[tuple[str, str]]:
+    """Records ``<length> <key>=<value>\\n``, each exactly as long as it says, in linear time."""
     records: list[tuple[str, str]] = []
-    while data:
-        digits, _, _ = data[:20].partition(b" ")
-        size = int(digits) if digits.isdigit() else 0
-        key, found, value = data[len(digits) + 1 : size - 1].partition(b"=")
-        if not found or size > len(data) or data[size - 1 : size] != b"\n":
+    start = 0
+    while start < len(data):
+        space = data.find(b" ", start, start + _MAX_DIGITS + 1)
+        digits = data[start:space] if space > start else b""
+        end = start + int(digits) if digits.isdigit() else -1
+        if not space < end <= len(data):
+            raise _malformed("a pax record's length is not its own")
+        key, found, value = data[space + 1 : end].partition(b"=")
+        if not (found and value.endswith(b"\n")):
             raise _malformed("a pax record cannot be read")
-        records.append((_text(key), _text(value)))
-        data = data[size:]
+        records.append((_text(key), _text(value[:-1])))
+        start = end
     if any(key.startswith(_SPARSE) for key, _ in records):
         raise refused("a sparse file")
     return records

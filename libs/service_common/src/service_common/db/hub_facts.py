@@ -2,8 +2,8 @@
 
 Promises: a fact is handed out only when the block that set it is at or behind the finalized block of the copy;
 otherwise the caller is told to retry (503), with a Retry-After from the finality lag as measured. An unknown bounty
-is 404 only while the copy is close behind the chain; a copy that lags or is halted answers 503 instead. On the
-content route every one of these 503s has that route's own code. Section "States and transitions" of the interface.
+is 404 only while the copy is close behind the chain; a copy that lags or is halted answers 503 instead. Section "States
+and transitions" of the interface.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,8 @@ from service_common.types import Address, BountyId, ChainId
 
 MAX_LAG_SECONDS: Final = 60
 """A copy whose newest block is older than this says nothing about what does not exist."""
-CONTENT_AUTHORITY_UNAVAILABLE: Final = "bounty_submission_content_authority_unavailable"
+_PROJECTION: Final = "bounty_projection_unavailable"
+_CHAIN_STATE: Final = "bounty_chain_state_unavailable"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,17 @@ class FactSource:
     max_lag_seconds: int = MAX_LAG_SECONDS
 
     @contextmanager
-    def open(self, unavailable_code: str | None = None) -> Iterator["HubFacts"]:
-        """One moment of the copy. ``unavailable_code`` replaces both codes of a 503."""
-        projection = unavailable_code or "bounty_projection_unavailable"
+    def open(self) -> Iterator["HubFacts"]:
+        """One moment of the copy."""
         try:
             with reading(self.engine) as connection:
                 head = read_head(connection, self.chain_id)
                 if head is None or head.halted is not None:
-                    raise ServiceError(projection, "The indexed Hub state is not available yet.", retry_after=5)
+                    raise ServiceError(_PROJECTION, "The indexed Hub state is not available yet.", retry_after=5)
                 behind = self.clock.now() - head.block_time > self.max_lag_seconds
-                yield HubFacts(
-                    connection, head, behind, projection, unavailable_code or "bounty_chain_state_unavailable"
-                )
+                yield HubFacts(connection, head, behind)
         except DatabaseUnavailable as error:
-            raise ServiceError(projection, "The indexed Hub state cannot be read at the moment.") from error
+            raise ServiceError(_PROJECTION, "The indexed Hub state cannot be read at the moment.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +66,6 @@ class HubFacts:
     connection: Connection
     head: Head
     behind: bool
-    projection_code: str
-    chain_state_code: str
 
     def bounty(self, bounty_id: BountyId) -> IndexedBounty:
         """A bounty whose creation is finalized; its ending is only there when that is finalized, too."""
@@ -83,14 +79,14 @@ class HubFacts:
         if bounty is not None:
             return bounty
         if self.behind:
-            raise ServiceError(self.projection_code, "The indexed Hub state is behind the chain; the bounty may exist.")
+            raise ServiceError(_PROJECTION, "The indexed Hub state is behind the chain; the bounty may exist.")
         raise ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
 
     def roster(self, bounty: IndexedBounty) -> Roster:
         """The roster the bounty pinned. It was published before the bounty, so it is at least as final."""
         roster = read_roster(self.connection, bounty.roster_version)
         if roster is None or roster.guardian_roster_hash != bounty.guardian_roster_hash:
-            raise ServiceError(self.projection_code, "The indexed Hub state is incomplete.")
+            raise ServiceError(_PROJECTION, "The indexed Hub state is incomplete.")
         return roster
 
     def finalization(self, bounty: IndexedBounty) -> Finalization | None:
@@ -110,7 +106,7 @@ class HubFacts:
         """Raise 503 unless the fact's block can no longer change."""
         if not self.head.is_finalized(origin.block_number):
             raise ServiceError(
-                self.chain_state_code,
+                _CHAIN_STATE,
                 "The indexed Hub state for this bounty has not reached a finalized block yet.",
                 retry_after=min(600, max(1, origin.time - self.head.finalized_time)),
             )

@@ -3,8 +3,8 @@
 Promises: a read is made at most twice per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, by one caller
 while the others get the kept one, so an answer is at most that much older than the index; errors are never kept; the
 cache is bounded in entries and bytes. What is kept is answered by the edge, before the framework. ``Cache-Control``
-says who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it shows is final on a
-finalized block.
+says who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it shows is whole and
+final on a finalized block.
 """
 
 import hashlib

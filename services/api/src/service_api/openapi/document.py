@@ -6,7 +6,7 @@ from functools import cache
 from service_common.errors import PROBLEMS
 
 from service_api.openapi.examples import EXAMPLES
-from service_api.openapi.operations import EDGE, OPERATIONS, PATH_PARAMETERS, Operation
+from service_api.openapi.operations import OPERATIONS, PATH_PARAMETERS, Operation
 from service_api.openapi.schemas import COMPONENTS, ref
 
 _INTRODUCTION = (
@@ -75,7 +75,7 @@ def _answers(operation: Operation) -> dict[str, object]:
         answers["200"] = {"description": "It was there already.", "content": content}
         answers["201"] = {"description": "Stored for the first time.", "content": content}
     by_status: dict[int, list[str]] = {}
-    for code in dict.fromkeys((*operation.errors, *EDGE)):
+    for code in operation.codes:
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
         lines = [f"`{code}`: {PROBLEMS[code].next_action}" for code in codes]

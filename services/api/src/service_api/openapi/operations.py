@@ -6,8 +6,8 @@ from typing import Final
 
 from service_api.openapi.schemas import ADDRESS, BOOLEAN, BOUNTY_ID, BYTES32, Schema, one_of, text, whole
 
-EDGE: Final = ("invalid_request", "internal_error", "service_overloaded", "rate_limit_reached")
-"""Of every operation; each but liveness has a budget."""
+EDGE: Final = ("invalid_request", "internal_error", "service_overloaded")
+"""What every operation can answer."""
 SIGNED: Final = ("unauthorized", "bounty_chain_state_unavailable")
 FACTS: Final = ("bounty_not_found", "bounty_projection_unavailable", "bounty_chain_state_unavailable")
 BODY: Final = ("payload_too_large", "unsupported_media_type")
@@ -33,6 +33,13 @@ class Operation:
     signer: str | None = None
     created: bool = False
     media_type: str = "application/json"
+    counted: bool = True
+    """Whether a caller has a budget of it."""
+
+    @property
+    def codes(self) -> Sequence[str]:
+        """Every error code that it can answer."""
+        return tuple(dict.fromkeys((*self.errors, *EDGE, *(("rate_limit_reached",) if self.counted else ()))))
 
 
 OPERATIONS: Final = (
@@ -58,7 +65,7 @@ OPERATIONS: Final = (
         "/api/bounties/{bounty_id}",
         "One bounty: facts, roster, active Submissions, challenge and, once final, its VerificationRecord.",
         "BountyDetail",
-        ("invalid_bounty_detail_request", *FACTS),
+        ("invalid_bounty_detail_request", "bounty_not_found", "bounty_projection_unavailable"),
     ),
     Operation(
         "POST",
@@ -94,7 +101,7 @@ OPERATIONS: Final = (
         "PreparedSubmission",
         (
             *(*SIGNED, *BODY, "forbidden", "invalid_solver_submission", *FACTS),
-            *("solver_submission_content_invalid", "storage_unavailable", "storage_verification_pending"),
+            *("storage_unavailable", "storage_verification_pending"),
         ),
         body="Envelope",
         signer="the Solver of the path",
@@ -108,7 +115,7 @@ OPERATIONS: Final = (
         (
             *("unauthorized", "forbidden", "bounty_not_found", "submission_not_found", "storage_unavailable"),
             *("solver_submission_content_invalid", "bounty_submission_content_authority_unavailable"),
-            *("bounty_chain_state_unavailable", "storage_verification_pending"),
+            "storage_verification_pending",
         ),
         signer="the funding Poster, or a Guardian of the pinned roster",
     ),
@@ -186,7 +193,7 @@ OPERATIONS: Final = (
         body="GraphqlRequest",
     ),
     Operation("GET", "/subgraph/schema.graphql", "The GraphQL schema.", "text/plain", (), media_type="text/plain"),
-    Operation("GET", "/healthz", "Liveness.", "text/plain", (), media_type="text/plain"),
+    Operation("GET", "/healthz", "Liveness.", "text/plain", (), media_type="text/plain", counted=False),
 )
 PATH_PARAMETERS: Final[dict[str, Schema]] = {
     "bounty_id": BOUNTY_ID,

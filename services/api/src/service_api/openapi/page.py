@@ -7,7 +7,7 @@ from html import escape
 from service_common.errors import PROBLEMS
 
 from service_api.openapi.document import openapi_document
-from service_api.openapi.operations import EDGE, OPERATIONS, Operation
+from service_api.openapi.operations import OPERATIONS, Operation
 from service_api.openapi.schemas import COMPONENTS
 
 _STYLE = (
@@ -50,10 +50,9 @@ def _section(operation: Operation) -> str:
         for name in operation.query or ()
     )
     body = f"<p>Body: <code>{operation.body_type}</code> {_link(operation.body)}</p>" if operation.body else ""
-    codes = dict.fromkeys((*operation.errors, *EDGE))
     errors = "".join(
         f"<tr><td>{PROBLEMS[code].status}<td><code>{code}</code><td>{escape(PROBLEMS[code].next_action)}"
-        for code in sorted(codes, key=lambda code: PROBLEMS[code].status)
+        for code in sorted(operation.codes, key=lambda code: PROBLEMS[code].status)
     )
     return (
         f"<section id='{_anchor(operation)}'><h2><code>{operation.method} {operation.path}</code></h2>"

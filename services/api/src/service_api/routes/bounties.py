@@ -43,9 +43,11 @@ def get_bounty(bounty_id: str) -> Response:
 
 
 def _detail(bounty_id: BountyId) -> Version:
-    """A bounty with its record shows nothing that can still change; everything else is to be asked for again."""
+    """Others may keep a bounty that is shown whole, record and page: all that still changes of it is when its Guardians
+    were last active. A page that is missing or altered can be restored at any moment."""
     shown = show_bounty(dependencies(), bounty_id)
-    return json_version(shown, FINALIZED if "verification_record" in shown else REVALIDATE)
+    is_whole = "verification_record" in shown and shown["challenge"] is not None
+    return json_version(shown, FINALIZED if is_whole else REVALIDATE)
 
 
 def _parse_query(query: dict[str, str]) -> BountyQuery:

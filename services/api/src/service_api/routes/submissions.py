@@ -1,13 +1,18 @@
 """The Submission routes: upload target, prepare, content."""
 
-from typing import cast
+from collections.abc import Callable
+from functools import wraps
+from typing import Final, ParamSpec, TypeVar, cast
 
 from flask import Response, jsonify
 from flask_smorest import Blueprint
 from marshmallow import Schema, fields
 from service_common.auth.verify import VerifiedRequest
+from service_common.chain.json_rpc import ChainUnavailable
+from service_common.db.engine import DatabaseUnavailable
 from service_common.domain.envelope import MAX_ENVELOPE_BYTES
 from service_common.errors import Issue, ServiceError
+from service_common.log import get_logger
 from service_common.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
 from service_common.web.authentication import read_query, signed
 from service_common.web.parsing import load_json, parse
@@ -21,7 +26,31 @@ routes = Blueprint(
     "submissions", __name__, url_prefix="/api/bounties/<bounty_id>/submissions", description="Sealed Submissions"
 )
 
-_CODE = "invalid_solver_submission"
+P = ParamSpec("P")
+R = TypeVar("R")
+_CODE: Final = "invalid_solver_submission"
+_AUTHORITY: Final = "bounty_submission_content_authority_unavailable"
+_UNAVAILABLE: Final = {"bounty_projection_unavailable", "bounty_chain_state_unavailable"}
+
+log = get_logger(__name__)
+
+
+def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
+    """Whatever keeps the chain or its index from saying who may read, the signature's proof included, has one code."""
+
+    @wraps(view)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return view(*args, **kwargs)
+        except (ChainUnavailable, DatabaseUnavailable) as error:
+            log.warning("content authority unavailable", reason=str(error))
+            raise ServiceError(_AUTHORITY, "The chain or its index cannot be read at the moment.") from error
+        except ServiceError as error:
+            if error.code not in _UNAVAILABLE:
+                raise
+            raise ServiceError(_AUTHORITY, error.message, retry_after=error.retry_after) from error
+
+    return wrapped
 
 
 class UploadTargetRequest(Schema):
@@ -60,6 +89,7 @@ def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Re
 
 
 @routes.route("/<submission_commitment>/content", methods=["GET"])
+@one_unavailable_code
 @signed(None)
 def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str) -> Response:
     """Read a Submission's envelope and a short-lived URL of its ciphertext."""

@@ -2,8 +2,8 @@
 
 Promises: only rows are deleted that nothing can need any more, as final state has it: an approval that is no signature
 any more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
-bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. A few rows at
-a time, so that nobody waits for a lock; what a run does not reach is there on the next.
+bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. What a
+run does not reach is there on the next.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from typing import Final
 
 from service_common.db import app as t
 from service_common.db import hub_index as h
-from service_common.db.engine import writing
+from service_common.db.expiry import delete_where
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
-from sqlalchemy import ColumnElement, Table, delete, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Table, exists, func, or_
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.review_charges import QUOTA_WINDOW
@@ -31,7 +31,6 @@ VERIFIED_DAYS: Final = 60
 """Days for which it is remembered that the bytes of an upload were hashed, where no envelope names them."""
 OLD_APPROVAL_DAYS: Final = 30
 """Days for an approval of a release that did not write its block."""
-AT_A_TIME: Final = 500
 
 log = get_logger(__name__)
 
@@ -48,21 +47,9 @@ def delete_expired(deps: Dependencies) -> int:
         t.verified_objects: _verified,
         t.written_verdicts: _verdicts,
     }
-    counts = {table.name: _delete(deps, table, condition(deps, head)) for table, condition in ended.items()}
+    counts = {table.name: delete_where(deps.engine, table, condition(deps, head)) for table, condition in ended.items()}
     log.info("expired rows deleted", **counts)
     return sum(counts.values())
-
-
-def _delete(deps: Dependencies, table: Table, condition: ColumnElement[bool]) -> int:
-    key = tuple_(*table.primary_key)
-    some = select(*table.primary_key).where(condition).limit(AT_A_TIME)
-    count = 0
-    while True:
-        with writing(deps.engine) as connection:
-            deleted = connection.execute(delete(table).where(key.in_(some))).rowcount
-        count += deleted
-        if deleted < AT_A_TIME:
-            return count
 
 
 def _approvals(deps: Dependencies, head: Head) -> ColumnElement[bool]:

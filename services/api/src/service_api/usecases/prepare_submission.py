@@ -1,8 +1,9 @@
 """Preparing a Submission: every check of the envelope, then the exact ``submit`` call.
 
-Promises: nothing is stored before all checks pass; a repeat of the same envelope gives the same answer. Checks in
-order: the envelope by itself, the bounty open, the envelope against bounty and roster, the capsule's lock, the
-uploaded bytes. The API cannot see whether the capsule's inner stanzas are right; nobody can before the reveal point.
+Promises: nothing is stored before all checks pass; a repeat of the same envelope gives the same answer, and puts right
+what was altered of the stored one (docs/adr/0008). Checks in order: the envelope by itself, the bounty open, the
+envelope against bounty and roster, the capsule's lock, the uploaded bytes. The API cannot see whether the capsule's
+inner stanzas are right; nobody can before the reveal point.
 """
 
 from service_common.chain.abi import hub_abi
@@ -70,21 +71,18 @@ def _prepared(deps: Dependencies, envelope: Envelope) -> dict[str, object]:
 
 
 def _store(deps: Dependencies, envelope: Envelope, body: bytes) -> bool:
-    row = {
-        "bounty_id": envelope.bounty_id,
-        "solver": envelope.solver_address,
-        "submission_commitment": envelope.commitment(),
-        "content": body,
-        "storage_locator": envelope.ciphertext.storage_locator,
+    """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
+    e = t.submission_envelopes
+    key = {
+        e.c.bounty_id: envelope.bounty_id,
+        e.c.solver: envelope.solver_address,
+        e.c.submission_commitment: envelope.commitment(),
     }
-    key = ["bounty_id", "solver", "submission_commitment"]
+    derived = {e.c.content: body, e.c.storage_locator: envelope.ciphertext.storage_locator}
+    statement = insert(e).values(key | derived)
     with writing(deps.engine) as connection:
-        # A repeat heals bytes that were altered since: the key commits to the content.
-        statement = insert(t.submission_envelopes).values(row)
-        kept = connection.execute(
-            statement.on_conflict_do_nothing(index_elements=key).returning(t.submission_envelopes.c.solver)
-        )
+        kept = connection.execute(statement.on_conflict_do_nothing(index_elements=key).returning(e.c.solver))
         if kept.first() is not None:
             return True
-        connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"content": body}))
+        connection.execute(statement.on_conflict_do_update(index_elements=key, set_=derived))
         return False

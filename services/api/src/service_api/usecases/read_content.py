@@ -12,7 +12,7 @@ import json
 from service_common.auth.verify import VerifiedRequest
 from service_common.clock import iso_utc
 from service_common.db import app as t
-from service_common.db.hub_facts import CONTENT_AUTHORITY_UNAVAILABLE, HubFacts
+from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import IndexedBounty, read_submission_history
 from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from service_common.errors import ServiceError
@@ -38,7 +38,7 @@ def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: Bounty
 
 
 def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> SharedContent:
-    with deps.facts.open(CONTENT_AUTHORITY_UNAVAILABLE) as facts:
+    with deps.facts.open() as facts:
         bounty = facts.bounty(bounty_id)
         readers = frozenset({bounty.poster, *facts.roster(bounty).accounts})
         request.require_signer(readers)

@@ -89,7 +89,7 @@ def _check_state(deps: Dependencies, facts: HubFacts, document: WrittenVerdict, 
     if at < bounty.reveal_at:
         if header_at(deps.rpc, "latest").time >= bounty.reveal_at:  # the copy is behind, not the Guardian ahead
             message = "The indexed Hub state has not reached the bounty's reveal point yet."
-            raise ServiceError(facts.chain_state_code, message, retry_after=1)
+            raise ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
         raise state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
     if at >= bounty.judging_deadline:
         raise state_refusal(_CODE, "The bounty's judging window is over; no further Verdict counts.")
