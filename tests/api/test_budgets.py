@@ -61,7 +61,7 @@ def from_(address: str) -> dict[str, str]:
 
 def wait_of(deps: Dependencies, own: Budget, shared: Budget, account: Address, client: str) -> int:
     """Seconds to wait; 0 where the request was let through."""
-    callers = Callers(Budgets(SystemClock(), deps.limits_redis), ApiBudgets(), 1)
+    callers = Callers(Budgets(SystemClock(), deps.limits_redis), ApiBudgets(), 1, 16)
     with make_app(deps).test_request_context(headers=from_(client)):
         try:
             callers.charge_account(own, shared, account)
@@ -252,7 +252,7 @@ def test_pages__of_a_poster_beyond_the_budget__are_429_before_they_are_parsed(se
 
 
 def test_turns__of_one_address__are_few_at_a_time_and_nobody_elses(service: Service) -> None:
-    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1)
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 16)
     app = make_app(service.dependencies)
 
     def take(turns: ExitStack, address: str | None) -> bool:
@@ -272,12 +272,38 @@ def test_turns__of_one_address__are_few_at_a_time_and_nobody_elses(service: Serv
         assert take(turns, HOME)
 
 
+def test_requests__of_one_address__are_few_at_a_time_and_nobody_elses() -> None:
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 2)
+
+    def admit(places: ExitStack, address: str | None) -> bool:
+        told = {} if address is None else {"HTTP_X_FORWARDED_FOR": address}
+        return callers.admit({"REMOTE_ADDR": "10.0.0.1", **told}, places)
+
+    with ExitStack() as places:
+        assert [admit(places, HOME) for _ in range(3)] == [True, True, False]
+        assert admit(places, CAFE)
+        assert all(admit(places, None) for _ in range(5))  # from inside the deployment
+    with ExitStack() as places:
+        assert admit(places, HOME)
+
+
+def test_requests__of_one_address_over_its_part__are_503_before_the_framework_and_a_probe_is_answered(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Callers, "_begin", lambda *_: False)
+    with behind_a_proxy(service, ApiBudgets()) as client:
+        refused = client.get("/api/readiness-rubric", headers=from_(HOME))
+        assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")
+        assert [client.get(path, headers=from_(HOME)).status_code for path in ("/healthz",)] == [200]
+        assert client.get("/api/readiness-rubric").status_code == 200
+
+
 def test_configuration__of_budgets__names_them_and_multiplies_all(service: Service) -> None:
     own = {"SERVICE_BUDGETS": "reads=7/30, uploads=2/60", "SERVICE_BUDGET_FACTOR": "10"}
     budgets = read_config({**service.variables, **own}).budgets
     assert (budgets.reads, budgets.uploads) == (Budget("reads", 70, 30), Budget("uploads", 20, 60, shared=True))
     assert budgets.subgraph.amount == 10 * ApiBudgets().subgraph.amount
-    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=20)
+    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=20, requests=160)
     for wrong in ("reads", "reads=1", "everything=1/1", "reads=1/1;uploads=2/2"):
         with pytest.raises(ConfigurationError, match="SERVICE_BUDGETS"):
             read_config({**service.variables, "SERVICE_BUDGETS": wrong})

@@ -41,15 +41,17 @@ _DEFAULTS = ApiBudgets()
 
 @dataclass(frozen=True, slots=True)
 class AtOnce:
-    """Of a network address: requests that one process answers at a time, of the kinds that take long."""
+    """Of a network address: requests that one process answers at a time."""
 
     publications: int = 4
     """With as many of the longest pages before it, another one's page is still reviewed while its Poster waits."""
     queries: int = 2
+    requests: int = 16
+    """Of all kinds together, without those that no process has to make an answer for."""
 
     def times(self, factor: int) -> "AtOnce":
         """All of them."""
-        return AtOnce(self.publications * factor, self.queries * factor)
+        return AtOnce(self.publications * factor, self.queries * factor, self.requests * factor)
 
 
 @dataclass(frozen=True, slots=True)

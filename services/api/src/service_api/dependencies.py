@@ -76,7 +76,8 @@ class Dependencies:
     def callers(self) -> Callers:
         """Who calls, and what each may ask."""
         budgets = Budgets(self.clock, self.limits_redis)
-        return Callers(budgets, self.config.budgets, self.config.web.forwarded_hops)
+        config = self.config
+        return Callers(budgets, config.budgets, config.web.forwarded_hops, config.at_once.requests)
 
     @property
     def authority(self) -> Authority:

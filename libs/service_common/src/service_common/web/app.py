@@ -67,7 +67,7 @@ def create_app(
     install_problems(app)
     edge = Edge(app.wsgi_app)
     if callers is not None:
-        edge.network = callers.network_of
+        edge.network, edge.admit = callers.network_of, callers.admit
     app.wsgi_app = edge  # type: ignore[method-assign]
     app.add_url_rule("/healthz", "healthz", public(_alive, counted=False))
     return app, api

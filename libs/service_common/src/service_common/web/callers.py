@@ -10,7 +10,7 @@ come from inside the deployment, past its proxies, are many people's and have no
 import ipaddress
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final, cast
@@ -42,10 +42,14 @@ class CallerBudgets:
 
 
 class Callers:
-    """The callers of one app. ``hops`` is how many of the deployment's own proxies stand before it."""
+    """The callers of one app.
 
-    def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int) -> None:
-        self._budgets, self._limits, self._hops = budgets, limits, hops
+    ``hops`` is how many of the deployment's own proxies stand before it, ``at_once`` how many requests of one network
+    address a process answers at a time.
+    """
+
+    def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int, at_once: int) -> None:
+        self._budgets, self._limits, self._hops, self._at_once = budgets, limits, hops, at_once
         self._lock = Lock()
         self._at_work = Counter[tuple[str, str]]()
 
@@ -89,28 +93,37 @@ class Callers:
                 self._require(shared)
         self._require(self._budgets.take(own, signer))
 
+    def admit(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
+        """Whether this request's network address has room for one more; what is taken is given back with ``places``."""
+        network = self.network_of(environ)
+        return network is None or self._begin("requests", network, self._at_once, places)
+
     @contextmanager
     def turn(self, kind: str, most: int) -> Iterator[None]:
         """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time, or
         raise 503: what takes long is not all taken by one address. Whoever shares the address is to try again."""
         network = self.network()
-        if network is None:
-            yield
-            return
-        key = (kind, network)
-        with self._lock:
-            if self._at_work[key] >= most:
+        with ExitStack() as places:
+            if network is not None and not self._begin(kind, network, most, places):
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )
-            self._at_work[key] += 1
-        try:
             yield
-        finally:
-            with self._lock:
-                self._at_work[key] -= 1
-                if not self._at_work[key]:
-                    del self._at_work[key]
+
+    def _begin(self, kind: str, network: str, most: int, places: ExitStack) -> bool:
+        key = (kind, network)
+        with self._lock:
+            if self._at_work[key] >= most:
+                return False
+            self._at_work[key] += 1
+        places.callback(self._end, key)
+        return True
+
+    def _end(self, key: tuple[str, str]) -> None:
+        with self._lock:
+            self._at_work[key] -= 1
+            if not self._at_work[key]:
+                del self._at_work[key]
 
     def _require(self, standing: Standing) -> None:
         g.setdefault("standings", []).append(standing)

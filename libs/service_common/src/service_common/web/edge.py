@@ -1,12 +1,12 @@
 """The outermost layer of every Flask service: what is said of each request whoever answers it.
 
 Promises: a correlation id in and out, the headers every answer carries, one count, one time and one log line for each
-request, and shedding: more requests at a time than ``limit`` get 503 ``service_overloaded`` with Retry-After, and those
-with a body leave some places to those without. A body is read whole before its request takes a place (``bodies``), so
-that bodies which do not end keep nobody out. The liveness route is always let in, so that an overloaded process is not
-restarted. Where the app keeps versions, a public read that is kept and young
-enough is answered here, without the framework. Where traces are on, each request but those of the liveness route is a
-span, in the trace that its caller names; a kept read is named ``kept``, since no route was looked for.
+request, and shedding: more requests at a time than ``limit``, or more of one caller than ``admit`` lets in, get 503
+``service_overloaded`` with Retry-After, and those with a body leave some places to those without. A body is read whole
+before its request takes a place (``bodies``), so that bodies which do not end keep nobody out. The liveness route is
+always let in, so that an overloaded process is not restarted. Where the app keeps versions, a public read that is kept
+and young enough is answered here, without the framework. Where traces are on, each request but those of the liveness
+route is a span, in the trace that its caller names; a kept read is named ``kept``, since no route was looked for.
 """
 
 import json
@@ -67,6 +67,7 @@ class Edge:
         self._places = Semaphore(limit)
         self._bodies = Semaphore(limit - kept_for_reads)
         self._open = OpenBodies()
+        self.admit: Callable[[WSGIEnvironment, ExitStack], bool] = lambda _environ, _places: True
         self.network: Callable[[WSGIEnvironment], str | None] = lambda _: None
         self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
 
@@ -106,6 +107,8 @@ class Edge:
         """Whether there is room; what was taken is given back when ``places`` ends."""
         if environ["PATH_INFO"] == _ALWAYS:
             return True
+        if not self.admit(environ, places):
+            return False
         for semaphore in (self._bodies, self._places) if may_have_body(environ) else (self._places,):
             if not semaphore.acquire(blocking=False):
                 return False
