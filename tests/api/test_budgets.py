@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,6 +19,7 @@ from service_common.clock import SystemClock
 from service_common.config import ConfigurationError
 from service_common.errors import ServiceError
 from service_common.types import Address
+from service_common.web import edge
 from service_common.web.callers import Callers, client_network
 from service_common.web.settings import client_address
 from werkzeug.test import TestResponse
@@ -290,12 +292,15 @@ def test_requests__of_one_address__are_few_at_a_time_and_nobody_elses() -> None:
 def test_requests__of_one_address_over_its_part__are_503_before_the_framework_and_a_probe_is_answered(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    lines = list[object]()
+    monkeypatch.setattr(edge, "log", SimpleNamespace(info=lambda _event, **told: lines.append(told["status"])))
     monkeypatch.setattr(Callers, "_begin", lambda *_: False)
     with behind_a_proxy(service, ApiBudgets()) as client:
         refused = client.get("/api/readiness-rubric", headers=from_(HOME))
         assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")
         assert [client.get(path, headers=from_(HOME)).status_code for path in ("/healthz",)] == [200]
         assert client.get("/api/readiness-rubric").status_code == 200
+    assert lines == [200]  # nobody fills the log with what is refused
 
 
 def test_configuration__of_budgets__names_them_and_multiplies_all(service: Service) -> None:

@@ -1,12 +1,13 @@
 """The outermost layer of every Flask service: what is said of each request whoever answers it.
 
 Promises: a correlation id in and out, the headers every answer carries, one count, one time and one log line for each
-request, and shedding: more requests at a time than ``limit``, or more of one caller than ``admit`` lets in, get 503
-``service_overloaded`` with Retry-After, and those with a body leave some places to those without. A body is read whole
-before its request takes a place (``bodies``), so that bodies which do not end keep nobody out. The liveness route is
-always let in, so that an overloaded process is not restarted. Where the app keeps versions, a public read that is kept
-and young enough is answered here, without the framework. Where traces are on, each request but those of the liveness
-route is a span, in the trace that its caller names; a kept read is named ``kept``, since no route was looked for.
+request (none for those that are shed, which a stranger sends by the thousand), and shedding: more requests at a time
+than ``limit``, or more of one caller than ``admit`` lets in, get 503 ``service_overloaded`` with Retry-After, and
+those with a body leave some places to those without. A body is read whole before its request takes a place
+(``bodies``), so that bodies which do not end keep nobody out. The liveness route is always let in, so that an
+overloaded process is not restarted. Where the app keeps versions, a public read that is kept and young enough is
+answered here, without the framework. Where traces are on, each request but those of the liveness route is a span, in
+the trace that its caller names; a kept read is named ``kept``, since no route was looked for.
 """
 
 import json
@@ -43,6 +44,7 @@ KEPT_FOR_READS: Final = 20
 """Of these: a request with a body never takes them."""
 ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
+_IS_SHED: Final = "service.shed"
 _ALWAYS: Final = "/healthz"
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 _EVERYWHERE: Final = (
@@ -98,6 +100,7 @@ class Edge:
                 if self._open.receive(environ, self.network(environ)) and self._enter(environ, places):
                     return self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used
             SHED.inc()
+            environ[_IS_SHED] = True
             answer = _overloaded()
         status, headers, body = answer
         start(status, headers)
@@ -123,7 +126,8 @@ def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
     counter, histogram = _series(route, method, status)
     counter.inc()
     histogram.observe(seconds)
-    log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
+    if _IS_SHED not in environ:
+        log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
 
 
 def _describe(span: traces.Span, environ: WSGIEnvironment, status: int, identifier: str) -> None:
