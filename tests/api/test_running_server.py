@@ -186,25 +186,32 @@ def test_bodies__open_from_one_address_over_its_part__are_503_and_readers_are_st
     running_api: RunningApi,
 ) -> None:
     """Bodies that never end hold every place that bodies of one address may have, until their connections end."""
-    with ExitStack() as stack:
-        for _ in range(2 * MAX_OPEN_OF_ONE):  # those of an earlier test may not have been given up yet
-            stack.enter_context(running_api.connect()).sendall(SLOW)
-        refused = _first(running_api, 503)
-        assert refused.code == "service_overloaded"
-        assert int(refused.headers["retry-after"]) >= 1
-        assert running_api.request("GET", "/healthz").status == 200
-        assert running_api.request("GET", "/api/nothing").status == 404
-    assert _first(running_api, 404).code == "route_not_found"
+    for _ in range(5):
+        with ExitStack() as stack:
+            for _ in range(MAX_OPEN_OF_ONE):
+                stack.enter_context(running_api.connect()).sendall(SLOW)
+            refused = _first(running_api, 503)
+            if refused is None:
+                continue  # some were refused: those of an earlier test had not been given up yet
+            assert refused.code == "service_overloaded"
+            assert int(refused.headers["retry-after"]) >= 1
+            assert running_api.request("GET", "/healthz").status == 200
+            assert running_api.request("GET", "/api/nothing").status == 404
+        break
+    free = _first(running_api, 404)
+    assert refused is not None
+    assert free is not None
+    assert free.code == "route_not_found"
 
 
-def _first(api: RunningApi, status: int) -> Answer:
+def _first(api: RunningApi, status: int) -> Answer | None:
     """The first answer with this status; the requests before it may still be on their way in or out."""
-    for _ in range(200):
+    for _ in range(60):
         answer = api.request("POST", "/api/nothing", body=b"{}")
         if answer.status == status:
             return answer
         time.sleep(0.05)
-    pytest.fail(f"no answer was {status}")
+    return None
 
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "PATCH", "X" * 100])
