@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from threading import Lock
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
@@ -144,6 +145,7 @@ def callers() -> Callers | None:
     return cast("Callers | None", current_app.extensions.get(EXTENSION))
 
 
+@lru_cache(maxsize=4_096)
 def client_network(address: str) -> str:
     """What counts as one client: an IPv4 address, or the /64 network that one subscriber has in IPv6."""
     try:
