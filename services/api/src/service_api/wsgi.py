@@ -11,9 +11,9 @@ from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
 
-sys.setswitchinterval(0.0005)
 # How long a thread that computes keeps the interpreter from one that has only waited for its database: with the usual
 # five milliseconds, one that parses a stranger's page makes each of the short steps of all other requests so long.
+sys.setswitchinterval(0.0005)
 _config = read_config(os.environ)
 log.configure("api", _config.log_level)
 start_traces("api", _config.traces)

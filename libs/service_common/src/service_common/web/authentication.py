@@ -26,6 +26,7 @@ from service_common.auth.verify import (
 )
 from service_common.counters import counter_by
 from service_common.errors import Issue, ServiceError
+from service_common.web.bodies import may_have_body
 from service_common.web.callers import callers
 
 REFUSALS: Final = counter_by(
@@ -155,13 +156,8 @@ def _read(received: Request, most: int) -> bytes:
 
 def refuse_body(received: Request) -> bytes:
     """No bytes, or 400 where a body came that does not belong."""
-    said = received.environ
-    if (
-        "CONTENT_LENGTH" not in said
-        and "HTTP_TRANSFER_ENCODING" not in said
-        and said.get("SERVER_PROTOCOL") in {"HTTP/1.1", "HTTP/1.0"}
-    ):
-        return b""  # these protocols have no body without one of the two
+    if not may_have_body(received.environ):
+        return b""
     if received.stream.read(1):
         raise ServiceError("invalid_request", "This route takes no body.")
     return b""

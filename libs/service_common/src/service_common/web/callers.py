@@ -26,6 +26,8 @@ from service_common.web.settings import client_address
 
 EXTENSION: Final = "service-callers"
 _IPV6_NETWORK: Final = 64
+_NETWORK: Final = "service.network"
+"""Where a request keeps what was worked out: the edge, the budgets and the wallets all ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class CallerBudgets:
     """What every caller of an app has; a route may ask for more budgets of its own."""
 
     arrivals: Budget = Budget("arrivals", 2_000, 10)
-    """Of a network address: signed requests, before anything of them is read."""
+    """Of a network address: signed requests, before anything of them is looked at."""
     reads: Budget = Budget("reads", 1_200, 60)
     """Of a network address: public reads that no process has kept."""
     account: Budget = Budget("account", 600, 60)
@@ -60,11 +62,14 @@ class Callers:
 
     def network_of(self, environ: WSGIEnvironment) -> str | None:
         """The same for a request that the framework does not have yet."""
-        address = client_address(environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", ""), self._hops)
-        return None if address is None else client_network(address)
+        if _NETWORK not in environ:
+            told = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
+            address = client_address(*told, self._hops)
+            environ[_NETWORK] = None if address is None else client_network(address)
+        return cast("str | None", environ[_NETWORK])
 
     def arrive(self) -> None:
-        """Count a signed request before anything of it is read; 503 where its address sends too many."""
+        """Count a signed request before anything of it is looked at; 503 where its address sends too many."""
         network = self.network()
         if network is not None and not self._budgets.take(self._limits.arrivals, network).granted:
             raise ServiceError("service_overloaded", "Too many requests come from this network address at the moment.")
