@@ -20,6 +20,7 @@ from service_common.config import ConfigurationError
 from service_common.errors import ServiceError
 from service_common.types import Address
 from service_common.web import edge
+from service_common.web.at_work import AtWork
 from service_common.web.callers import Callers, client_network
 from service_common.web.settings import client_address
 from werkzeug.test import TestResponse
@@ -294,7 +295,7 @@ def test_requests__of_one_address_over_its_part__are_503_before_the_framework_an
 ) -> None:
     lines = list[object]()
     monkeypatch.setattr(edge, "log", SimpleNamespace(info=lambda _event, **told: lines.append(told["status"])))
-    monkeypatch.setattr(Callers, "_begin", lambda *_: False)
+    monkeypatch.setattr(AtWork, "begin", lambda *_: False)
     with behind_a_proxy(service, ApiBudgets()) as client:
         refused = client.get("/api/readiness-rubric", headers=from_(HOME))
         assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")

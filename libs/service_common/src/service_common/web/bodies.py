@@ -5,15 +5,14 @@ holds at most a part of them. What a body may weigh at most is what the largest 
 for the route to refuse.
 """
 
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from io import BytesIO
 from threading import Lock
 from typing import Final
 from wsgiref.types import WSGIEnvironment
 
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
+from service_common.web.at_work import AtWork
 
 MAX_OPEN: Final = 1_000
 MAX_OPEN_OF_ONE: Final = 250
@@ -28,8 +27,7 @@ class OpenBodies:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._by_network = Counter[str]()
-        self._open = 0
+        self._open = AtWork()
         self._bytes = 0
 
     def receive(self, environ: WSGIEnvironment, network: str | None) -> bool:
@@ -39,32 +37,16 @@ class OpenBodies:
         """
         if not may_have_body(environ) or _announced(environ) > MAX_DOCUMENT_BYTES:
             return True
-        with self._room(network or "") as is_there:
-            if not is_there:
+        with ExitStack() as places:
+            if not self._open.begin(None, MAX_OPEN, places):
+                return False
+            if network is not None and not self._open.begin(network, MAX_OPEN_OF_ONE, places):
                 return False
             body = self._read(environ)
         if body is None:
             return False
         environ["wsgi.input"] = BytesIO(body)
         return True
-
-    @contextmanager
-    def _room(self, network: str) -> Iterator[bool]:
-        with self._lock:
-            most = MAX_OPEN_OF_ONE if network else MAX_OPEN
-            is_there = self._open < MAX_OPEN and self._by_network[network] < most
-            if is_there:
-                self._open += 1
-                self._by_network[network] += 1
-        try:
-            yield is_there
-        finally:
-            if is_there:
-                with self._lock:
-                    self._open -= 1
-                    self._by_network[network] -= 1
-                    if not self._by_network[network]:
-                        del self._by_network[network]
 
     def _read(self, environ: WSGIEnvironment) -> bytes | None:
         """The body, or one byte more than any route takes; None where the unfinished ones weigh too much together."""

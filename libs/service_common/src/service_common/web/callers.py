@@ -8,12 +8,10 @@ come from inside the deployment, past its proxies, are many people's and have no
 """
 
 import ipaddress
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
 
@@ -22,6 +20,7 @@ from flask import Flask, Response, current_app, g, request
 from service_common.budgets import Budget, Budgets, Standing
 from service_common.errors import ServiceError
 from service_common.types import Address
+from service_common.web.at_work import AtWork
 from service_common.web.settings import client_address
 
 EXTENSION: Final = "service-callers"
@@ -53,8 +52,7 @@ class Callers:
 
     def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int, at_once: int) -> None:
         self._budgets, self._limits, self._hops, self._at_once = budgets, limits, hops, at_once
-        self._lock = Lock()
-        self._at_work = Counter[tuple[str, str]]()
+        self._at_work = AtWork()
 
     def network(self) -> str | None:
         """Where this request comes from, as far as budgets go; None: from inside the deployment."""
@@ -102,7 +100,7 @@ class Callers:
     def admit(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
         """Whether this request's network address has room for one more; what is taken is given back with ``places``."""
         network = self.network_of(environ)
-        return network is None or self._begin("requests", network, self._at_once, places)
+        return network is None or self._at_work.begin(("requests", network), self._at_once, places)
 
     @contextmanager
     def turn(self, kind: str, most: int) -> Iterator[None]:
@@ -110,26 +108,11 @@ class Callers:
         raise 503: what takes long is not all taken by one address. Whoever shares the address is to try again."""
         network = self.network()
         with ExitStack() as places:
-            if network is not None and not self._begin(kind, network, most, places):
+            if network is not None and not self._at_work.begin((kind, network), most, places):
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )
             yield
-
-    def _begin(self, kind: str, network: str, most: int, places: ExitStack) -> bool:
-        key = (kind, network)
-        with self._lock:
-            if self._at_work[key] >= most:
-                return False
-            self._at_work[key] += 1
-        places.callback(self._end, key)
-        return True
-
-    def _end(self, key: tuple[str, str]) -> None:
-        with self._lock:
-            self._at_work[key] -= 1
-            if not self._at_work[key]:
-                del self._at_work[key]
 
     def _require(self, standing: Standing) -> None:
         g.setdefault("standings", []).append(standing)
