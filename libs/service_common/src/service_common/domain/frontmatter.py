@@ -19,6 +19,9 @@ from service_common.errors import Issue
 
 MAX_DOCUMENT_BYTES: Final = 256 * 1024
 MAX_FRONTMATTER_BYTES: Final = 32 * 1024
+MAX_VALUES: Final = 2_000
+"""Names, values, lists and mappings: a page has a hundred, and 32 KiB have room for 16,000, which cost ten times as
+much to read."""
 MAX_DEPTH: Final = 4
 MAX_ISSUES: Final = 100
 
@@ -115,7 +118,7 @@ class _Reader:
     """
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
-        self._events = events
+        self._events = _bounded(events)
         self.issues: list[Issue] = []
 
     def read(self) -> object:
@@ -164,6 +167,16 @@ class _Reader:
     def _collect(self, path: str, message: str) -> None:
         if len(self.issues) < MAX_ISSUES:
             self.issues.append(issue(path, message))
+
+
+def _bounded(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    """The events, or a refusal where they come to too many values; nothing of the rest is read."""
+    count = 0
+    for event in events:
+        count += isinstance(event, yaml.NodeEvent)
+        if count > MAX_VALUES:
+            raise _refusal("frontmatter", f"must hold at most {MAX_VALUES:,} names and values")
+        yield event
 
 
 def _refusal(path: str, message: str) -> FrontmatterError:
