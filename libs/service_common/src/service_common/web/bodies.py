@@ -17,6 +17,8 @@ from service_common.web.at_work import AtWork
 MAX_OPEN: Final = 1_000
 MAX_OPEN_OF_ONE: Final = 250
 """Of one network address."""
+MAX_OPEN_OF_SLOWED: Final = 4
+"""Of one that is answered slowly: what it sends beyond is not read."""
 MAX_OPEN_BYTES: Final = 32 * 1024 * 1024
 """Of all bodies that are not there whole."""
 PIECE_BYTES: Final = 16 * 1024
@@ -30,17 +32,18 @@ class OpenBodies:
         self._open = AtWork()
         self._bytes = 0
 
-    def receive(self, environ: WSGIEnvironment, network: str | None) -> bool:
+    def receive(self, environ: WSGIEnvironment, network: str | None, *, slowed: bool = False) -> bool:
         """Put the whole body where the app reads it; False where there is no room for another one.
 
-        ``network`` is the caller's, or None for one of many people.
+        ``network`` is the caller's, or None for one of many people; ``slowed`` says that it is answered slowly.
         """
         if not may_have_body(environ) or _announced(environ) > MAX_DOCUMENT_BYTES:
             return True
         with ExitStack() as places:
             if not self._open.begin(None, MAX_OPEN, places):
                 return False
-            if network is not None and not self._open.begin(network, MAX_OPEN_OF_ONE, places):
+            most = MAX_OPEN_OF_SLOWED if slowed else MAX_OPEN_OF_ONE
+            if network is not None and not self._open.begin(network, most, places):
                 return False
             body = self._read(environ)
         if body is None:

@@ -18,9 +18,9 @@ from service_common.config import EnvironmentReader, parse_count
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
 from service_common.web.bodies import MAX_OPEN
-from service_common.web.edge import MAX_IN_FLIGHT
+from service_common.web.edge import MAX_IN_FLIGHT, MAX_WAITING
 
-BLOCKING_THREADS: Final = MAX_OPEN + MAX_IN_FLIGHT + 40
+BLOCKING_THREADS: Final = MAX_OPEN + MAX_IN_FLIGHT + MAX_WAITING + 40
 """Enough for all that the edge lets in, bodies that are still read included, and for refusing what is too much. Each is
 made when it is needed, and takes 66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
