@@ -278,6 +278,18 @@ def test_turns__of_one_address__are_few_at_a_time_and_nobody_elses(service: Serv
         assert take(turns, HOME)
 
 
+def test_turn__that_is_waited_for__is_had_when_the_one_before_ends_and_not_later_than_patience() -> None:
+    work = AtWork()
+    with ExitStack() as first, ExitStack() as second, ThreadPoolExecutor(1) as pool:
+        assert work.begin("queries", 1, first)
+        assert not work.begin("queries", 1, second, patience=0.01)
+        waiting = pool.submit(work.begin, "queries", 1, second, patience=60)
+        first.close()
+        assert waiting.result()
+        assert not work.begin("queries", 1, first)
+        assert work.begin("others", 1, first)
+
+
 def test_requests__of_one_address__are_few_at_a_time_and_nobody_elses() -> None:
     callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 2)
 
@@ -378,7 +390,7 @@ def test_configuration__of_budgets__names_them_and_multiplies_all(service: Servi
     budgets = read_config({**service.variables, **own}).budgets
     assert (budgets.reads, budgets.uploads) == (Budget("reads", 70, 30), Budget("uploads", 20, 60, shared=True))
     assert budgets.subgraph.amount == 10 * ApiBudgets().subgraph.amount
-    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=20, requests=160)
+    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=10, requests=160)
     for wrong in ("reads", "reads=1", "everything=1/1", "reads=1/1;uploads=2/2"):
         with pytest.raises(ConfigurationError, match="SERVICE_BUDGETS"):
             read_config({**service.variables, "SERVICE_BUDGETS": wrong})

@@ -123,12 +123,15 @@ class Callers:
             self._budgets.take(self._limits.refusals, network)
 
     @contextmanager
-    def turn(self, kind: str, most: int) -> Iterator[None]:
-        """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time, or
-        raise 503: what takes long is not all taken by one address. Whoever shares the address is to try again."""
+    def turn(self, kind: str, most: int, patience: float = 0) -> Iterator[None]:
+        """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time.
+
+        What takes long is not all taken by one address. Waits for up to ``patience`` seconds, then raises 503: a caller
+        who shares the address is to try again.
+        """
         network = self.network()
         with ExitStack() as places:
-            if network is not None and not self._at_work.begin((kind, network), most, places):
+            if network is not None and not self._at_work.begin((kind, network), most, places, patience=patience):
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )

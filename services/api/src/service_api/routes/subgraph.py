@@ -6,7 +6,7 @@ from graphql import print_schema
 from service_common.web.authentication import public, public_json, read_query
 
 from service_api.dependencies import dependencies
-from service_api.graphql.execute import execute_request
+from service_api.graphql.execute import WAIT_SECONDS, execute_request
 from service_api.graphql.request import MAX_REQUEST_BYTES
 from service_api.graphql.schema import make_schema
 
@@ -18,7 +18,7 @@ routes = Blueprint("subgraph", __name__, description="The indexed Hub log as Gra
 def post_subgraph(body: bytes) -> Response:
     """Run one query."""
     deps = dependencies()
-    with deps.callers.turn("queries", deps.config.at_once.queries):
+    with deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS):
         deps.callers.charge(deps.config.budgets.subgraph)
         read_query(allowed=frozenset())
         return jsonify(execute_request(deps, body))
