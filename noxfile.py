@@ -91,10 +91,11 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff: rules and formatting."""
+    """Rules and formatting by ruff, spelling by codespell."""
     make(session, LINT)
     run(session, LINT, "ruff", "check", ".")
     run(session, LINT, "ruff", "format", "--check", ".")
+    run(session, LINT, "codespell")
 
 
 @nox.session
