@@ -7,7 +7,7 @@ import pytest
 from service_cli.main import COMMANDS
 
 TOP = Path(__file__).parents[2]
-DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
+DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
 SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
 SPECIFIED = {
     "poster:publish-fund",
@@ -37,3 +37,11 @@ def test_document__naming_sessions_commands_and_files__names_ones_that_exist(pat
         assert (path.parent / link).exists(), link
     for code in re.findall(r"`((?:services|libs|cli|contracts|deploy|tests|docs|examples|tools)/[\w./-]+)`", text):
         assert (TOP / code).exists(), code
+
+
+def test_glossary__naming_terms_of_the_code__names_ones_that_exist() -> None:
+    terms, _ = (TOP / "docs/glossary.md").read_text(encoding="utf-8").split("\n## Not used\n")
+    named = set(re.findall(r"`(\w+)`", "".join(line for line in terms.splitlines() if line.startswith("| "))))
+    sources = [path for part in ("contracts/src", "libs", "services", "cli") for path in (TOP / part).rglob("*")]
+    code = "".join(path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".sol", ".sql"))
+    assert named - set(re.findall(r"\w+", code)) == set()
