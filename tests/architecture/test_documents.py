@@ -27,6 +27,14 @@ def test_commands__of_the_interface__all_exist() -> None:
     assert set(COMMANDS) >= SPECIFIED
 
 
+def anchors(document: Path) -> set[str]:
+    """The places of a page that a link can name: its headings as the usual renderers spell them, and its own ids."""
+    text = document.read_text(encoding="utf-8")
+    headings = re.findall(r"(?m)^#+ (.*)$", text)
+    spelled = {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return spelled | set(re.findall(r'id="([\w-]+)"', text))
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(TOP)))
 def test_document__naming_sessions_commands_and_files__names_ones_that_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -35,6 +43,8 @@ def test_document__naming_sessions_commands_and_files__names_ones_that_exist(pat
     assert named <= set(COMMANDS)
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
         assert (path.parent / link).exists(), link
+    for page, anchor in re.findall(r"\]\((?!https?:)([\w./-]*)#([^)]+)\)", text):
+        assert anchor in anchors(path.parent / page if page else path), anchor
     for code in re.findall(r"`((?:services|libs|cli|contracts|deploy|tests|docs|examples|tools)/[\w./-]+)`", text):
         assert (TOP / code).exists(), code
 
