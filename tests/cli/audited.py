@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from service_api.usecases.show_bounty import show_bounty
-from service_cli.audit.evidence import ServiceEvidence
+from service_cli.audit.history import ServiceEvidence, Story
 from service_cli.audit.report import Report
 from service_cli.audit.run import check
-from service_cli.audit.story import Story
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
 from service_common.db import app as tables

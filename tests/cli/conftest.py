@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from local_stack import anvil
-from service_cli.client import sender
-from service_cli.output import set_quiet
+from service_cli.chain import sender
+from service_cli.shell.output import set_quiet
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
@@ -17,7 +17,7 @@ from tests.cli.terminal import Terminal
 from tests.servers import DatabaseServer, database_server
 
 if TYPE_CHECKING:
-    from service_cli.audit.story import Story
+    from service_cli.audit.history import Story
 
     from tests.cli.audited import Audited
     from tests.cli.submitted import Submitted
@@ -132,10 +132,10 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
 def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
     """Each bounty as collected from the chain."""
     from service_cli.audit.collect import collect_chain
-    from service_cli.audit.story import tell
-    from service_cli.client.chain import ChainClient
-    from service_cli.environment import Environment
-    from service_cli.settings import Settings
+    from service_cli.audit.history import tell
+    from service_cli.chain.session import ChainClient
+    from service_cli.config.environment import Environment
+    from service_cli.config.settings import Settings
     from service_common.chain.deployment import LOCAL_CHAIN_ID
     from service_common.types import BlockNumber, BountyId
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from service_cli.client.already import bounty_of
-from service_cli.client.chain import ChainClient
-from service_cli.environment import Environment
-from service_cli.settings import Settings
+from service_cli.chain.session import ChainClient
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_cli.poster.publishing import bounty_of
 from service_common.chain.deployment import deployment_of
 from service_common.domain.commitments import spec_commitment
 from service_common.types import Address, BlockNumber, ChainId

@@ -10,7 +10,7 @@ from threading import Event, Thread
 
 import pytest
 import urllib3
-from service_cli.client import api as api_module
+from service_cli import api as api_module
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import Ledger

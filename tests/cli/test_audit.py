@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from service_cli.audit.story import Story
+from service_cli.audit.history import Story
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, differences, evidence, results

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from service_cli.audit import starts
+from service_cli.audit import collect as starts
+from service_cli.audit.history import Story, tell
 from service_cli.audit.report import Report
-from service_cli.audit.story import Story, tell
-from service_cli.audit.views import check_views
-from service_cli.outcome import Refused
+from service_cli.audit.rules import check_views
+from service_cli.errors import Refused
 from service_common.chain.events import SubmissionRecorded
 
 from tests.cli.api_twin import ApiTwin

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
+from service_cli.audit.history import Placed, Story
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_rules
-from service_cli.audit.story import Placed, Story
 from service_common.chain.events import (
     AwardClaimed,
     BountyCreated,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from service_cli.client import finality
+from service_cli.chain import finality
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from eth_abi.abi import encode
-from service_cli.client import sender
+from service_cli.chain import sender
 from service_common.chain.abi import hub_abi
 
 from tests.cli.ledger import ESCROW, Ledger

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyrage
 import pytest
-from service_cli.client import keyrings
-from service_cli.environment import Environment
+from service_cli.config.environment import Environment
+from service_cli.guardian import keyring as keyrings
 from service_common.crypto.x25519 import Identity, parse_keyring, recipient_text
 
 from tests.cli.ledger import Ledger

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from service_cli.client.journal import open_journal, state_directory
-from service_cli.outcome import Failed, Refused
+from service_cli.chain.journal import open_journal, state_directory
+from service_cli.errors import Failed, Refused
 from service_common.types import Address, ChainId
 
 CHAIN, HUB = ChainId(31337), Address("0x" + "ab" * 20)
@@ -84,7 +84,7 @@ def test_journal__held_by_another_run__is_refused_at_once() -> None:
 
 def test_journal__of_a_run_that_was_killed__can_be_opened_again() -> None:
     program = (
-        "import os, signal\nfrom service_cli.client.journal import open_journal\n"
+        "import os, signal\nfrom service_cli.chain.journal import open_journal\n"
         f"with open_journal({CHAIN}, '{HUB}', 'claim', '1') as journal:\n"
         "    journal.note('a', 1)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )

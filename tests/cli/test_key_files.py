@@ -6,10 +6,9 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from service_cli.dotenv import read_dotenv
-from service_cli.environment import Environment
-from service_cli.loaded_keys import loaded_keys
-from service_cli.outcome import Refused
+from service_cli.config.environment import Environment, read_dotenv
+from service_cli.config.keys import loaded_keys
+from service_cli.errors import Refused
 
 from tests.cli.terminal import Terminal
 

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from service_cli.client.leaks import check_directory, check_document
-from service_cli.environment import Environment
-from service_cli.loaded_keys import LoadedKeys, loaded_keys
-from service_cli.outcome import Refused
+from service_cli.config.environment import Environment
+from service_cli.config.keys import LoadedKeys, check_directory, check_document, loaded_keys
+from service_cli.errors import Refused
 from service_common.crypto.x25519 import Identity
 
 from tests.cli.api_twin import ApiTwin

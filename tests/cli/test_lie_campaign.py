@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from service_cli.client.calls import TokenApproval
+from service_cli.chain.transactions import TokenApproval
 from service_common.auth.header import parse_header
 from service_common.auth.sign import RequestToSign
 from service_common.auth.signature import recover

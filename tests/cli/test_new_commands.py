@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from service_cli.main import COMMANDS
-from service_cli.progress import Progress, bar
+from service_cli.shell.output import Progress, bar
 from service_common.domain.challenge import parse_challenge
 
 from tests.cli.api_twin import ApiTwin

@@ -1,7 +1,7 @@
 """Commands that have nothing to show say so, and those that write look at the directory first."""
 
 import pytest
-from service_cli.words import amount, duration, moment
+from service_cli.shell.text import amount, duration, moment
 from service_common.types import BountyId
 
 from tests.cli.api_twin import ApiTwin

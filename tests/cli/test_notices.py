@@ -5,9 +5,8 @@ import secrets
 from pathlib import Path
 
 import pytest
-from service_cli.environment import Environment
-from service_cli.notices import _KNOWN, tell_sources, without_credentials
-from service_cli.settings import LOCAL_VARIABLES
+from service_cli.config.environment import _KNOWN, Environment, tell_sources, without_credentials
+from service_cli.config.settings import LOCAL_VARIABLES
 
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal

@@ -5,11 +5,11 @@ import os
 import sys
 
 import pytest
-from service_cli.client.signer import ExternalSigner, local_signer
-from service_cli.confirm import confirm
-from service_cli.environment import Environment
-from service_cli.outcome import Refused
-from service_cli.settings import Settings
+from service_cli.chain.signer import ExternalSigner, local_signer
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_cli.errors import Refused
+from service_cli.shell.command import confirm
 from service_common.types import Address, ChainId
 
 KEY = "0x" + "42" * 32

@@ -6,8 +6,7 @@ import re
 import sys
 
 import pytest
-from service_cli.output import say, set_quiet
-from service_cli.progress import Progress
+from service_cli.shell.output import Progress, say, set_quiet
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -122,7 +121,7 @@ def test_progress__on_a_terminal__draws_one_line_and_clears_it_before_anything_e
 ) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("service_cli.progress._BAR_SECONDS", 0.0)
+    monkeypatch.setattr("service_cli.shell.output._BAR_SECONDS", 0.0)
     with Progress("sealing") as progress:
         progress(1, 4)
         say("something else")
@@ -138,7 +137,7 @@ def test_progress__on_a_terminal__draws_one_line_and_clears_it_before_anything_e
 def test_progress__when_quiet__draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("service_cli.progress._BAR_SECONDS", 0.0)
+    monkeypatch.setattr("service_cli.shell.output._BAR_SECONDS", 0.0)
     set_quiet(True)
     with Progress("sealing") as progress:
         progress(1, 4)

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from service_cli.client import sender
+from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

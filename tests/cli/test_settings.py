@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from service_cli.environment import Environment
-from service_cli.outcome import Refused
-from service_cli.settings import LOCAL_VARIABLES, Settings, load_settings
+from service_cli.config.environment import Environment
+from service_cli.config.settings import LOCAL_VARIABLES, Settings, load_settings
+from service_cli.errors import Refused
 
 from tests.cli.terminal import Terminal
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from service_cli.client import api as api_module
+from service_cli import api as api_module
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from service_cli.client import api as api_module
-from service_cli.client import read_model
-from service_cli.client.transfer import download
-from service_cli.outcome import Failed
+from service_cli import api as api_module
+from service_cli.bounty import detail as read_model
+from service_cli.errors import Failed
+from service_cli.storage import download
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.kill import CLIENT, run_killed

@@ -4,10 +4,10 @@ import re
 import time
 
 import pytest
-from service_cli.client import beacon
-from service_cli.environment import Environment
-from service_cli.outcome import Refused
-from service_cli.settings import Settings
+from service_cli import submissions
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_cli.errors import Refused
 from service_common.crypto.beacon import NotYet
 from service_common.types import ChainId, UnixSeconds
 
@@ -61,6 +61,6 @@ def test_words__of_a_reveal_point_ahead__say_when_it_is(
 ) -> None:
     settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
     late = NotYet(round=7, due_at=UnixSeconds(int(time.time()) + 3_600), retry_after=3_600)
-    monkeypatch.setattr("service_cli.client.beacon.BeaconClient.round", lambda _self, _number: late)
+    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)
     with pytest.raises(Refused, match=r"is due at \d{4}-.* UTC \(in (1 h|59 min 59 s)\)\."):
-        beacon.round_signature(settings, ledger.beacon.info, 7)
+        submissions.round_signature(settings, ledger.beacon.info, 7)

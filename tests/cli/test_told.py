@@ -5,9 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from service_cli.client.chain import ChainClient
-from service_cli.environment import Environment
-from service_cli.settings import Settings
+from service_cli.chain.session import ChainClient
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
 from service_common.chain.deployment import LOCAL_CHAIN_ID
 from service_common.errors import ServiceError
 from service_common.types import BountyId

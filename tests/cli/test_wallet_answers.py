@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from eth_account import Account
-from service_cli.client.signer import _with_integers
+from service_cli.chain.signer import _with_integers
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import spawn

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from service_cli.client import watching
+from service_cli.bounty import watch as watching
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Params, RpcProxy

@@ -17,7 +17,7 @@ from demo.bounty import Cast, Funded, Submitted
 from demo.examples import challenge_page
 from local_stack.contract import Wallet
 from local_stack.stack import Stack, running_stack
-from service_cli.signing import sign_request
+from service_cli.library import sign_request
 
 from tests.fakes.model import ModelTwin
 from tests.proxy import Proxy, proxies

@@ -6,7 +6,7 @@ import time
 import urllib3
 from demo.bounty import Cast, Funded, Submitted
 from local_stack.contract import Wallet
-from service_cli.signing import sign_request
+from service_cli.library import sign_request
 from service_common.domain.envelope import parse_envelope
 
 from tests.copier import in_own_envelope

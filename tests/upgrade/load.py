@@ -17,7 +17,7 @@ from demo.bounty import Funded, Submitted
 from demo.examples import EXAMPLES
 from local_stack.contract import Wallet
 from local_stack.stack import Stack
-from service_cli.signing import sign_request
+from service_cli.library import sign_request
 
 PAUSE_SECONDS = 0.05
 PATIENCE_SECONDS = 30.0

@@ -9,16 +9,13 @@ __version__ = "0.1.0"
 __all__ = ["__version__", "collecting", "settings_of", "sign_request"]
 
 if TYPE_CHECKING:
-    from service_cli.program import collecting, settings_of
-    from service_cli.signing import sign_request
-
-_WHERE = {"sign_request": "signing", "collecting": "program", "settings_of": "program"}
+    from service_cli.library import collecting, settings_of, sign_request
 
 
 def __getattr__(name: str) -> object:
-    """What a program uses is loaded when it is asked for: the command starts without it."""
-    if name in _WHERE:
-        from importlib import import_module
+    """What a program uses is loaded when it is first named: the command starts without it."""
+    if name in {"collecting", "settings_of", "sign_request"}:
+        from service_cli import library
 
-        return getattr(import_module(f"service_cli.{_WHERE[name]}"), name)
+        return getattr(library, name)
     raise AttributeError(name)

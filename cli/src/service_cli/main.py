@@ -3,6 +3,7 @@
 Promises: nothing of a command is imported before that command runs, so help and version are there at once.
 """
 
+import re
 import signal
 from importlib import import_module
 from typing import Any, Final
@@ -10,33 +11,33 @@ from typing import Any, Final
 import click
 
 from service_cli import __version__
-from service_cli.command import end_without_output, raise_terminated
-from service_cli.secrecy import key_in_arguments, redacting
+from service_cli.shell.arguments import key_in_arguments, redacting
+from service_cli.shell.command import end_without_output, raise_terminated
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "bounty:list": ("bounty_list", "List bounties; those to act on first."),
-    "bounty:show": ("bounty_show", "Show one bounty."),
-    "bounty:watch": ("bounty_watch", "Follow one bounty until its end is final."),
-    "poster:new": ("poster_new", "Write a template of a challenge page."),
-    "poster:publish-fund": ("publish_fund", "Publish a challenge page and fund its bounty."),
-    "poster:open-winning-submission": ("open_winning_submission", "Open the winning work of your bounty."),
-    "solver:submit": ("submit", "Seal a directory, upload it and record the Submission."),
-    "claim": ("claim", "Claim an award or a refund."),
-    "guardian:judgeable": ("guardian_judgeable", "List bounties that wait for your Verdict."),
-    "guardian:open": ("guardian_open", "Open a Submission after the reveal point."),
-    "guardian:verdict": ("guardian_verdict", "Publish a written Verdict and record it on chain."),
-    "guardian:deliver-key": ("guardian_deliver_key", "Hand the winning work's key over for the Poster."),
-    "guardian:new-key": ("guardian_new_key", "Make or rotate your encryption key."),
-    "guardian:keys": ("guardian_keys", "Show the public halves of your encryption keys."),
-    "guardian:heartbeat": ("guardian_heartbeat", "Record a sign of life."),
-    "guardian:claim-fee": ("guardian_claim_fee", "Claim a Guardian's share."),
-    "spec-commitment": ("spec_commitment", "Hash a challenge page; no network."),
-    "verification-record": ("verification_record", "Show the record of a final bounty."),
-    "config": ("config", "Show each setting and where it came from."),
+    "bounty:list": ("bounty.commands", "List bounties; those to act on first."),
+    "bounty:show": ("bounty.commands", "Show one bounty."),
+    "bounty:watch": ("bounty.commands", "Follow one bounty until its end is final."),
+    "poster:new": ("poster.commands", "Write a template of a challenge page."),
+    "poster:publish-fund": ("poster.commands", "Publish a challenge page and fund its bounty."),
+    "poster:open-winning-submission": ("poster.commands", "Open the winning work of your bounty."),
+    "solver:submit": ("solver.commands", "Seal a directory, upload it and record the Submission."),
+    "claim": ("claimant.commands", "Claim an award or a refund."),
+    "guardian:judgeable": ("guardian.commands", "List bounties that wait for your Verdict."),
+    "guardian:open": ("guardian.commands", "Open a Submission after the reveal point."),
+    "guardian:verdict": ("guardian.commands", "Publish a written Verdict and record it on chain."),
+    "guardian:deliver-key": ("guardian.commands", "Hand the winning work's key over for the Poster."),
+    "guardian:new-key": ("guardian.commands", "Make or rotate your encryption key."),
+    "guardian:keys": ("guardian.commands", "Show the public halves of your encryption keys."),
+    "guardian:heartbeat": ("guardian.commands", "Record a sign of life."),
+    "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
+    "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
+    "verification-record": ("bounty.commands", "Show the record of a final bounty."),
+    "config": ("config.show", "Show each setting and where it came from."),
     "doctor": ("doctor", "Check that everything is there and fits."),
-    "completion": ("completion", "Print a shell's completion script."),
+    "completion": ("shell.completion", "Print a shell's completion script."),
 }
-"""Each command's module below ``service_cli.commands``, and its line of help."""
+"""Each command's module, which has it as a function of the command's name, and its line of help."""
 
 
 EPILOG: Final = """\b
@@ -67,8 +68,8 @@ class LazyGroup(click.Group):
             return show_help
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"service_cli.commands.{COMMANDS[cmd_name][0]}")
-        found: click.Command = module.run
+        module = import_module(f"service_cli.{COMMANDS[cmd_name][0]}")
+        found: click.Command = getattr(module, re.sub(r"[:-]", "_", cmd_name))
         return found
 
     def make_context(

@@ -1,8 +1,8 @@
 """The evidence of an audit in one file that anybody can check again: ``--bundle`` writes it, ``--from`` reads it.
 
-Promises: a zip whose entries have fixed names and times, with a manifest of their digests; the same evidence gives the
-same bytes. Nothing is ever extracted. Refuses (``bundle_refused``): other names, an entry twice, more or larger
-entries than an audit has, encryption, and whatever is not of the format; ``judge_manifest`` names altered entries.
+A zip whose entries have fixed names and times, with a manifest of their digests; the same evidence gives the same
+bytes. Nothing is ever extracted. Other names, an entry twice, more or larger entries than an audit has, encryption, and
+anything that is not of the format are refused (``bundle_refused``); ``judge_manifest`` names altered entries.
 """
 
 import hashlib
@@ -16,12 +16,141 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from service_common.types import BountyId, Bytes32
+from service_common.chain.events import Log
+from service_common.crypto.beacon_info import BeaconInfo, parse_beacon_key
+from service_common.types import (
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    ChainId,
+    UnixSeconds,
+    parse_address,
+    parse_bounty_id,
+    parse_bytes32,
+)
 
-from service_cli.audit.bundled_chain import chain_from_json, chain_to_json
-from service_cli.audit.evidence import ChainEvidence, ServiceEvidence
+from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.audit.report import Report, differing
-from service_cli.outcome import Failed, Refused
+from service_cli.errors import Failed, Refused
+
+VIEWS = {"getBounty", "getRoster", "getVerdict", "getSubmission"}
+
+
+def chain_to_json(chain: ChainEvidence) -> dict[str, object]:
+    """The object that ``chain.json`` of a bundle holds."""
+    return {
+        "chain_id": chain.chain_id,
+        "hub_address": chain.hub_address,
+        "bounty_id": str(chain.bounty_id),
+        "finalized": {"number": chain.finalized.number, "hash": chain.finalized.hash, "time": chain.finalized.time},
+        "logs": [
+            {
+                "block_number": log.block_number,
+                "block_hash": log.block_hash,
+                "log_index": log.log_index,
+                "tx_hash": log.tx_hash,
+                "topics": list(log.topics),
+                "data": "0x" + log.data.hex(),
+            }
+            for log in chain.logs
+        ],
+        "times": dict(chain.times),
+        "reads": [
+            {"function": read.function, "arguments": list(read.arguments), "answer": "0x" + read.answer.hex()}
+            for read in chain.reads
+        ],
+        "beacon": None if chain.beacon is None else chain.beacon.to_json(),
+    }
+
+
+def chain_from_json(value: Mapping[str, object]) -> ChainEvidence:
+    """The evidence of ``chain.json``."""
+    hub = _address(value["hub_address"])
+    finalized = _object(value["finalized"])
+    return ChainEvidence(
+        chain_id=ChainId(_integer(value["chain_id"])),
+        hub_address=hub,
+        bounty_id=parse_bounty_id(_text(value["bounty_id"])),
+        finalized=FinalizedBlock(
+            BlockNumber(_integer(finalized["number"])),
+            _hash(finalized["hash"]),
+            UnixSeconds(_integer(finalized["time"])),
+        ),
+        logs=tuple(_log(each, hub) for each in _list(value["logs"])),
+        times={_hash(key): UnixSeconds(_integer(at)) for key, at in _object(value["times"]).items()},
+        reads=tuple(_read(each) for each in _list(value["reads"])),
+        beacon=None if value["beacon"] is None else _beacon(_object(value["beacon"])),
+    )
+
+
+def _log(value: object, hub: Address) -> Log:
+    fields = _object(value)
+    return Log(
+        address=hub,
+        block_number=BlockNumber(_integer(fields["block_number"])),
+        block_hash=_hash(fields["block_hash"]),
+        log_index=_integer(fields["log_index"]),
+        tx_hash=_hash(fields["tx_hash"]),
+        topics=tuple(_hash(topic) for topic in _list(fields["topics"])),
+        data=_bytes(fields["data"]),
+    )
+
+
+def _read(value: object) -> Read:
+    fields = _object(value)
+    function = _text(fields["function"])
+    if function not in VIEWS:
+        raise ValueError("not a view that an audit reads")
+    return Read(function, tuple(_text(argument) for argument in _list(fields["arguments"])), _bytes(fields["answer"]))
+
+
+def _beacon(fields: Mapping[str, object]) -> BeaconInfo:
+    period = _integer(fields["period_seconds"])
+    if period < 1:
+        raise ValueError("not a period")
+    key = parse_beacon_key(_text(fields["public_key"]))
+    return BeaconInfo(_hash(fields["chain_hash"]), key, UnixSeconds(_integer(fields["genesis_time"])), period)
+
+
+def _integer(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise ValueError("not a whole number")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value
+
+
+def _hash(value: object) -> Bytes32:
+    return parse_bytes32(_text(value))
+
+
+def _address(value: object) -> Address:
+    return parse_address(_text(value))
+
+
+def _bytes(value: object) -> bytes:
+    text = _text(value)
+    if not text.startswith("0x"):
+        raise ValueError("not bytes")
+    return bytes.fromhex(text[2:])
+
+
+def _list(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return value
+
+
+def _object(value: object) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise TypeError("not an object")
+    return value
+
 
 VERSION: Final = 1
 MAX_FILE_BYTES: Final = 32 * 2**20
@@ -48,7 +177,7 @@ class Bundle:
 
 def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> None:
     """Write a new file; one that exists is never written over."""
-    entries = {CHAIN: _json(chain_to_json(chain))}
+    entries = {CHAIN: _json_bytes(chain_to_json(chain))}
     if service.detail is not None:
         entries[DETAIL] = service.detail
     entries |= {f"service/written-verdicts/{name}.md": content for name, content in service.verdicts.items()}
@@ -63,7 +192,7 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> 
     try:
         with path.open("xb") as file:
             try:
-                _pack(file, {MANIFEST: _json(manifest)} | dict(sorted(entries.items())))
+                _pack(file, {MANIFEST: _json_bytes(manifest)} | dict(sorted(entries.items())))
             except OSError:
                 path.unlink()  # half a file would stand in the way of the next run
                 raise
@@ -186,7 +315,7 @@ def _parsed(entries: Mapping[str, bytes], name: str) -> dict[str, object]:
     return value
 
 
-def _json(value: object) -> bytes:
+def _json_bytes(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, indent=1).encode()
 
 

@@ -1,10 +1,15 @@
-"""Collecting what the chain says of one bounty: its log up to the finalized block, and the Hub's views there.
+"""Collecting the evidence of one bounty: the Hub's log and views at the finalized block, and the service's answers.
 
-Promises: every log comes with its block's time, in a block that the chain holds at that height; what is not final is
-not audited. Refuses a bounty that is open or whose end can still be reorganized away.
+Every log comes with its block's time, in a block that the chain holds at that height. A bounty that is open, or whose
+end can still be reorganized away, is refused. The API's index is only a hint where a long log begins: a log without the
+creation is noticed, and then the whole log is read. Nothing that the service does or fails to do ends an audit: what is
+missing is missing with its reason. Only envelopes need a signature; without a key none is made.
 """
 
-from collections.abc import Sequence
+import json
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from service_common.chain.abi import hub_abi
@@ -17,12 +22,48 @@ from service_common.crypto.beacon_info import BeaconInfo
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
-from service_cli.audit.evidence import ChainEvidence, FinalizedBlock, Read
-from service_cli.client.beacon import beacon_of
-from service_cli.client.chain import ChainClient, chain_errors
-from service_cli.client.facts import LOG_RANGE, bounty_topic
-from service_cli.outcome import Refused
-from service_cli.output import say
+from service_cli.api import ApiClient
+from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence, Story
+from service_cli.chain.receipts import LOG_RANGE, bounty_topic, first_block
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import LocalSigner
+from service_cli.errors import Failed, Refused
+from service_cli.shell.output import say
+from service_cli.submissions import beacon_of
+
+LONG_LOG: Final = 100_000
+"""Blocks that are read without asking anybody where to begin."""
+_QUERY: Final = "query Created($id: String!) { bounties(where: {bounty_id: $id}, first: 1) { block_number } }"
+
+
+def first_blocks(chain: ChainClient, api: ApiClient, bounty_id: BountyId, given: int | None) -> list[BlockNumber]:
+    """The blocks to try, the last of them one from which the whole log is read where that is known."""
+    if given is not None:
+        return [BlockNumber(given)]
+    whole = first_block(chain)
+    finalized = chain.finalized().number
+    if whole is not None and finalized - whole <= LONG_LOG:
+        return [whole]
+    starts = [start for start in (_hint(api, bounty_id), whole) if start is not None]
+    if not starts:
+        message = "Neither this release nor the API says from which block the Hub's log is to be read."
+        next_action = "Name a block at or before the bounty's creation: --from-block N."
+        raise Refused("configuration_incomplete", message, next_action=next_action)
+    return starts
+
+
+def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
+    """What the index says of the creation's block."""
+    try:
+        answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
+    except (Failed, Refused):
+        return None
+    data = answer.get("data")
+    rows = data.get("bounties") if isinstance(data, dict) else None
+    row = rows[0] if isinstance(rows, list) and rows else None
+    number = row.get("block_number") if isinstance(row, dict) else None
+    return BlockNumber(number) if isinstance(number, int) and 0 <= number < 2**63 else None
+
 
 _BATCH: Final = 100
 _MANY: Final = 20
@@ -47,7 +88,7 @@ def collect_chain(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, *
             logs=tuple(logs),
             times=_times(chain, logs),
             reads=tuple(_reads(chain, bounty_id, view.roster_version, roster.accounts, sorted(solvers), block.number)),
-            beacon=_beacon(chain) if beacon else None,
+            beacon=_beacon_info(chain) if beacon else None,
         )
 
 
@@ -129,9 +170,98 @@ def _answers(chain: ChainClient, calls: list[Call]) -> list[object]:
     return answers
 
 
-def _beacon(chain: ChainClient) -> BeaconInfo | None:
+def _beacon_info(chain: ChainClient) -> BeaconInfo | None:
     """The beacon's clock, for the reveal point of an envelope; nothing else of an audit needs it."""
     try:
         return beacon_of(chain.settings)
     except ServiceError:
         return None
+
+
+RECORD_SECONDS: Final = 30.0
+"""How long a record that only waits for the index is waited for."""
+MOST_ENVELOPES: Final = 200
+MOST_VERDICTS: Final = 200
+_POLL_SECONDS: Final = 1.0
+_PASSING: Final = {"not_finalized", "index_behind"}
+
+
+def collect_service(api: ApiClient, story: Story, signer: LocalSigner | None) -> ServiceEvidence:
+    """Everything the service can be asked about this bounty."""
+    evidence = ServiceEvidence()
+    answers = True
+
+    def fetch(name: str, get: Callable[[], bytes]) -> bytes | None:
+        """One answer; once the API has failed, the rest is not asked for."""
+        nonlocal answers
+        if not answers:
+            evidence.missing[name] = "the API does not answer"
+            return None
+        try:
+            return get()
+        except Failed as failed:
+            answers = False
+            evidence.missing[name] = failed.message
+        except Refused as refused:
+            evidence.missing[name] = f"the API says {refused.code}: {refused.message}"
+        return None
+
+    evidence.detail = fetch("detail", lambda: _detail(api, story))
+    for commitment in wanted_verdicts(story):
+        if (found := fetch(commitment, partial(_verdict, api, commitment))) is not None:
+            evidence.verdicts[commitment] = found
+    for commitment in wanted_envelopes(story):
+        if signer is None:
+            evidence.missing[commitment] = "reading it takes the Poster's or a Guardian's key (--sign-as)"
+        elif (found := fetch(commitment, partial(_envelope, api, story, signer, commitment))) is not None:
+            evidence.envelopes[commitment] = found
+    return evidence
+
+
+def wanted_verdicts(story: Story) -> list[Bytes32]:
+    """The Verdicts that counted, then the newest of those replaced, as many as are looked at."""
+    counted = [each.event.report_commitment for each in story.latest_verdicts().values()]
+    replaced = [each.event.report_commitment for each in reversed(story.verdicts)]
+    return list(dict.fromkeys([*counted, *replaced]))[:MOST_VERDICTS]
+
+
+def wanted_envelopes(story: Story) -> list[Bytes32]:
+    """The winner's first, then the other active Submissions', as many as are looked at."""
+    winner = story.finalized.event.submission_commitment
+    active = [each.event.submission_commitment for each in story.active_submissions()]
+    ordered = dict.fromkeys(sorted(active, key=lambda commitment: commitment != winner))
+    return list(ordered)[:MOST_ENVELOPES]
+
+
+def _detail(api: ApiClient, story: Story) -> bytes:
+    """The public detail, waited for while the index only catches up with the end."""
+    ends, told = time.monotonic() + RECORD_SECONDS, False
+    while True:
+        body = api.get(f"/api/bounties/{story.chain.bounty_id}").body
+        if not _passing(body) or time.monotonic() > ends:
+            return body
+        if not told:
+            say("waiting until the service can derive the record")
+            told = True
+        time.sleep(_POLL_SECONDS)
+
+
+def _passing(body: bytes) -> bool:
+    try:
+        detail = json.loads(body)
+        error = detail.get("verification_record_error")
+        return isinstance(error, dict) and error.get("code") in _PASSING
+    except (ValueError, RecursionError, AttributeError):
+        return False
+
+
+def _verdict(api: ApiClient, commitment: Bytes32) -> bytes:
+    return api.get(f"/api/written-verdicts/{commitment}").body
+
+
+def _envelope(api: ApiClient, story: Story, signer: LocalSigner, commitment: Bytes32) -> bytes:
+    bounty_id = story.chain.bounty_id
+    path = f"/api/bounties/{bounty_id}/submissions/{commitment}/content"
+    answer = api.signed(signer, "GET", path, words=f"read Submission {commitment} of bounty {bounty_id}").json()
+    envelope = answer.get("envelope")
+    return envelope.encode() if isinstance(envelope, str) else b""

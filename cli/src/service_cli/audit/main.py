@@ -12,10 +12,8 @@ import click
 from service_common.types import BountyId
 
 from service_cli import __version__
-from service_cli.command import argument_error, command, end_without_output, raise_terminated
-from service_cli.helped import HelpedCommand
-from service_cli.secrecy import key_in_arguments, redacting
-from service_cli.values import BOUNTY_ID
+from service_cli.shell.arguments import BOUNTY_ID, key_in_arguments, redacting
+from service_cli.shell.command import HelpedCommand, argument_error, command, end_without_output, raise_terminated
 
 
 class AuditCommand(HelpedCommand):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from service_cli.output import event, say, warn
+from service_cli.shell.output import event, say, warn
 
 MOST_DIFFERENCES: Final = 50
 _MOST_SHOWN: Final = 160

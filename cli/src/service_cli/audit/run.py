@@ -13,24 +13,19 @@ from service_common.crypto.beacon_info import BeaconInfo
 from service_common.errors import ServiceError
 from service_common.types import BlockNumber, BountyId, UnixSeconds
 
+from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
-from service_cli.audit.collect import collect_chain
-from service_cli.audit.collect_service import collect_service
-from service_cli.audit.detail import check_detail
-from service_cli.audit.documents import check_documents
-from service_cli.audit.evidence import ChainEvidence, ServiceEvidence
+from service_cli.audit.collect import collect_chain, collect_service, first_blocks
+from service_cli.audit.history import ChainEvidence, ServiceEvidence, Story, tell
 from service_cli.audit.report import Report, Result, differing
-from service_cli.audit.rules import check_rules
-from service_cli.audit.starts import first_blocks
-from service_cli.audit.story import Story, tell
-from service_cli.audit.views import check_views
-from service_cli.client.api import api_of
-from service_cli.client.chain import ChainClient, chain_errors
-from service_cli.client.signer import LocalSigner, local_signer
-from service_cli.environment import Environment
-from service_cli.outcome import Refused
-from service_cli.output import event, say, warn
-from service_cli.settings import Settings, load_settings
+from service_cli.audit.rules import check_rules, check_views
+from service_cli.audit.service import check_detail, check_documents
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings, load_settings
+from service_cli.errors import Refused
+from service_cli.shell.output import event, say, warn
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 
@@ -77,7 +72,7 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
     chain.check_deployment()
     signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
     api = api_of(settings, chain)
-    starts = first_blocks(settings, chain, api, bounty_id, request.from_block)
+    starts = first_blocks(chain, api, bounty_id, request.from_block)
     story = _told(chain, bounty_id, starts, beacon=signer is not None)
     if signer is not None:
         _require_reader(story, signer)

@@ -1,0 +1,235 @@
+"""The service's API as the client calls it.
+
+A protected request is signed anew for each attempt and never sent twice; no redirect is followed. Only 401, 503 and, on
+publication, 502 with Retry-After are retried. Everything else is the API's answer, its error shown as it came. Answers
+are bounded in length and time and must have the shape of the route.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from service_common.types import BlockNumber
+
+from service_cli.errors import Failed, Refused
+from service_cli.shell.output import say
+
+if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
+    from service_common.auth.sign import RequestToSign
+
+    from service_cli.chain.session import ChainClient
+    from service_cli.chain.signer import Signer
+    from service_cli.config.settings import Settings
+
+
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+def audience_of(url: str) -> str:
+    """The URL's host, lowercased, with the port where it is not the scheme's default."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    host = f"[{host}]" if ":" in host else host
+    return host if parts.port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{parts.port}"
+
+
+MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
+PATIENCE_SECONDS: Final = 180.0
+MAX_UNAUTHORIZED: Final = 3
+ANSWER_SECONDS: Final = 90.0
+TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
+_CHUNK: Final = 64 * 1024
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is asked, and by which setting it was chosen; for messages."""
+
+    name: str
+    setting: str
+    code: str = "api"
+
+    def malformed(self, problem: str) -> Failed:
+        """An answer of another shape than the route's; ``problem`` goes on after the name."""
+        return Failed("answer_malformed", f"{self.name}{problem}", next_action=f"Check {self.setting}.")
+
+
+API: Final = Peer("The API", "SERVICE_API_BASE_URL")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A successful answer."""
+
+    status: int
+    body: bytes
+    peer: Peer = API
+
+    def json(self) -> dict[str, object]:
+        """The body as a JSON object."""
+        try:
+            value = json.loads(self.body)
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise self.peer.malformed(" answered no JSON object.")
+        return value
+
+
+class ApiClient:
+    """Calls of one deployment's API."""
+
+    def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API) -> None:
+        self.base_url, self._chain, self.peer = base_url, chain, peer
+        self._http = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
+
+    @property
+    def audience(self) -> str:
+        """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
+        return audience_of(self.base_url)
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
+        """A public read."""
+        return self._settle(lambda: self._request("GET", path, query or {}, b"", {}), retry=(503,))
+
+    def post_json(self, path: str, body: object) -> Answer:
+        """A public query with a JSON body."""
+        data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
+        return self._settle(lambda: self._request("POST", path, {}, data, headers), retry=(503,))
+
+    def signed(
+        self,
+        signer: "Signer",
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        media_type: str | None = None,
+        words: str,
+        retry: tuple[int, ...] = (503,),
+    ) -> Answer:
+        """A protected request; signed anew for every attempt, over another block each time."""
+        from service_common.auth.sign import RequestToSign
+
+        request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
+        used: set[BlockNumber] = set()
+
+        def attempt() -> urllib3.BaseHTTPResponse:
+            headers = {"Authorization": self._approve(signer, request, used, words)}
+            if media_type is not None:
+                headers["Content-Type"] = media_type
+            return self._request(method, path, query or {}, body, headers)
+
+        return self._settle(attempt, retry=(401, *retry))
+
+    def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], words: str) -> str:
+        from service_common.auth.sign import approval_header
+        from service_common.auth.signature import recover
+        from service_common.auth.typed_data import SigningDomain, digest, typed_data
+
+        if self._chain is None:
+            raise RuntimeError("a signed request needs the chain")
+        approval = self._chain.approval(request, used)
+        used.add(approval.block_number)
+        domain = SigningDomain(self._chain.chain_id, self._chain.hub.address)
+        signature = signer.sign_typed_data(typed_data(domain, approval), words)
+        if len(signature) == 65 and recover(digest(domain, approval), signature) != signer.address:
+            self._chain.require_own_rules(signer.address)
+        return approval_header(signer.address, signature, approval)
+
+    def _request(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes, headers: Mapping[str, str]
+    ) -> urllib3.BaseHTTPResponse:
+        url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
+        try:
+            return self._http.request(
+                method, url, body=body or None, headers=dict(headers), redirect=False, preload_content=False
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise Failed(
+                f"{self.peer.code}_unreachable",
+                f"{self.peer.name} did not answer.",
+                next_action=f"Check {self.peer.setting}, then run it again.",
+            ) from error
+
+    def _settle(self, attempt: Callable[[], urllib3.BaseHTTPResponse], retry: tuple[int, ...]) -> Answer:
+        ends, refused = time.monotonic() + PATIENCE_SECONDS, 0
+        while True:
+            response = attempt()
+            data = _read(response, self.peer)
+            if 200 <= response.status < 300:
+                return Answer(response.status, data, self.peer)
+            error = _error(response.status, data, self.peer)
+            refused += response.status == 401
+            wait = _wait(response)
+            retriable = response.status in retry and (response.status != 502 or wait is not None)
+            if not retriable or refused >= MAX_UNAUTHORIZED or time.monotonic() + (wait or 1) > ends:
+                raise error
+            say(f"{self.peer.name} says {error.code}: {error.message} Trying again in {wait or 1} s.")
+            pause(wait or 1)
+
+
+def api_of(settings: "Settings", chain: "ChainClient | None" = None) -> ApiClient:
+    """The deployment's API; messages name the option where it was chosen by that."""
+    peer = API if settings.api_override is None else Peer(API.name, "--api-base-url")
+    return ApiClient(settings.api_base_url(), chain, peer)
+
+
+def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
+    """The subgraph's endpoint as a client of its host, and the path to ask."""
+    parts = urlsplit(settings.subgraph_endpoint())
+    peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
+    return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer), parts.path
+
+
+def pause(seconds: float) -> None:
+    """Wait before the next attempt."""
+    time.sleep(seconds)
+
+
+def _read(response: urllib3.BaseHTTPResponse, peer: Peer) -> bytes:
+    """The whole answer, bounded in length and in time: a stream that never ends is not waited for."""
+    data, ends = bytearray(), time.monotonic() + ANSWER_SECONDS
+    try:
+        while chunk := response.read1(_CHUNK):
+            data += chunk
+            if len(data) > MAX_ANSWER_BYTES or time.monotonic() > ends:
+                response.close()
+                raise peer.malformed("'s answer has no end.")
+    except urllib3.exceptions.HTTPError as error:
+        message = f"{peer.name}'s answer broke off."
+        raise Failed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
+    response.release_conn()
+    return bytes(data)
+
+
+def _wait(response: urllib3.BaseHTTPResponse) -> int | None:
+    text = response.headers.get("Retry-After", "")
+    return min(int(text), 600) if text.isascii() and text.isdigit() else None
+
+
+def _error(status: int, data: bytes, peer: Peer) -> Refused | Failed:
+    """The API's own error envelope; anything else is an answer this client does not know."""
+    try:
+        error = json.loads(data)["error"]
+        code, message, next_action = (_text(error[name]) for name in ("code", "message", "next_action"))
+        issues = [Issue(_text(i["path"], MAX_ISSUE_PATH), _text(i["message"])) for i in error["issues"][:50]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return peer.malformed(f" answered {status} without an error envelope.")
+    kind = Failed if status >= 500 or status in {401, 429} else Refused
+    moment = error.get("retry_not_before")
+    known = isinstance(moment, str) and _MOMENT.fullmatch(moment) is not None
+    return kind(code, message, issues=issues, next_action=next_action, retry_not_before=moment if known else None)
+
+
+def _text(value: object, length: int = MAX_ISSUE_MESSAGE) -> str:
+    """Text of the API for a terminal: bounded, and without control characters that would drive it."""
+    return "".join(c if c.isprintable() else " " for c in str(value)[:length])

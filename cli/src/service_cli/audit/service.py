@@ -1,0 +1,269 @@
+"""What the service shows of a final bounty, compared with what the chain says.
+
+Documents are hashed before they are read: a Verdict must say what its Guardian recorded, and the winner's envelope must
+belong to its bounty, Solver, roster and reveal point. Every field of ``GET /api/bounties/{bounty_id}`` that the
+interface names is compared down to its leaves; the VerificationRecord is closed, so a key it does not have is a
+difference.
+"""
+
+import json
+from collections.abc import Mapping
+
+from service_common.chain.events import VerdictRecorded
+from service_common.domain.challenge import parse_challenge, term_differences
+from service_common.domain.commitments import report_commitment, spec_commitment, submission_commitment
+from service_common.domain.envelope import parse_envelope
+from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from service_common.domain.lifecycle import VerdictKind
+from service_common.domain.verdict import parse_verdict
+from service_common.errors import Issue, ServiceError
+
+from service_cli.audit.collect import wanted_envelopes
+from service_cli.audit.history import ChainEvidence, Placed, ServiceEvidence, Story, answer_of
+from service_cli.audit.report import ABSENT, Difference, Report, differing, shown, tree_differences
+
+
+def check_documents(story: Story, service: ServiceEvidence, report: Report) -> None:
+    """Every document that the chain commits to."""
+    latest = story.latest_verdicts()
+    for verdict in story.verdicts:
+        commitment = verdict.event.report_commitment
+        document = service.verdicts.get(commitment)
+        replaced = "" if latest[verdict.event.guardian] == verdict else ", replaced later"
+        if document is None:
+            report.not_checked("verdict", f"no document is here: {service.reason(commitment)}", commitment)
+            continue
+        detail = f"the reasons of {verdict.event.guardian} hash to it and say what was recorded{replaced}"
+        report.judge("verdict", _verdict(story, verdict, document), detail, commitment)
+    for commitment in wanted_envelopes(story):
+        envelope = service.envelopes.get(commitment)
+        if envelope is None:
+            report.not_checked("envelope", service.reason(commitment), commitment)
+        elif commitment == story.finalized.event.submission_commitment:
+            detail = "the winner's envelope hashes to it and belongs to this bounty, Solver, roster and reveal point"
+            report.judge("envelope", _envelope(story, envelope), detail, commitment)
+            if story.chain.beacon is None:
+                report.not_checked("envelope.round", "the beacon's clock is not known here", commitment)
+        else:
+            found = _hash_differences(submission_commitment(envelope), commitment)
+            report.judge("envelope", found, "the envelope hashes to it", commitment)
+    report.not_checked(
+        "ciphertext",
+        "sealed work is not opened here, nor whom it names inside: guardian:open and poster:open-winning-submission do",
+    )
+
+
+def _hash_differences(found: str, expected: str) -> list[Difference]:
+    return [] if found == expected else [differing("hash", found, expected)]
+
+
+def _verdict(story: Story, recorded: Placed[VerdictRecorded], document: bytes) -> list[Difference]:
+    event, chain = recorded.event, story.chain
+    if differences := _hash_differences(report_commitment(document), event.report_commitment):
+        return differences
+    try:
+        written = parse_verdict(document)
+    except ServiceError as error:
+        return [differing("document", "; ".join(_words(issue) for issue in error.issues), "a written Verdict")]
+    awarded = event.kind == VerdictKind.AWARDED.number
+    pairs = (
+        ("kind", written.kind.number, event.kind),
+        ("chain_id", written.chain_id, chain.chain_id),
+        ("hub_address", written.hub_address, chain.hub_address),
+        ("bounty_id", written.bounty_id, chain.bounty_id),
+        ("guardian_address", written.guardian_address, event.guardian),
+        ("solver_address", written.solver_address, event.solver if awarded else None),
+        ("submission_commitment", written.submission_commitment, event.submission_commitment if awarded else None),
+    )
+    return [differing(name, theirs, ours) for name, theirs, ours in pairs if theirs != ours]
+
+
+def _envelope(story: Story, content: bytes) -> list[Difference]:
+    end, chain = story.finalized.event, story.chain
+    if differences := _hash_differences(submission_commitment(content), end.submission_commitment):
+        return differences
+    try:
+        envelope = parse_envelope(content)
+    except ServiceError as error:
+        return [differing("envelope", "; ".join(_words(issue) for issue in error.issues), "an envelope")]
+    created = story.created.event
+    policy = envelope.reveal_policy if chain.beacon is None else chain.beacon.reveal_policy(created.reveal_at)
+    expected = ExpectedEnvelope(
+        chain_id=chain.chain_id,
+        hub_address=chain.hub_address,
+        bounty_id=chain.bounty_id,
+        solver_address=end.winner,
+        spec_commitment=created.spec_commitment,
+        roster=story.roster,
+        reveal_policy=policy,
+    )
+    return [
+        differing(issue.path, issue.message, "what the chain says")
+        for issue in envelope_differences(envelope, expected)
+    ]
+
+
+def _words(issue: Issue) -> str:
+    return f"{issue.path} {issue.message}"
+
+
+MAX_LISTED: int = 1_000
+RECORD = "verification_record"
+
+
+def check_detail(story: Story, service: ServiceEvidence, report: Report) -> None:
+    """The whole detail, the page behind the commitment, and the record."""
+    if service.detail is None:
+        report.not_checked("bounty", f"the public detail is not here: {service.reason('detail')}")
+        report.not_checked("record", f"the VerificationRecord is not here: {service.reason('detail')}")
+        report.not_checked("challenge", f"the page is not here: {service.reason('detail')}")
+        return
+    try:
+        detail = json.loads(service.detail)
+    except (ValueError, RecursionError):
+        detail = None
+    if not isinstance(detail, dict):
+        report.judge("bounty", [differing("bounty", "no JSON object", "the bounty")], "the public detail")
+        return
+    for name, expected in _expected_detail(story).items():
+        report.compare(f"bounty.{name}", detail.get(name, ABSENT), expected, f"{name} as the chain says")
+    _check_activity(story.chain, service, detail, report)
+    _check_challenge(story, detail, report)
+    _check_record(story, detail, report)
+
+
+def _expected_detail(story: Story) -> dict[str, object]:
+    created, end, chain = story.created.event, story.finalized.event, story.chain
+    final, active = story.final_bounty(), story.active_submissions()
+    submissions = [
+        {
+            "solver_address": each.event.solver,
+            "submission_commitment": each.event.submission_commitment,
+            "submitted_at": each.time,
+            "block_number": each.log.block_number,
+            "block_hash": each.log.block_hash,
+        }
+        for each in active
+    ]
+    winner = {"solver_address": end.winner, "submission_commitment": end.submission_commitment}
+    return {
+        "bounty_id": str(chain.bounty_id),
+        "chain_id": chain.chain_id,
+        "hub_address": chain.hub_address,
+        "facts": {
+            "status": "final",
+            "accepting": False,
+            "judgeable": False,
+            "poster_address": created.poster,
+            "escrow_amount": str(created.escrow_amount),
+            "spec_commitment": created.spec_commitment,
+            "submission_deadline": created.submission_deadline,
+            "reveal_at": created.reveal_at,
+            "judging_deadline": created.judging_deadline,
+            "guardian_roster_hash": created.guardian_roster_hash,
+            "protocol_fee": str(created.protocol_fee),
+            "guardian_fee": str(created.guardian_fee),
+            "outcome": final.outcome.value,
+            "settlement_reason": final.settlement_reason.value,
+            "winner": winner if final.winner else None,
+        },
+        "guardian_roster": {
+            "version": story.roster.version,
+            "guardian_roster_hash": story.roster.guardian_roster_hash,
+            "quorum": story.roster.quorum,
+            "members": [
+                {"guardian_address": member.guardian_address, "encryption_public_key": member.encryption_public_key}
+                for member in story.roster.members
+            ],
+        },
+        "active_submissions": submissions[:MAX_LISTED],
+        "active_submission_count": len(active),
+        "finality": "finalized",
+        "block": {"number": story.finalized.log.block_number, "hash": story.finalized.log.block_hash},
+    }
+
+
+def _check_activity(
+    chain: ChainEvidence, service: ServiceEvidence, detail: Mapping[str, object], report: Report
+) -> None:
+    """Each Guardian's last sign of life: between what the Hub said at the finalized block and what it says now.
+
+    It moves with every Verdict of any bounty and with every heartbeat; where it did not move, there is one answer.
+    """
+    known = next((answer_of(read) or {} for read in chain.reads if read.function == "getRoster"), {})
+    least = known.get("last_active_at")
+    roster = detail.get("guardian_roster")
+    members = roster.get("members") if isinstance(roster, dict) else None
+    found: list[Difference] = []
+    bounds = zip(least if isinstance(least, tuple) else (), service.active_until, strict=False)
+    for index, (first, last) in enumerate(bounds):
+        member = members[index] if isinstance(members, list) and index < len(members) else None
+        said = member.get("last_active_at", "nothing") if isinstance(member, dict) else "nothing"
+        at = 0 if said is None else said
+        if not isinstance(at, int) or isinstance(at, bool) or not first <= at <= last:
+            path = f"bounty.guardian_roster.members[{index}].last_active_at"
+            found.append(differing(path, said, first if first == last else f"from {first} to {last}"))
+    report.judge("bounty.last_active_at", found, "each Guardian's last sign of life is what the Hub says")
+
+
+def _check_challenge(story: Story, detail: Mapping[str, object], report: Report) -> None:
+    """The page hashes to the commitment; what the service says of its terms is derived again."""
+    page, error = detail.get("challenge"), detail.get("error")
+    if page is None:
+        code = error.get("code") if isinstance(error, dict) else None
+        if code == "bounty_challenge_content_mismatch":
+            report.not_checked("challenge", "the service says it has no page that hashes to spec_commitment")
+        else:
+            report.judge("challenge", [differing("bounty.error", error, "the reason of a null challenge")], "the page")
+        return
+    content = page.encode("utf-8", "surrogatepass") if isinstance(page, str) else None
+    found, wanted = content and spec_commitment(content), story.created.event.spec_commitment
+    if content is None or found != wanted:
+        report.judge("challenge", [differing("bounty.challenge", found, wanted)], "the page hashes to spec_commitment")
+        return
+    report.judge("challenge", _no_error(error), "the page hashes to spec_commitment")
+    terms = _terms(story, content)
+    report.compare("bounty.challenge_terms", detail.get("challenge_terms", ABSENT), terms, "what the page states")
+
+
+def _no_error(error: object) -> list[Difference]:
+    return [] if error is None else [differing("bounty.error", error, "nothing beside a page")]
+
+
+def _terms(story: Story, page: bytes) -> dict[str, object]:
+    created = story.created.event
+    try:
+        challenge = parse_challenge(page)
+    except ServiceError:
+        return {"matches": False}
+    window = created.judging_deadline - created.reveal_at
+    found = term_differences(challenge, created.escrow_amount, created.submission_deadline, window)
+    rows = [{"field": each.field, "page": each.page, "chain": each.chain} for each in found]
+    return {"matches": not rows, "differences": rows}
+
+
+def _check_record(story: Story, detail: Mapping[str, object], report: Report) -> None:
+    """The record, field by field; never both record and error, never neither."""
+    found, error = detail.get(RECORD), detail.get(f"{RECORD}_error")
+    if (found is None) == (error is None):
+        both = "both" if found is not None else "neither"
+        report.judge("record", [differing("bounty", both, "the record or the reason why there is none")], "the record")
+        return
+    if error is not None:
+        code = error.get("code") if isinstance(error, dict) else error
+        report.not_checked("record", f"the service has no record: {shown(code)}")
+        return
+    try:
+        expected = story.record().to_json()
+    except ServiceError as contradiction:
+        report.judge("record", [differing("log", contradiction.message, "a state to derive it from")], "the record")
+        return
+    if not isinstance(found, dict):
+        report.compare("record", found, expected, "the VerificationRecord")
+        return
+    for name, value in expected.items():
+        report.compare(
+            f"record.{name}", found.get(name, ABSENT), value, f"{name} as derived from the chain", closed=True
+        )
+    extra = {name: value for name, value in found.items() if name not in expected}
+    report.judge("record.keys", tree_differences(extra, {}, "record", closed=True), "no keys but the record's")

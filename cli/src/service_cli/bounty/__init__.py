@@ -1,0 +1,1 @@
+"""Bounties as anyone can look at them."""

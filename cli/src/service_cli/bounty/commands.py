@@ -1,0 +1,129 @@
+"""Commands that only look: ``bounty:list``, ``bounty:show``, ``bounty:watch`` and ``verification-record``."""
+
+import click
+from service_common.types import Address, BountyId
+
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
+from service_cli.shell.command import command
+from service_cli.shell.output import event, say
+
+
+@command("bounty:list", "bounty_list", api=True)
+@click.option("--status", type=click.Choice(["open", "final"]), help="Only bounties in this state.")
+@click.option("--accepting", is_flag=True, help="Only bounties that take Submissions now.")
+@click.option("--judgeable", is_flag=True, help="Only bounties that Guardians can judge now.")
+@click.option("--poster-address", type=ADDRESS, help="Only bounties of this Poster.")
+@click.option("--solver-address", type=ADDRESS, help="Only bounties this Solver submitted to.")
+@click.option("--guardian-address", type=ADDRESS, help="Only bounties whose roster names this Guardian.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), metavar="COUNT", default=20, show_default=True, help="At most so many."
+)
+def bounty_list(
+    status: str | None,
+    accepting: bool,
+    judgeable: bool,
+    poster_address: Address | None,
+    solver_address: Address | None,
+    guardian_address: Address | None,
+    limit: int,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """List bounties; those one can act on come first.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_API_BASE_URL
+    Prints:   bounty_list.bounty (bounty_id, facts, active_submission_count, finality, block), one for each
+    Refuses:  an API of another deployment, or one that does not answer in shape
+    Examples: service-cli bounty:list --accepting
+              service-cli bounty:list --poster-address $ACCOUNT --limit 100
+    """
+    from service_cli.bounty.listing import list_bounties
+    from service_cli.config.settings import load_settings
+
+    filters = {
+        "status": status,
+        "accepting": "true" if accepting else None,
+        "judgeable": "true" if judgeable else None,
+        "poster_address": poster_address,
+        "solver_address": solver_address,
+        "guardian_address": guardian_address,
+    }
+    settings = load_settings(network, api_base_url, ("SERVICE_API_BASE_URL",))
+    list_bounties(settings, {name: value for name, value in filters.items() if value is not None}, limit)
+
+
+@command("bounty:show", "bounty_show", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+def bounty_show(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
+    """Show one bounty: its facts, roster, active Submissions, challenge page and record.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
+    Prints:   bounty_show.bounty (the bounty as GET /api/bounties/{bounty_id} answers it)
+    Refuses:  an unknown bounty; an answer of another deployment
+    Examples: service-cli bounty:show 7
+    """
+    from service_cli.bounty.listing import show_bounty
+    from service_cli.config.settings import load_settings
+
+    needs = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
+    show_bounty(load_settings(network, api_base_url, needs), bounty_id)
+
+
+@command("bounty:watch", "bounty_watch", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+def bounty_watch(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
+    """Follow a bounty on the chain until its end is finalized, saying what happens next and when.
+
+    Events are printed as blocks bring them, and taken back where a reorg takes them back. Stop with Ctrl-C.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Prints:   bounty_watch.event (name, bounty_id, the event's fields, tx_hash, block_number)
+              bounty_watch.event_removed (bounty_id, tx_hash, block_number), after a reorg
+              bounty_watch.next (bounty_id, step, at)
+              bounty_watch.final (bounty_id, outcome, settlement_reason, winner, submission_commitment)
+    Refuses:  an unknown bounty; values of different deployments
+    Examples: service-cli bounty:watch 7
+    """
+    from service_cli.bounty.watch import watch_bounty
+    from service_cli.config.settings import load_settings
+
+    watch_bounty(load_settings(network, api_base_url), bounty_id)
+
+
+@command("verification-record", "verification_record", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+def verification_record(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
+    """Show the VerificationRecord of a final bounty: a plain unauthenticated read.
+
+    The record is evidence only: it grants nothing and never overrides the chain.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
+    Prints:   verification_record.fetched (record), or verification_record.unavailable (code)
+    Refuses:  an unknown bounty; an answer of another deployment
+    Examples: service-cli verification-record 7
+    """
+    from service_cli.api import api_of
+    from service_cli.config.settings import load_settings
+    from service_cli.errors import Refused
+
+    settings = load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL"))
+    detail = api_of(settings).get(f"/api/bounties/{bounty_id}").json()
+    if detail.get("chain_id") != settings.chain_id or detail.get("hub_address") != settings.hub_address():
+        message = "The API answers for another chain or Hub than the one configured."
+        raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+    record, error = detail.get("verification_record"), detail.get("verification_record_error")
+    if record is not None:
+        event("verification_record.fetched", {"record": record})
+    else:
+        code = error.get("code") if isinstance(error, dict) else "bounty_open"
+        event("verification_record.unavailable", {"code": code})
+        reason = "it is still open" if code == "bounty_open" else "it cannot be derived yet; try again later"
+        say(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} tells its state)")

@@ -1,0 +1,139 @@
+"""A bounty's public detail: read, waited for until its facts are final, and compared with the chain.
+
+A wallet is requested to sign only after the fact that a request depends on is finalized in the index, so that no
+signature is wasted on a 503. A field that is missing, of another type or of another value is a difference, and nothing
+is signed over one. The API's own judgement of a page (``challenge_terms``) is never used: the page is hashed and read
+here.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from service_common.chain.hub import BountyView
+from service_common.domain.challenge import parse_challenge, term_differences
+from service_common.domain.commitments import spec_commitment
+from service_common.errors import Issue, ServiceError
+from service_common.types import BountyId
+
+from service_cli.api import ApiClient
+from service_cli.chain.session import ChainClient
+from service_cli.errors import Failed, Refused
+from service_cli.shell.output import Waiting, say
+
+PATIENCE_SECONDS: Final = 1_800.0
+_POLL_SECONDS: Final = 1.0
+
+
+def bounty_detail(api: ApiClient, bounty_id: BountyId) -> dict[str, object]:
+    """The public read, once."""
+    return api.get(f"/api/bounties/{bounty_id}").json()
+
+
+def wait_until(
+    api: ApiClient, bounty_id: BountyId, ready: Callable[[dict[str, object]], bool], what: str
+) -> dict[str, object]:
+    """The detail as soon as ``ready`` holds; an unknown bounty may only not be indexed yet."""
+    ends, told = time.monotonic() + PATIENCE_SECONDS, False
+    with Waiting("waiting") as waiting:
+        while time.monotonic() < ends:
+            try:
+                detail = bounty_detail(api, bounty_id)
+            except Refused as refusal:
+                if refusal.code != "bounty_not_found":
+                    raise
+                detail = {}
+            if detail and ready(detail):
+                return detail
+            if not told:
+                say(f"waiting until {what}")
+                told = True
+            waiting.tick()
+            time.sleep(_POLL_SECONDS)
+    raise Failed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")
+
+
+def wait_finalized(
+    api: ApiClient, bounty_id: BountyId, what: str = "the chain has finalized the bounty's last change"
+) -> dict[str, object]:
+    """The detail once the bounty's last change is finalized."""
+    return wait_until(api, bounty_id, lambda detail: detail.get("finality") == "finalized", what)
+
+
+def text_of(fields: object, name: str) -> str | None:
+    """A text field of a JSON object, else None."""
+    value = fields.get(name) if isinstance(fields, dict) else None
+    return value if isinstance(value, str) else None
+
+
+Expected = Mapping[str, object] | Mapping[int, object] | Mapping[str | int, object]
+
+
+def differences(answer: object, expected: Expected, path: str = "") -> Iterator[tuple[str, object, object]]:
+    """``(name, theirs, ours)`` where an answer lacks or contradicts what is expected; integer keys are list places."""
+    for key, ours in expected.items():
+        name = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
+        if isinstance(key, int):
+            theirs = answer[key] if isinstance(answer, list) and key < len(answer) else None
+        else:
+            theirs = answer.get(key) if isinstance(answer, dict) else None
+        if isinstance(ours, Mapping):
+            yield from differences(theirs, ours, name)
+        elif theirs != ours or type(theirs) is not type(ours):
+            yield name, theirs, ours
+
+
+def require_agreement(answer: object, expected: Expected, code: str, next_action: str) -> None:
+    """Refuse an answer that differs, with the first differences named."""
+    found = [
+        Issue(name[:120], f"the API says {shown(theirs)}; this client derives {shown(ours)}")
+        for name, theirs, ours in differences(answer, expected)
+    ]
+    if found:
+        message = f"The API's answer differs in {found[0].path} from what this client derives."
+        raise Refused(code, message, issues=found[:5], next_action=next_action)
+
+
+def check_detail(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, detail: Mapping[str, object]) -> None:
+    """Refuse when API and chain tell of different bounties: one of the two endpoints is wrong or lies."""
+    expected = {
+        "bounty_id": str(bounty_id),
+        "chain_id": chain.chain_id,
+        "hub_address": chain.hub.address,
+        "facts": {
+            "poster_address": bounty.poster,
+            "escrow_amount": str(bounty.escrow_amount),
+            "spec_commitment": bounty.spec_commitment,
+            "submission_deadline": bounty.submission_deadline,
+            "reveal_at": bounty.reveal_at,
+            "judging_deadline": bounty.judging_deadline,
+            "guardian_roster_hash": bounty.guardian_roster_hash,
+        },
+    }
+    next_action = "Do not sign; find out which of SERVICE_API_BASE_URL and SERVICE_RPC_URL is wrong."
+    require_agreement(detail, expected, "read_model_mismatch", next_action)
+
+
+def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
+    """Refuse a page that does not hash to the commitment, or states other terms than the chain."""
+    page = detail.get("challenge")
+    next_action = "Read both; to go on anyway add --accept-term-differences."
+    if not isinstance(page, str) or spec_commitment(page.encode()) != bounty.spec_commitment:
+        message = "The API has no page that hashes to the spec commitment on chain."
+        raise Refused("challenge_terms_mismatch", message, next_action=next_action)
+    try:
+        parsed = parse_challenge(page.encode())
+    except ServiceError as error:
+        message = "The page behind the commitment states no terms that can be read."
+        raise Refused("challenge_terms_mismatch", message, issues=error.issues, next_action=next_action) from error
+    window = bounty.judging_deadline - bounty.reveal_at
+    if found := term_differences(parsed, bounty.escrow_amount, bounty.submission_deadline, window):
+        issues = [Issue(one.field, f"the page says {one.page}, the chain {one.chain}") for one in found]
+        message = "The challenge page states other terms than the chain."
+        raise Refused("challenge_terms_mismatch", message, issues=issues, next_action=next_action)
+
+
+def shown(value: object) -> str:
+    """A value for a message: an endpoint's own text is data, so it is bounded and made printable."""
+    text = "nothing" if value is None else str(value)
+    return "".join(c for c in text[:80] if c.isprintable())

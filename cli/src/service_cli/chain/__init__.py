@@ -1,0 +1,1 @@
+"""The chain as the client sees it, and how one transaction is sent once."""

@@ -1,0 +1,118 @@
+"""Waiting until the outcome of a bounty stands in a block that the chain has finalized.
+
+Promises: money is asked for by an outcome that no reorg can take back. What is waited for, and about until when, is
+shown once, in words and as an event; what the newest block already rules out is refused at once.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.chain.blocks import Header, header_at
+from service_common.chain.events import BountyFinalized
+from service_common.chain.hub import BountyView
+from service_common.clock import iso_utc
+from service_common.types import BlockNumber, BountyId, UnixSeconds
+
+from service_cli.bounty.detail import PATIENCE_SECONDS
+from service_cli.chain.receipts import bounty_topic, find_event
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.errors import Failed
+from service_cli.shell.output import Waiting, event, say
+from service_cli.shell.text import moment
+
+_LEAST_SECONDS, _MOST_SECONDS = 1.0, 15.0
+"""Between two looks: a tenth of what is left, within these."""
+_LOOKS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An outcome that is not final yet: its block, the finalized one, and about when that will have come so far."""
+
+    bounty_id: BountyId
+    block: BlockNumber
+    finalized: BlockNumber
+    now: UnixSeconds
+    final_at: UnixSeconds
+
+    @property
+    def words(self) -> str:
+        return (
+            f"The outcome of bounty {self.bounty_id} is in block {self.block}, the chain has finalized {self.finalized}"
+        )
+
+    def tell(self, prefix: str) -> None:
+        """Show it, as the event ``<prefix>.waiting`` and in words."""
+        event(
+            f"{prefix}.waiting",
+            {
+                "bounty_id": str(self.bounty_id),
+                "block_number": self.block,
+                "finalized_block_number": self.finalized,
+                "final_at": self.final_at,
+            },
+        )
+        say(f"{self.words}; waiting until about {moment(self.final_at, self.now)}")
+
+
+def once_final(
+    chain: ChainClient, bounty_id: BountyId, prefix: str, check: Callable[[BountyView], object]
+) -> BountyView:
+    """The bounty as the newest block has it, once its outcome is final; ``check`` refuses what can be refused before.
+
+    An outcome that is not final after ``PATIENCE_SECONDS`` is the failure ``not_finalized``. An endpoint that does not
+    answer while this waits is asked again.
+    """
+    began, pending = time.monotonic(), None
+    with Waiting("waiting for finality") as waiting:
+        while True:
+            elapsed = int(time.monotonic() - began)
+            try:
+                bounty = chain.bounty(bounty_id)
+                check(bounty)
+                finalized = chain.finalized()
+                if _stands(chain, bounty_id, bounty, finalized):
+                    return bounty
+                if pending is None and (pending := _pending(chain, bounty_id, finalized)) is not None:
+                    pending.tell(prefix)
+                if elapsed >= PATIENCE_SECONDS:
+                    raise _impatient(_pending(chain, bounty_id, finalized) or pending)
+            except Failed as failure:
+                if failure.code != "chain_unavailable" or pending is None or elapsed >= PATIENCE_SECONDS:
+                    raise
+                say(f"{failure.message} Looking again.")
+            left = 0 if pending is None else max(0, pending.final_at - pending.now - elapsed)
+            waiting.tick(left or None)
+            time.sleep(min(_MOST_SECONDS, max(_LEAST_SECONDS, left / _LOOKS)))
+
+
+def _stands(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, finalized: Header) -> bool:
+    """Whether the finalized block holds the same outcome as the newest one."""
+    with chain_errors():
+        final = chain.hub.bounty(bounty_id, finalized.number)
+    return final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner)
+
+
+def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> Pending | None:
+    """How far finality has to come, if it goes on as far behind as now; None where a reorg took the outcome out."""
+    start = BlockNumber(finalized.number + 1)
+    found = find_event(chain, BountyFinalized, start, lambda _: True, [bounty_topic(bounty_id)])
+    if found is None:
+        return None
+    now = chain.latest().time
+    with chain_errors():
+        ended = header_at(chain.rpc, found.block_number).time
+    final_at = UnixSeconds(now + ended - finalized.time)
+    return Pending(bounty_id, found.block_number, finalized.number, now, final_at)
+
+
+def _impatient(pending: Pending | None) -> Failed:
+    words = "The chain has not finalized the outcome." if pending is None else f"{pending.words}."
+    return Failed(
+        "not_finalized",
+        words,
+        next_action="Run the command again later; nothing was signed.",
+        retry_not_before=None if pending is None else iso_utc(pending.final_at),
+    )

@@ -1,0 +1,179 @@
+"""The chain as the client sees it, checked to be the deployment that was meant.
+
+Promises: before anything is signed, the RPC's chain id, the Hub's code, its token and its reveal delay are compared
+with the configuration; a disagreement is refused. An unreachable endpoint is ``Failed``, never a guess.
+"""
+
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+
+from service_common.auth.sign import RequestToSign
+from service_common.auth.typed_data import Approval
+from service_common.chain.blocks import Header, header_at
+from service_common.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS
+from service_common.chain.hub import BountyView, Hub, RosterView
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from service_common.chain.reverts import explain
+from service_common.domain.roster import Roster, RosterMember
+from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
+
+from service_cli.config.settings import Settings
+from service_cli.errors import Failed, Refused
+
+AWARDED = 1
+_COHERENT = "Use the values of one deployment; service-cli --help tells how one is selected."
+
+
+class ChainClient:
+    """Reads of one deployment's chain."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.chain_id = settings.chain_id
+        self.rpc = JsonRpc([settings.rpc_url()])
+        self.hub = Hub(self.rpc, settings.hub_address())
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is a chain of one machine, where a block is as good as many."""
+        return self.chain_id == LOCAL_CHAIN_ID
+
+    def check_deployment(self) -> None:
+        """Refuse an RPC, Hub, token or reveal delay of another deployment."""
+        with chain_errors():
+            served = quantity(self.rpc.call("eth_chainId"))
+            if served != self.chain_id:
+                raise _incoherent(f"The RPC endpoint serves chain {served}, not {self.chain_id}.")
+            if self.rpc.call("eth_getCode", self.hub.address, "latest") in {"0x", None}:
+                raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
+            try:
+                token, delay = self.hub.token(), self.hub.reveal_delay()
+            except RpcRefused as error:
+                if not _is_revert(error):
+                    raise
+                raise _incoherent(f"The contract at {self.hub.address} is not a Hub.") from error
+        if token != self.settings.escrow_token():
+            raise _incoherent(f"The Hub's token is {token}, not {self.settings.escrow_token()} as configured.")
+        if delay != self.settings.reveal_delay():
+            raise _incoherent(f"The Hub's reveal delay is {delay} seconds, not {self.settings.reveal_delay()}.")
+
+    def latest(self) -> Header:
+        """The newest block."""
+        with chain_errors():
+            return header_at(self.rpc, "latest")
+
+    def finalized(self) -> Header:
+        """The newest block that is final: by the chain's own tag, or where it has none, by the deployment's depth."""
+        depth = self.settings.finality_depth()
+        with chain_errors():
+            if depth is None:
+                return header_at(self.rpc, "finalized")
+            newest = header_at(self.rpc, "latest").number
+            return header_at(self.rpc, BlockNumber(max(0, newest - depth)))
+
+    def bounty(self, bounty_id: BountyId) -> BountyView:
+        """One bounty; an unknown id is refused."""
+        require_bounty_id(bounty_id)
+        with chain_errors():
+            view = self.hub.bounty(bounty_id)
+        if view is None:
+            message = f"The Hub has no bounty {bounty_id}."
+            raise Refused("bounty_not_found", message, next_action="Check the bounty id and the network.")
+        return view
+
+    def pinned_roster(self, bounty: BountyView) -> Roster:
+        """The bounty's roster, its members hashed against the pinned value."""
+        with chain_errors():
+            view = self.hub.roster(bounty.roster_version)
+        return checked_roster(self, bounty.roster_version, view, pinned=bounty)
+
+    def current_roster(self) -> Roster:
+        """The roster a bounty created now would pin."""
+        with chain_errors():
+            version = self.hub.current_roster_version()
+            view = self.hub.roster(version)
+        return checked_roster(self, version, view, pinned=None)
+
+    def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
+        """What to sign for a request: bound to a block a little behind the tip, and to none of those ``used``.
+
+        A key signs the same words the same way: a second signature over the same block would be the first one again.
+        """
+        with chain_errors():
+            number = quantity(self.rpc.call("eth_blockNumber")) - SIGNING_OFFSET_BLOCKS
+            while number in used:
+                number -= 1
+            block = header_at(self.rpc, BlockNumber(max(0, number)))
+            if block.number != max(0, number):
+                raise ChainUnavailable("an RPC endpoint answered another block than the one asked for")
+        return request.approval(block.number, block.hash)
+
+    def require_own_rules(self, account: Address) -> None:
+        """Refuse a signature that a plain key of this account did not make, unless the account is a contract."""
+        with chain_errors():
+            code = self.rpc.call("eth_getCode", account, "latest")
+        if code in {"0x", None}:
+            message = f"This signature is not one of {account} over what was shown. It was not sent."
+            next_action = "Sign with that account's wallet, exactly what was shown last."
+            raise Refused("signature_mismatch", message, next_action=next_action)
+
+    def balance(self, account: Address) -> int:
+        """Wei."""
+        with chain_errors():
+            return quantity(self.rpc.call("eth_getBalance", account, "latest"))
+
+    def token_balance(self, account: Address) -> int:
+        """Smallest units of the escrow token."""
+        data = "0x70a08231" + account[2:].rjust(64, "0")
+        with chain_errors():
+            answer = hex_bytes(self.rpc.call("eth_call", {"to": self.settings.escrow_token(), "data": data}, "latest"))
+        return int.from_bytes(answer, "big")
+
+
+def require_bounty_id(value: object) -> None:
+    """Refuse what a program took for an id, such as its text."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        message = f"A bounty id is an integer from 1, not {type(value).__name__}."
+        next_action = "Pass BountyId(7), or parse_bounty_id(text), both of service_common.types."
+        raise Refused("bounty_id_malformed", message, next_action=next_action)
+
+
+def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
+    """A typed roster whose members hash to the value it carries, and to the pinned one."""
+    members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
+    roster = Roster(
+        version=version,
+        guardian_roster_hash=view.guardian_roster_hash,
+        quorum=view.quorum,
+        members=tuple(RosterMember(account, key, UnixSeconds(active)) for account, key, active in members),
+    )
+    roster.verify(chain.chain_id, chain.hub.address, pinned.guardian_roster_hash if pinned else None)
+    return roster
+
+
+@contextmanager
+def chain_errors() -> Iterator[None]:
+    """Turn the chain room's errors into the command's."""
+    try:
+        yield
+    except ChainUnavailable as error:
+        message = f"The chain did not answer usefully: {error}."
+        raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
+    except (ValueError, TypeError, RecursionError) as error:
+        message = "The chain gave an answer of another shape than the one asked for."
+        raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
+    except RpcRefused as error:
+        if not _is_revert(error):
+            message = "The RPC endpoint refused to answer; that says nothing about the bounty."
+            raise Failed("chain_unavailable", message, next_action="Wait, or use another RPC endpoint.") from error
+        refusal = explain(error)
+        raise Refused(refusal.code, refusal.message, next_action=refusal.next_action) from error
+
+
+def _is_revert(error: RpcRefused) -> bool:
+    """Whether the contract refused, and not the endpoint."""
+    return bool(error.data) or "revert" in error.message.lower()
+
+
+def _incoherent(message: str) -> Refused:
+    return Refused("deployment_mismatch", message, next_action=_COHERENT)

@@ -1,0 +1,131 @@
+"""The one place that signs.
+
+Promises: a signature is made only over typed data or a transaction that this client encoded itself; a local key stays
+in this object, is never printed, and is taken out of the process's environment on reading it. ``ExternalSigner`` holds
+no key: it shows the typed data and reads the wallet's signature from stdin; a line that may be a key is refused, never
+echoed or sent.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from service_common.auth.signature import account_of_key
+from service_common.types import Address
+
+from service_cli.config.environment import Environment
+from service_cli.errors import Refused
+from service_cli.shell.output import event, say
+
+if TYPE_CHECKING:
+    from eth_account import Account
+
+_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
+
+
+class Signer(Protocol):
+    """Whoever signs for one account."""
+
+    @property
+    def address(self) -> Address:
+        """The account."""
+
+    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
+        """65 bytes for a plain key, often more for a contract wallet; ``words`` tell a person what is signed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSigner:
+    """A private key in this process."""
+
+    address: Address
+    _key: bytes = field(repr=False)
+
+    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
+        say(f"signing: {words}")
+        return bytes(eth_account().sign_typed_data(self._key, full_message=_with_integers(typed_data)).signature)
+
+    def sign_transaction(self, fields: Mapping[str, object], words: str) -> bytes:
+        """The raw signed transaction."""
+        say(f"signing: {words}")
+        return bytes(eth_account().sign_transaction(dict(fields), self._key).raw_transaction)
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalSigner:
+    """A wallet outside this process: typed data out on stdout, its hex signature in on stdin."""
+
+    address: Address
+
+    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
+        say(f"to sign in your wallet: {words}; paste the signature as one line")
+        event("submit.approval_required", {"solver": self.address, "typed_data": dict(typed_data)})
+        return _signature(sys.stdin.readline().strip())
+
+
+def _signature(line: str) -> bytes:
+    """What a wallet answered: 65 bytes or more; what may be a private key instead goes nowhere."""
+    digits = line[2:] if line[:2] in {"0x", "0X"} else line
+    if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
+        raise Refused("signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits.")
+    if len(digits) == 64:
+        message = "These 32 bytes are no signature. If they are your private key, it was not sent, and not kept."
+        next_action = "Paste the signature that the wallet shows. Never paste a key: take it out of your terminal."
+        raise Refused("signature_malformed", message, next_action=next_action)
+    if len(digits) < 130:
+        message = f"A signature has 65 bytes or more; these are {len(digits) // 2}. Nothing was sent."
+        raise Refused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
+    return bytes.fromhex(digits)
+
+
+def local_signer(environment: Environment, variable: str) -> LocalSigner:
+    """The signer behind a key variable, or a refusal that names it."""
+    text = environment.secret(variable)
+    if text is None:
+        problem = f"{variable} is not set."
+        raise Refused(
+            "key_missing", problem, next_action=f"Set {variable}, or {variable}_FILE to a file that holds it."
+        )
+    for name in (variable, f"{variable}_FILE"):
+        os.environ.pop(name, None)  # no child process inherits it
+    digits = text.removeprefix("0x")
+    if len(digits) != 64 or any(c not in _DIGITS for c in digits):
+        raise _malformed(variable)
+    key = bytes.fromhex(digits)
+    try:
+        return LocalSigner(account_of_key(key), key)
+    except ValueError:
+        raise _malformed(variable) from None
+
+
+def _malformed(variable: str) -> Refused:
+    next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
+    return Refused("key_malformed", f"{variable} is not a private key.", next_action=next_action)
+
+
+def _with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:
+    """Typed data with decimal strings of integer fields as integers, as the signing library wants them."""
+    types, message = typed_data["types"], typed_data["message"]
+    if not isinstance(types, dict) or not isinstance(message, dict):
+        raise TypeError("not typed data")
+    kinds = {entry["name"]: entry["type"] for entry in types[typed_data["primaryType"]]}
+    values = {
+        name: int(value) if kinds[name].startswith("uint") and isinstance(value, str) else value
+        for name, value in message.items()
+    }
+    return {**typed_data, "message": values}
+
+
+def eth_account() -> "type[Account]":
+    """eth-account's signing, imported only when something is signed.
+
+    One of its dependencies raises the interpreter's recursion limit so far that deeply nested JSON of a hostile
+    endpoint would overflow the stack and kill the process; the limit is put back.
+    """
+    limit = sys.getrecursionlimit()
+    from eth_account import Account
+
+    sys.setrecursionlimit(limit)
+    return Account

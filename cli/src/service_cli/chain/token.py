@@ -1,0 +1,130 @@
+"""The escrow token as a Poster's client needs it: balance, allowance, and what became of an authorization.
+
+Promises: an authorization counts as expired only when the token and the chain's finalized time say so together, and as
+cancelled only when the token logged it; whether the token takes authorizations of this account at all is decided by
+asking it, before anything is signed.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
+from service_common.chain.hub_constants import EscrowToken, read_token
+from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes, quantity
+from service_common.errors import ServiceError
+from service_common.keccak import keccak256
+from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
+
+from service_cli.chain.receipts import LOG_RANGE, account_topic
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.shell.text import amount
+
+_ALLOWANCE: Final = "0xdd62ed3e"
+_AUTHORIZATION_STATE: Final = "0xe94a0102"
+_DOMAIN_SEPARATOR: Final = "0x3644e515"
+_CANCELED: Final = bytes32(keccak256(b"AuthorizationCanceled(address,bytes32)"))
+_DOMAIN: Final = keccak256(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
+
+
+class AuthorizationState(Enum):
+    """What can still become of a signed authorization."""
+
+    LIVE = "live"
+    USED = "used"
+    EXPIRED = "expired"
+    """Unused, and its last moment is behind the chain's finalized time: no block can hold its use any more."""
+    CANCELLED = "cancelled"
+
+
+def token_of(chain: ChainClient) -> EscrowToken:
+    """How the token describes itself."""
+    with chain_errors():
+        return read_token(chain.rpc, chain.settings.escrow_token())
+
+
+def base_units(value: int) -> str:
+    """An amount of a token that does not say what it is."""
+    return f"{value} base units"
+
+
+def amounts_in_words(chain: ChainClient) -> Callable[[int], str]:
+    """How amounts of the escrow token are told to people; the token is asked once."""
+    try:
+        token = token_of(chain)
+    except ServiceError:
+        return base_units
+    return lambda value: amount(value, token)
+
+
+def in_words(chain: ChainClient, value: int) -> str:
+    """One amount of the escrow token for people."""
+    return amounts_in_words(chain)(value)
+
+
+def allowance(chain: ChainClient, owner: Address) -> int:
+    """What the Hub may take from this account."""
+    with chain_errors():
+        return int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big")
+
+
+def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
+    """Whether the token would accept an EIP-3009 signature of a plain key of this account.
+
+    Accounts with code are judged by their code and not by their key; a token whose domain is not the one it describes
+    would reject what is signed here.
+    """
+    with chain_errors():
+        if chain.rpc.call("eth_getCode", owner, "latest") != "0x":
+            return False
+    try:
+        state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + "00" * 32)
+        separator = _ask(chain, _DOMAIN_SEPARATOR)
+        token = read_token(chain.rpc, chain.settings.escrow_token())
+    except (RpcRefused, ChainUnavailable, ValueError):
+        with chain_errors():
+            chain.hub.token()  # an endpoint that answers nothing at all is a failure, not a property of the token
+        return False
+    return len(state) == 32 and separator == _separator(chain, token)
+
+
+def authorization_state(
+    chain: ChainClient, owner: Address, nonce: Bytes32, valid_before: UnixSeconds, since: BlockNumber
+) -> AuthorizationState:
+    """What became of it, by the token's own state, its log of cancellations and the chain's finalized time."""
+    with chain_errors():
+        state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:])
+        spent = int.from_bytes(state, "big") != 0
+        if spent:
+            return AuthorizationState.CANCELLED if _cancelled(chain, owner, nonce, since) else AuthorizationState.USED
+    expired = chain.finalized().time >= valid_before
+    return AuthorizationState.EXPIRED if expired else AuthorizationState.LIVE
+
+
+def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> bool:
+    head = quantity(chain.rpc.call("eth_blockNumber"))
+    for first in range(since, head + 1, LOG_RANGE):
+        wanted = {
+            "address": chain.settings.escrow_token(),
+            "fromBlock": hex(first),
+            "toBlock": hex(min(head, first + LOG_RANGE - 1)),
+            "topics": [_CANCELED, account_topic(owner), nonce],
+        }
+        if chain.rpc.call("eth_getLogs", wanted):
+            return True
+    return False
+
+
+def _separator(chain: ChainClient, token: EscrowToken) -> bytes:
+    from eth_abi.abi import encode
+
+    types = ("bytes32", "bytes32", "bytes32", "uint256", "address")
+    names = (keccak256(token.name.encode()), keccak256(token.version.encode()))
+    return keccak256(encode(types, (_DOMAIN, *names, chain.chain_id, token.address)))
+
+
+def _ask(chain: ChainClient, data: str) -> bytes:
+    return hex_bytes(chain.rpc.call("eth_call", {"to": chain.settings.escrow_token(), "data": data}, "latest"))
+
+
+def _word(account: Address) -> str:
+    return account[2:].rjust(64, "0")

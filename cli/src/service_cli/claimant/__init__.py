@@ -1,0 +1,1 @@
+"""What a Claimant does: claim an award or a refund."""

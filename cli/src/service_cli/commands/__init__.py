@@ -1,1 +1,0 @@
-"""The commands, one module each; ``run`` is the click command."""

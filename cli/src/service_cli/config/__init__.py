@@ -1,0 +1,1 @@
+"""Where a run's values come from: the deployment, the environment, keys."""

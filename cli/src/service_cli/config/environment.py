@@ -1,0 +1,175 @@
+"""Where a run's values come from: what is exported, then ``.env``; a key from a variable or from the file it names.
+
+An exported value wins in either form, and both forms at one level are refused. Of ``.env`` only ``SERVICE_`` variables
+are used; a malformed line is refused by its number. What ``.env`` decides is shown in one line before anything is
+signed with it, since somebody else may have put it there, and a variable that looks mistyped is named. No message
+quotes a key, the credential in an address, or a value of unexpected form.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from service_cli.config.keys import Unusable, read_small
+from service_cli.errors import Refused
+from service_cli.shell.output import warn
+from service_cli.shell.text import printable
+
+_LINE = re.compile(
+    r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*"
+    r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<plain>[^\s'\"#]*))\s*(?:#.*)?"
+)
+
+_KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")
+
+
+def read_dotenv(path: Path) -> dict[str, str]:
+    """The variables of the file; none when there is no file."""
+    try:
+        text, exposed = read_small(path)
+    except FileNotFoundError:
+        return {}
+    except Unusable as error:
+        raise Refused("environment_file_unreadable", f"{path} {error}.", next_action="Mend or remove it.") from None
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        match = _LINE.fullmatch(line.strip())
+        if match is None:
+            problem = f"Line {number} of {path} is not NAME=value."
+            raise Refused("environment_file_malformed", problem, next_action="Mend that line.")
+        if match["name"].startswith("SERVICE_"):
+            found[match["name"]] = next(v for v in (match["single"], match["double"], match["plain"]) if v is not None)
+    keys = [name for name in found if found[name] and _KEY_NAME.fullmatch(name)]
+    if exposed and keys:
+        warn(f"warning: {path} holds {', '.join(keys)} and can be read by other users; chmod 600 it")
+    return found
+
+
+SECRETS: Final = (
+    "SERVICE_POSTER_PRIVATE_KEY",
+    "SERVICE_SOLVER_PRIVATE_KEY",
+    "SERVICE_CLAIMANT_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON",
+)
+"""The keys of this client's roles, each also by a file that ``NAME_FILE`` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What is exported, and what ``.env`` adds to it."""
+
+    exported: Mapping[str, str]
+    fallback: Mapping[str, str]
+    read: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Secrets by the file they came from: a pipe gives its content once."""
+
+    @staticmethod
+    def of_process() -> "Environment":
+        """This process's environment and the ``.env`` of the working directory."""
+        return Environment(dict(os.environ), read_dotenv(Path(".env")))
+
+    def get(self, name: str) -> str | None:
+        """A plain value; an exported one wins, an empty one counts as unset."""
+        return self.exported.get(name) or self.fallback.get(name) or None
+
+    def secret(self, name: str) -> str | None:
+        """A secret from ``NAME`` or the file named by ``NAME_FILE``; both at one level is refused."""
+        for level, source in ((self.exported, ""), (self.fallback, " in .env")):
+            value, file = level.get(name), level.get(f"{name}_FILE")
+            if value and file:
+                problem = contradiction(name, source)
+                raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
+            if file:
+                value = self.read[file] = self.read.get(file) or _read_secret(name, file)
+            if value:
+                if source:
+                    warn(f"note: {name} was taken from .env")
+                return value
+        return None
+
+
+def contradiction(name: str, source: str = "") -> str:
+    """What is wrong with a key that is set in both forms."""
+    return f"{name} and {name}_FILE are both set{source}."
+
+
+def _read_secret(name: str, file: str) -> str:
+    try:
+        text, exposed = read_small(Path(file), pipes=True)
+    except (OSError, Unusable) as error:
+        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+        problem = f"The file named by {name}_FILE {reason}."
+        raise Refused("configuration_malformed", problem, next_action="Check its path and rights.") from None
+    if exposed:
+        warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
+    return text.strip()
+
+
+_ACCOUNTS: Final = ("SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS")
+_URLS: Final = ("SERVICE_RPC_URL", "SERVICE_API_BASE_URL", "SERVICE_SUBGRAPH_ENDPOINT")
+_ACCOUNT: Final = re.compile(r"0x[0-9a-fA-F]{40}")
+_NETWORK: Final = re.compile(r"[a-z0-9]{1,16}")
+_KNOWN: Final = (
+    *_ACCOUNTS, *_URLS, *SECRETS, *(f"{name}_FILE" for name in SECRETS), "SERVICE_CHAIN_ID",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
+    "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
+)  # fmt: skip
+_OF_OTHER_PROGRAMS: Final = {
+    "SERVICE_RPC_URLS",
+    "SERVICE_SETTLER_PRIVATE_KEY",
+    "SERVICE_SETTLER_PRIVATE_KEY_FILE",
+}
+"""The services' own variables that are close to one of this client."""
+_CLOSE: Final = 0.9
+
+
+def tell_sources(environment: Environment) -> None:
+    """Name what ``.env`` decides, and what looks mistyped."""
+    decided = [name for name in environment.fallback if _decides(environment, name)]
+    if decided:
+        warn(f"note: taken from .env: {', '.join(_shown(environment, name) for name in sorted(decided))}")
+    for name in sorted({*environment.exported, *environment.fallback}):
+        if (meant := _meant(name)) is not None and environment.get(name):
+            warn(f"warning: {printable(name, 80)} is not read by this client; did you mean {meant}?")
+
+
+def without_credentials(url: str) -> str:
+    """Scheme, host and port; of a path only that there is one, since it may hold a key."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "malformed"
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return "malformed"
+    more = "/…" if parts.path.strip("/") or parts.query else ""
+    return f"{parts.scheme}://{printable(parts.hostname, 100)}{port}{more}"
+
+
+def _decides(environment: Environment, name: str) -> bool:
+    """Keys are told where they are used."""
+    secret = name.removesuffix("_FILE") in SECRETS
+    return bool(environment.fallback[name]) and not environment.exported.get(name) and not secret
+
+
+def _shown(environment: Environment, name: str) -> str:
+    value = environment.fallback[name]
+    if name in _URLS:
+        return f"{name}={without_credentials(value)}"
+    form = _ACCOUNT if name in _ACCOUNTS else _NETWORK if name == "SERVICE_CHAIN_ID" else None
+    return printable(name, 80) if form is None else f"{name}={value if form.fullmatch(value) else 'malformed'}"
+
+
+def _meant(name: str) -> str | None:
+    if not name.upper().startswith("SERV") or name in _KNOWN or name in _OF_OTHER_PROGRAMS:
+        return None
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(name.upper(), _KNOWN, n=1, cutoff=_CLOSE)), None)

@@ -1,0 +1,202 @@
+"""Keys of this machine: read within bounds, parsed, and kept out of what is sealed, published and sent.
+
+At most 64 KiB of a regular file are read, or of a pipe as a shell makes it of ``<(pass show key)``; a device that never
+ends is refused. Before anything is sealed, signed or sent, a directory or document that holds a key of this run is
+refused with the file's name: every ``SERVICE_…_PRIVATE_KEY`` and keyring counts, of all roles, from a variable, its
+``_FILE`` or ``.env``. Files that only look like keys are named; they may belong to the work. No key is ever printed or
+part of an exception.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from io import FileIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from service_cli.errors import Refused
+from service_cli.shell.output import warn
+from service_cli.shell.text import printable
+
+if TYPE_CHECKING:  # the environment reads its files with what stands here
+    from service_cli.config.environment import Environment
+
+MAX_KEY_FILE: Final = 64 * 1024
+
+
+class Unusable(Exception):
+    """Why this file is not read; a half-sentence that goes after its name."""
+
+
+def read_small(path: Path, *, pipes: bool = False) -> tuple[str, bool]:
+    """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing."""
+    try:
+        piped = pipes and stat.S_ISFIFO(path.stat().st_mode)
+        waiting = 0 if piped else os.O_NONBLOCK
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | waiting | os.O_CLOEXEC)) as file:
+            status = os.fstat(file.fileno())
+            if not (stat.S_ISREG(status.st_mode) or (piped and stat.S_ISFIFO(status.st_mode))):
+                raise Unusable("is no regular file")
+            data = file.read(MAX_KEY_FILE + 1)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError):
+        raise Unusable("cannot be read") from None
+    if len(data) > MAX_KEY_FILE:
+        raise Unusable(f"is larger than {MAX_KEY_FILE // 1024} KiB")
+    try:
+        return data.decode("utf-8"), bool(status.st_mode & 0o077)
+    except UnicodeDecodeError:
+        raise Unusable("is not text") from None
+
+
+_VARIABLE: Final = re.compile(r"SERVICE_[A-Z0-9_]*PRIVATE_KEYS?(?:_JSON)?(?P<file>_FILE)?")
+_HEX: Final = re.compile(r"(?<![0-9a-f])(?:0x)?([0-9a-f]{64})(?![0-9a-f])")
+_AGE: Final = re.compile(r"age-secret-key-1[0-9a-z]{16,}")
+_AGE_PREFIX: Final = b"age-secret-key-1"
+_CHUNK: Final = 256 * 1024
+_OVERLAP: Final = 127
+"""What is carried to the next chunk: no key is written with more than 128 characters."""
+
+_STRIDE: Final = 10
+_KINDS: Final = bytes(ord("h") if chr(byte) in "0123456789abcdefABCDEF" else ord(".") for byte in range(256))
+_RUN: Final = b"h" * (64 // _STRIDE)
+"""64 hexadecimal digits show in every tenth byte as six in a row: most data is passed over by that, for a tenth of the
+work."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedKeys:
+    """What to look for, in lower case, and the files it came from."""
+
+    hexadecimal: tuple[bytes, ...] = field(repr=False)
+    age: frozenset[bytes] = field(repr=False)
+    files: frozenset[tuple[int, int]] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.hexadecimal or self.age or self.files)
+
+    def inside(self, data: bytes | bytearray) -> bool:
+        """Whether one of the keys stands in these bytes, in upper or lower case, wherever in them."""
+        run = bool(self.hexadecimal) and data[::_STRIDE].translate(_KINDS).find(_RUN) >= 0
+        if not run and not self.age:
+            return False
+        lower = data.lower()
+        if run and any(lower.find(key) >= 0 for key in self.hexadecimal):
+            return True
+        return bool(self.age) and lower.find(_AGE_PREFIX) >= 0 and any(lower.find(key) >= 0 for key in self.age)
+
+    def inside_file(self, file: FileIO) -> bool:
+        """The same for a file of any length, in constant memory; the file itself may be one that holds a key."""
+        status = os.fstat(file.fileno())
+        if (status.st_dev, status.st_ino) in self.files:
+            return True
+        buffer = bytearray(_OVERLAP + _CHUNK)
+        view = memoryview(buffer)
+        while size := file.readinto(view[_OVERLAP:]):
+            if self.inside(buffer if size == _CHUNK else bytes(view[: _OVERLAP + size])):
+                return True
+            view[:_OVERLAP] = view[size : size + _OVERLAP]
+        return False
+
+
+def loaded_keys(environment: "Environment", *, open_files: bool = True) -> LoadedKeys:
+    """Every key of this environment; without ``open_files`` a file that holds one is known by what it is, unread."""
+    texts: list[str] = []
+    files: set[tuple[int, int]] = set()
+    for name, value in _variables((environment.exported, environment.fallback)):
+        if name.endswith("_FILE"):
+            files |= _identity(value)
+            texts.extend([environment.read[value]] if value in environment.read else _text(value) if open_files else ())
+        else:
+            texts.append(value)
+    lower = [text.lower() for text in texts]
+    hexadecimal = {key for text in lower for key in _HEX.findall(text)}
+    age = {key.encode() for text in lower for key in _AGE.findall(text)}
+    return LoadedKeys(tuple(sorted(key.encode() for key in hexadecimal)), frozenset(age), frozenset(files))
+
+
+def holds_age_key(data: bytes) -> bool:
+    """Whether anybody's age identity stands in these bytes."""
+    return _AGE.search(data.lower().decode("latin-1")) is not None
+
+
+def _variables(levels: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    for level in levels:
+        for name, value in level.items():
+            if value and _VARIABLE.fullmatch(name):
+                yield name, value
+
+
+def _identity(path: str) -> set[tuple[int, int]]:
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return set()
+    return {(status.st_dev, status.st_ino)}
+
+
+def _text(path: str) -> list[str]:
+    try:
+        return [read_small(Path(path))[0]]
+    except (OSError, Unusable):
+        return []
+
+
+_LIKE_SECRETS: Final = (
+    ".env", ".env.*", ".git", ".netrc", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_dsa*", "id_ecdsa*",
+    "id_ed25519*", "*guardian*key*.json", "utc--*",
+)  # fmt: skip
+_SHOWN: Final = 10
+_MOVED: Final = "If it was handed over before, move its funds and make a new key."
+
+
+def check_directory(environment: "Environment", directory: Path, *, open_key_files: bool) -> None:
+    """Refuse work that holds a key of this run; name what looks as if it should not be in it."""
+    keys = loaded_keys(environment, open_files=open_key_files)
+    suspicious: list[str] = []
+    for path in _below(directory):
+        name = str(path.relative_to(directory))
+        if _holds(keys, path, name):
+            shown = "A name in it" if keys.inside(os.fsencode(name)) else printable(name, 200)
+            message = f"{shown} holds a private key of this run: whoever opens your work would have it."
+            next_action = f"Take it out of the directory. Nothing was sealed. {_MOVED}"
+            raise Refused("secret_in_artifact", message, next_action=next_action)
+        if any(fnmatchcase(path.name.lower(), pattern) for pattern in _LIKE_SECRETS):
+            suspicious.append(printable(name, 100))
+    if suspicious:
+        more = f" and {len(suspicious) - _SHOWN} more" if len(suspicious) > _SHOWN else ""
+        listed = ", ".join(suspicious[:_SHOWN])
+        warn(f"warning: the Guardians and the Poster will get {listed}{more}; take out what is not your work")
+
+
+def check_document(environment: "Environment", data: bytes, what: str) -> None:
+    """Refuse a text that everybody will read and that holds a key of this run, or any age identity."""
+    if holds_age_key(data) or loaded_keys(environment).inside(data):
+        message = f"{what} holds a private key: everybody could read it."
+        raise Refused("secret_in_document", message, next_action=f"Take it out. Nothing was signed or sent. {_MOVED}")
+
+
+def _below(directory: Path) -> Iterator[Path]:
+    """Everything, folders before what is in them; what cannot be listed is refused when it is sealed."""
+    for folder, folders, files in os.walk(directory):
+        folders.sort()
+        for name in (*folders, *sorted(files)):
+            yield Path(folder, name)
+
+
+def _holds(keys: LoadedKeys, path: Path, name: str) -> bool:
+    if not keys:
+        return False
+    if keys.inside(os.fsencode(name)):
+        return True
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        with path.open("rb", buffering=0) as file:
+            return keys.inside_file(file)
+    except OSError:  # sealing it says why
+        return False

@@ -1,0 +1,247 @@
+"""Which deployment a command works on, value by value, and where each came from.
+
+Promises: ``--network`` over ``SERVICE_CHAIN_ID`` over mainnet; a single override over what the chain resolves; what
+is exported over ``.env``. Missing values are refused together, by the names of the variables to set. Section
+"Deployment selection" of the interface.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
+
+from service_common.chain.deployment import (
+    LOCAL_CHAIN_ID,
+    NETWORKS,
+    BeaconRecord,
+    Deployment,
+    deployment_of,
+    parse_network,
+)
+from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32
+
+from service_cli.config.environment import Environment, tell_sources
+from service_cli.errors import Refused
+from service_cli.shell.output import warn
+
+T = TypeVar("T")
+
+LOCAL_VARIABLES: Final = (
+    "SERVICE_HUB_ADDRESS",
+    "SERVICE_RPC_URL",
+    "SERVICE_SUBGRAPH_ENDPOINT",
+    "SERVICE_ESCROW_TOKEN_ADDRESS",
+    "SERVICE_API_BASE_URL",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
+    "SERVICE_BEACON_URLS",
+    "SERVICE_BEACON_CHAIN_HASH",
+    "SERVICE_BEACON_PUBLIC_KEY",
+)
+_RECORDED: Final = {
+    "SERVICE_HUB_ADDRESS": "hub_address",
+    "SERVICE_RPC_URL": "rpc_url",
+    "SERVICE_SUBGRAPH_ENDPOINT": "subgraph_endpoint",
+    "SERVICE_ESCROW_TOKEN_ADDRESS": "escrow_token_address",
+    "SERVICE_API_BASE_URL": "api_base_url",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "reveal_delay_seconds",
+    "SERVICE_FINALITY_DEPTH": "finality_depth",
+}
+_ACCOUNT: Final = "an address: 0x and 40 hexadecimal digits"
+_URL: Final = "an http or https address"
+_WANTED: Final = {
+    "SERVICE_CHAIN_ID": "mainnet, staging, local or a chain id of theirs",
+    "SERVICE_HUB_ADDRESS": _ACCOUNT,
+    "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
+    "SERVICE_RPC_URL": _URL,
+    "SERVICE_SUBGRAPH_ENDPOINT": _URL,
+    "SERVICE_API_BASE_URL": "an http or https address without a path",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
+    "SERVICE_FINALITY_DEPTH": "a whole number of blocks from 1",
+    "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
+    "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
+    "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
+}
+_HELP: Final = "Set the variables named, or choose another network with --network."
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One deployment as a command sees it. A value that is not known is asked for where it is needed."""
+
+    environment: Environment
+    chain_id: ChainId
+    record: Deployment | None
+    api_override: str | None
+    network_source: str = "default"
+
+    def origin(self, name: str) -> tuple[str | None, str]:
+        """A plain value as text, unchecked, and where it came from."""
+        if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
+            return self.api_override, "--api-base-url"
+        for level, source in ((self.environment.exported, "environment"), (self.environment.fallback, ".env")):
+            if level.get(name):
+                return level[name], source
+        beacon = self.record.beacon if self.record else None
+        recorded = {
+            "SERVICE_BEACON_URLS": ",".join(beacon.urls) if beacon else None,
+            "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash if beacon else None,
+            "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
+        }
+        known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
+        return (None, "unset") if known is None else (str(known), "network")
+
+    def knows(self, name: str) -> bool:
+        """Whether a value is set, given as an option, or part of the network's record."""
+        if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
+            return True
+        known = getattr(self.record, _RECORDED[name]) if self.record and name in _RECORDED else None
+        return known is not None or self.environment.get(name) is not None
+
+    def hub_address(self) -> Address:
+        known = self.record.hub_address if self.record else None
+        return self._value("SERVICE_HUB_ADDRESS", parse_address, known)
+
+    def escrow_token(self) -> Address:
+        known = self.record.escrow_token_address if self.record else None
+        return self._value("SERVICE_ESCROW_TOKEN_ADDRESS", parse_address, known)
+
+    def rpc_url(self) -> str:
+        return self._value("SERVICE_RPC_URL", _parse_url, self.record.rpc_url if self.record else None)
+
+    def subgraph_endpoint(self) -> str:
+        known = self.record.subgraph_endpoint if self.record else None
+        return self._value("SERVICE_SUBGRAPH_ENDPOINT", _parse_url, known)
+
+    def api_base_url(self) -> str:
+        """The API's origin; ``--api-base-url`` wins."""
+        if self.api_override is not None:
+            return _checked("--api-base-url", parse_origin, self.api_override)
+        return self._value("SERVICE_API_BASE_URL", parse_origin, self.record.api_base_url if self.record else None)
+
+    def reveal_delay(self) -> int:
+        known = self.record.reveal_delay_seconds if self.record else None
+        return self._value("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", _parse_whole, known)
+
+    def finality_depth(self) -> int | None:
+        """Blocks from the newest to the final one, on a chain without a ``finalized`` tag; None where it has one."""
+        text = self.environment.get("SERVICE_FINALITY_DEPTH")
+        if text is not None:
+            return _checked("SERVICE_FINALITY_DEPTH", _parse_depth, text)
+        return self.record.finality_depth if self.record else None
+
+    def beacon(self) -> BeaconRecord:
+        """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
+        known = self.record.beacon if self.record else None
+        if known is not None:
+            return replace(known, urls=self._value("SERVICE_BEACON_URLS", _parse_urls, known.urls))
+        return BeaconRecord(
+            urls=self._value("SERVICE_BEACON_URLS", _parse_urls, None),
+            chain_hash=self._value("SERVICE_BEACON_CHAIN_HASH", _parse_hash, None),
+            public_key=self._value("SERVICE_BEACON_PUBLIC_KEY", _parse_group_key, None),
+            genesis_time=None,
+            period_seconds=None,
+        )
+
+    def _value(self, name: str, parse: Callable[[str], T], known: T | None) -> T:
+        text = self.environment.get(name)
+        if text is not None:
+            return _checked(name, parse, text)
+        if known is None:
+            raise Refused("configuration_incomplete", f"{name} is not set and not known here.", next_action=_HELP)
+        return known
+
+
+CHAIN: Final = (
+    "SERVICE_HUB_ADDRESS",
+    "SERVICE_RPC_URL",
+    "SERVICE_ESCROW_TOKEN_ADDRESS",
+    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
+)
+"""What a command needs to check that it talks to one deployment's chain."""
+CHAIN_AND_API: Final = (*CHAIN, "SERVICE_API_BASE_URL")
+
+
+def load_settings(
+    network: str | None,
+    api_base_url: str | None,
+    needs: Sequence[str] | None = CHAIN_AND_API,
+    environment: Environment | None = None,
+) -> Settings:
+    """The deployment of this run; says on stderr what ``.env`` decides, and when it is mainnet by default.
+
+    ``needs`` are refused together where they are missing; with None nothing is, for commands that only look.
+    """
+    environment = environment or Environment.of_process()
+    tell_sources(environment)
+    chosen = network or environment.get("SERVICE_CHAIN_ID")
+    if chosen is None:
+        warn("no network selected: using mainnet (real money); choose with --network or SERVICE_CHAIN_ID")
+        chain_id = NETWORKS["mainnet"]
+    else:
+        chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
+    exported = environment.exported.get("SERVICE_CHAIN_ID")
+    source = "--network" if network else "default" if chosen is None else "environment" if exported else ".env"
+    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, source)
+    if needs is None:
+        return settings
+    if chain_id == LOCAL_CHAIN_ID:
+        next_action = "Load the stack's environment: set -a; . .local/stack.env"
+        _require("The local network needs", [name for name in LOCAL_VARIABLES if not settings.knows(name)], next_action)
+    missing = [name for name in needs if not settings.knows(name)]
+    _require("This release knows no value on this network for", missing, _HELP)
+    return settings
+
+
+def _require(words: str, missing: Sequence[str], next_action: str) -> None:
+    if missing:
+        raise Refused("configuration_incomplete", f"{words} {', '.join(missing)}.", next_action=next_action)
+
+
+def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        next_action = f"Set {name} to {_WANTED.get(name, 'a value of that form')}."
+        raise Refused("configuration_malformed", f"{name} is malformed: {error}.", next_action=next_action) from None
+
+
+def _parse_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("not an http or https address")
+    return text
+
+
+def parse_origin(text: str) -> str:
+    """An API's base address: a scheme and a host."""
+    parts = urlsplit(_parse_url(text))
+    if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
+        raise ValueError("not an origin: a scheme and a host, without a path")
+    return text.rstrip("/")
+
+
+def _parse_urls(text: str) -> tuple[str, ...]:
+    return tuple(_parse_url(url.strip()) for url in text.split(",") if url.strip())
+
+
+def _parse_whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("not a whole number")
+    return int(text)
+
+
+def _parse_depth(text: str) -> int:
+    if (depth := _parse_whole(text)) < 1:
+        raise ValueError("not at least 1")
+    return depth
+
+
+def _parse_hash(text: str) -> Bytes32:
+    return parse_bytes32(text if text.startswith("0x") else f"0x{text}")
+
+
+def _parse_group_key(text: str) -> str:
+    digits = text.removeprefix("0x").lower()
+    if len(digits) != 192 or any(c not in "0123456789abcdef" for c in digits):
+        raise ValueError("not 96 bytes of hexadecimal digits")
+    return digits

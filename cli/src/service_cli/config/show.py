@@ -1,0 +1,59 @@
+"""``config``: each setting as a run would see it, and where it came from.
+
+Secrets are never shown, only that they are set; of an RPC address only the host is, since its path may hold a key. A
+key that is set in both forms is shown as refused.
+"""
+
+from service_cli.config.environment import SECRETS, contradiction, without_credentials
+from service_cli.config.settings import LOCAL_VARIABLES, Settings
+from service_cli.shell.command import command
+from service_cli.shell.output import event, say
+
+
+def show_configuration(settings: Settings) -> None:
+    """The command ``config``."""
+    _show("SERVICE_CHAIN_ID", str(settings.chain_id), settings.network_source)
+    for name in (*LOCAL_VARIABLES, "SERVICE_FINALITY_DEPTH"):
+        value, source = settings.origin(name)
+        _show(name, _plain(name, value), source)
+    for name in SECRETS:
+        _show(name, *_secret(settings, name))
+
+
+def _show(name: str, value: str | None, source: str) -> None:
+    event("config.value", {"name": name, "value": value, "source": source})
+    say(f"{name} = {value or 'not set'} ({source})")
+
+
+def _secret(settings: Settings, name: str) -> tuple[str | None, str]:
+    for level, source in ((settings.environment.exported, "environment"), (settings.environment.fallback, ".env")):
+        found = [variable for variable in (name, f"{name}_FILE") if level.get(variable)]
+        if len(found) == 2:
+            problem = contradiction(name, " in .env" if source == ".env" else "")
+            return f"refused: {problem} Keep one of the two.", source
+        if found:
+            return "set, hidden", f"{source} ({found[0]})"
+    return None, "unset"
+
+
+def _plain(name: str, value: str | None) -> str | None:
+    """Addresses without what may be a credential in them."""
+    if not value or (name != "SERVICE_RPC_URL" and "@" not in value):
+        return value
+    return ",".join(without_credentials(url) for url in value.split(","))
+
+
+@command("config", "config", api=True)
+def config(network: str | None, api_base_url: str | None) -> None:
+    """Show each setting of a run, and where it came from. Secrets are never shown.
+
+    \b
+    Reads:    every variable of this client; keys only as far as that they are set
+    Defaults: SERVICE_CHAIN_ID and whatever the network's record knows
+    Prints:   config.value (name, value, source), one for each setting
+    Refuses:  a network that does not exist; a malformed .env
+    Examples: service-cli config --network staging
+    """
+    from service_cli.config.settings import load_settings
+
+    show_configuration(load_settings(network, api_base_url, None))

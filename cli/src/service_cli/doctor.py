@@ -1,0 +1,158 @@
+"""``doctor``: whether everything that a command needs is there and belongs together, one check after the other.
+
+Each check is one event with what was found and, where it fails, what to do. Nothing is signed and no key is read. A
+check imports what it needs when it runs, so that help is there at once.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import click
+from service_common.errors import ServiceError
+from service_common.types import Address
+
+from service_cli.config.settings import Settings, load_settings
+from service_cli.errors import Refused
+from service_cli.shell.arguments import ADDRESS
+from service_cli.shell.command import command
+from service_cli.shell.output import event, say, warn
+from service_cli.shell.text import duration
+from service_cli.shell.text import wei as in_wei
+
+_SKEW_SECONDS: Final = 60
+_ON_THE_CHAIN: Final = {"clock", "roster", "balance"}
+"""What cannot be judged where the RPC endpoint or the Hub is the wrong one."""
+_META: Final = "{ _meta { block { number } hasIndexingErrors } }"
+
+
+def examine(settings: Settings, account: Address | None) -> None:
+    """The command ``doctor``."""
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("chain", lambda: _chain(settings)),
+        ("clock", lambda: _clock(settings)),
+        ("roster", lambda: _roster(settings)),
+        ("api", lambda: _api(settings)),
+        ("subgraph", lambda: _subgraph(settings)),
+        ("beacon", lambda: _beacon(settings)),
+    ]
+    if account is not None:
+        checks.append(("balance", lambda: _balance(settings, account)))
+    failed: list[str] = []
+    for name, check in checks:
+        if name in _ON_THE_CHAIN and "chain" in failed:
+            _tell(name, "skipped, because the chain check failed", "Mend the chain check first, then run it again.")
+        elif not _report(name, check):
+            failed.append(name)
+    if failed:
+        message = f"Not in order: {', '.join(failed)}."
+        raise Refused("unhealthy", message, next_action="Do what the failed checks say, then run it again.")
+
+
+def _report(name: str, check: Callable[[], str]) -> bool:
+    try:
+        detail, fix = check(), None
+    except ServiceError as error:
+        detail, fix = error.message, error.next_action
+    return _tell(name, detail, fix)
+
+
+def _tell(name: str, detail: str, fix: str | None) -> bool:
+    event("doctor.check", {"name": name, "ok": fix is None, "detail": detail, "fix": fix})
+    if fix is None:
+        say(f"ok   {name}: {detail}")
+    elif detail.startswith("skipped"):
+        warn(f"skip {name}: {detail}")
+    else:
+        warn(f"FAIL {name}: {detail}\n     mend: {fix}")
+    return fix is None
+
+
+def _chain(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient
+
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
+
+
+def _clock(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient
+
+    skew = int(time.time()) - ChainClient(settings).latest().time
+    if abs(skew) > _SKEW_SECONDS:
+        message = f"This machine's clock and the newest block are {duration(abs(skew))} apart."
+        raise Refused("clock_skewed", message, next_action="Set the clock, or use an RPC endpoint that keeps up.")
+    return f"{skew} seconds after the newest block"
+
+
+def _roster(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient
+
+    roster = ChainClient(settings).current_roster()
+    active = sum(bool(member.last_active_at) for member in roster.members)
+    return f"version {roster.version}, quorum {roster.quorum} of {len(roster.members)}, {active} active before"
+
+
+def _api(settings: Settings) -> str:
+    from service_cli.api import api_of
+
+    answer = api_of(settings).get("/api/deployment").json()
+    token = answer.get("escrow_token")
+    address = token.get("address") if isinstance(token, dict) else None
+    served = (answer.get("chain_id"), answer.get("hub_address"), address)
+    if served != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
+        message = "The API serves another chain, Hub or token than the one configured."
+        raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+    return settings.api_base_url()
+
+
+def _subgraph(settings: Settings) -> str:
+    from service_cli.api import subgraph_of
+
+    client, path = subgraph_of(settings)
+    data = client.post_json(path, {"query": _META, "variables": {}}).json().get("data")
+    meta = data.get("_meta") if isinstance(data, dict) else None
+    block = meta.get("block") if isinstance(meta, dict) else None
+    if not isinstance(meta, dict) or not isinstance(block, dict) or meta.get("hasIndexingErrors"):
+        message = "The subgraph endpoint reports errors or does not answer as one."
+        raise Refused("subgraph_unusable", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
+    return f"indexed to block {block.get('number')}"
+
+
+def _beacon(settings: Settings) -> str:
+    from service_cli.submissions import beacon_of, round_signature
+
+    info = beacon_of(settings)
+    newest = max(1, (int(time.time()) - info.genesis_time) // info.period_seconds - 1)
+    round_signature(settings, info, newest)
+    return f"round {newest} verified"
+
+
+def _balance(settings: Settings, account: Address) -> str:
+    from service_cli.chain.session import ChainClient
+    from service_cli.chain.token import in_words
+
+    chain = ChainClient(settings)
+    wei, tokens = chain.balance(account), chain.token_balance(account)
+    if wei == 0:
+        message = f"{account} holds no ether for gas."
+        raise Refused("gas_insufficient", message, next_action="Add ether to the account.")
+    return f"{in_wei(wei)}, {in_words(chain, tokens)}"
+
+
+@command("doctor", "doctor", api=True)
+@click.option("--address", type=ADDRESS, help="An account whose gas and tokens to check, too.")
+def doctor(address: Address | None, network: str | None, api_base_url: str | None) -> None:
+    """Check RPC, Hub, clock, roster, API, subgraph and beacon, and say what mends each.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS,
+              SERVICE_BEACON_URLS
+    Prints:   doctor.check (name, ok, detail, fix), one for each check
+    Refuses:  a deployment in which any check fails (after all of them): exit code 1
+    Examples: service-cli doctor --address $ACCOUNT
+    """
+    examine(load_settings(network, api_base_url, None), address)

@@ -1,0 +1,1 @@
+"""What a Guardian does: open work, judge it, deliver the winning key."""

@@ -1,0 +1,261 @@
+"""The Guardian's commands."""
+
+from pathlib import Path
+
+import click
+from service_common.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
+
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, read_document
+from service_cli.shell.command import argument_error, command
+
+
+@command("guardian:judgeable", "guardian_judgeable", api=True)
+@click.option("--guardian-address", type=ADDRESS, required=True, help="The Guardian's account.")
+def guardian_judgeable(guardian_address: Address, network: str | None, api_base_url: str | None) -> None:
+    """List open bounties past their reveal point whose pinned roster names this Guardian.
+
+    Advisory: decrypts and sends nothing. Bounties past their judging deadline are listed until someone settles them.
+    Deliveries owed (awarded bounties whose winning key is not handed over) are listed, too.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_API_BASE_URL
+    Prints:   guardian_judgeable.bounty (bounty_id, reveal_at, judging_deadline, submissions, unopened, own_verdict)
+              guardian_judgeable.delivery_owed (bounty_id, solver, submission_commitment)
+    Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
+    Examples: service-cli guardian:judgeable --guardian-address $ACCOUNT
+    """
+    from service_cli.config.settings import load_settings
+    from service_cli.guardian.judgeable import list_judgeable
+
+    needs = ("SERVICE_SUBGRAPH_ENDPOINT", "SERVICE_API_BASE_URL")
+    list_judgeable(load_settings(network, api_base_url, needs), guardian_address)
+
+
+@command("guardian:open", "guardian_open", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("solver", type=ADDRESS)
+@click.argument("submission_commitment", type=COMMITMENT)
+@click.option(
+    "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="Take what DIR holds of envelope.json, ciphertext.age and identity.txt from there.",
+)  # fmt: skip
+@click.option(
+    "--keep-identity", type=click.Path(path_type=Path), metavar="FILE",
+    help="Also write the content key to FILE (new, mode 0600), to hand over to a Guardian whose key does not open it.",
+)  # fmt: skip
+@click.argument("output_dir", type=click.Path(path_type=Path), required=False)
+def guardian_open(
+    bounty_id: BountyId,
+    solver: Address,
+    submission_commitment: Bytes32,
+    output_dir: Path | None,
+    source: Path | None,
+    keep_identity: Path | None,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Open a Submission after the reveal point, on this machine only.
+
+    Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is
+    asked, with a signed request, only for an envelope or ciphertext that DIR does not hold. identity.txt is the
+    content key that another Guardian opened, kept with --keep-identity and handed over.
+
+    Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
+    it with the beacon's signature and your encryption key. OUTPUT_DIR defaults to
+    submissions/<bounty_id>/<submission_commitment>/ and must be new or empty.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
+    Prints:   guardian_open.submission_verified (bounty_id, solver, submission_commitment)
+              guardian_open.artifact_opened (bounty_id, solver, submission_commitment, output_dir, file_count,
+              byte_length, bound)
+    Refuses:  an output directory that holds something, a file for the content key that exists; a Submission that the
+              contract does not record; an envelope that does not hash to the commitment; a reveal point not reached;
+              a sealed file that does not open, or that names another bounty or Solver, saying why in plain words
+    Examples: service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
+    """
+    from service_cli.config.settings import CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.guardian.opening import guardian_open
+
+    target = output_dir or Path("submissions") / str(bounty_id) / submission_commitment
+    settings = load_settings(network, api_base_url, CHAIN_AND_API if source is None else CHAIN)
+    guardian_open(settings, bounty_id, solver, submission_commitment, target, source, keep_identity)
+
+
+@command("guardian:verdict", "guardian_verdict", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("kind", type=click.Choice(["awarded", "no_valid_submission"]))
+@click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
+@click.argument("rest", nargs=-1, required=True, metavar="[SOLVER SUBMISSION_COMMITMENT] VERDICT_BODY_PATH")
+def guardian_verdict(
+    bounty_id: BountyId,
+    kind: str,
+    rest: tuple[str, ...],
+    replace: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Publish your written Verdict, read it back by its commitment, and record the same Verdict on chain.
+
+    \b
+    service-cli guardian:verdict BOUNTY_ID awarded \\
+        SOLVER SUBMISSION_COMMITMENT VERDICT_BODY_PATH
+    service-cli guardian:verdict BOUNTY_ID no_valid_submission \\
+        VERDICT_BODY_PATH
+
+    VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Prints:   guardian_verdict.published, .read_back, .recorded (bounty_id, guardian, kind, solver,
+              submission_commitment, report_commitment; the last with tx_hash, block_number)
+    Refuses:  a body that holds a private key; an account that is not on the pinned roster; a bounty that is not
+              judgeable; a Submission that is not the Solver's active one; a document that reads back differently; a
+              second Verdict without --replace
+    Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
+              service-cli guardian:verdict 7 no_valid_submission why.md --replace
+    """
+    from service_common.domain.lifecycle import VerdictKind
+
+    from service_cli.config.settings import load_settings
+    from service_cli.guardian.verdict import record_verdict
+
+    named, path = _named(kind, rest)
+    settings, body = load_settings(network, api_base_url), read_document(path)
+    record_verdict(settings, bounty_id, VerdictKind(kind), named, body, replace=replace)
+
+
+def _named(kind: str, rest: tuple[str, ...]) -> tuple[tuple[Address, Bytes32] | None, str]:
+    """The Submission an awarded Verdict names, and the body's path."""
+    if kind == "no_valid_submission":
+        if len(rest) != 1:
+            raise argument_error("VERDICT_BODY_PATH", "no_valid_submission takes the path and nothing else.")
+        return None, rest[0]
+    if len(rest) != 3:
+        raise argument_error("SOLVER", "awarded takes SOLVER, SUBMISSION_COMMITMENT and VERDICT_BODY_PATH.")
+    try:
+        return (parse_address(rest[0]), parse_bytes32(rest[1])), rest[2]
+    except ValueError as error:
+        raise argument_error("SOLVER", f"{error}.") from None
+
+
+@command("guardian:deliver-key", "guardian_deliver_key", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("solver", type=ADDRESS)
+@click.argument("submission_commitment", type=COMMITMENT)
+def guardian_deliver_key(
+    bounty_id: BountyId,
+    solver: Address,
+    submission_commitment: Bytes32,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Wrap the winning Submission's content key to the deployment's delivery key, for the Poster.
+
+    Only for the finalized winner, and only to the delivery key that the Hub publishes on chain. Idempotent.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
+    Prints:   guardian_deliver_key.stored (bounty_id, solver, submission_commitment, created)
+    Refuses:  a bounty that is not awarded to this pair; a delivery key that the Hub does not publish
+    Examples: service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
+    """
+    from service_cli.config.settings import load_settings
+    from service_cli.guardian.delivery import deliver_key
+
+    deliver_key(load_settings(network, api_base_url), bounty_id, solver, submission_commitment)
+
+
+@command("guardian:new-key", "guardian_new_key", network=False)
+@click.option("--rotate", is_flag=True, help="Put a new key before those that the file holds; none is removed.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+def guardian_new_key(file: Path | None, rotate: bool) -> None:
+    """Make an encryption key and write it to FILE, readable by its owner only.
+
+    FILE is what SERVICE_GUARDIAN_PRIVATE_KEYS_JSON_FILE names, unless given. Only the public half is printed: it goes
+    into the next roster. Keys are kept after a rotation, since older bounties are sealed to them.
+
+    \b
+    Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON, whose keys a new FILE takes over; or _FILE
+    Prints:  guardian_new_key.written (path, public_key, recipient, key_count)
+    Refuses: a FILE that exists, unless --rotate; with --rotate one that does not; a FILE that holds something else
+    Examples: service-cli guardian:new-key guardian-keys.json
+              service-cli guardian:new-key --rotate guardian-keys.json
+    """
+    from service_cli.config.environment import Environment
+    from service_cli.guardian.keyring import add_key
+
+    add_key(Environment.of_process(), file, rotate=rotate)
+
+
+@command("guardian:keys", "guardian_keys")
+@click.option("--roster", is_flag=True, help="Look for each key in the Hub's current roster.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
+    """Show the public half of each encryption key, newest first. No secret is printed.
+
+    With --roster it says which of them the current roster holds: new bounties are sealed to that one.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE), unless FILE is given
+    Defaults: with --roster SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Prints:   guardian_keys.key (position, public_key, recipient, in_roster)
+    Refuses:  what is not a JSON array of AGE-SECRET-KEY-1… strings
+    Examples: service-cli guardian:keys --roster
+    """
+    from service_cli.config.environment import Environment
+    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.guardian.keyring import show_keys
+
+    if not roster:
+        show_keys(Environment.of_process(), file, None)
+        return
+    from service_cli.chain.session import ChainClient
+
+    settings = load_settings(network, None, CHAIN)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    show_keys(settings.environment, file, chain.current_roster().encryption_public_keys)
+
+
+@command("guardian:heartbeat", "guardian_heartbeat")
+def guardian_heartbeat(network: str | None) -> None:
+    """Record on chain that this Guardian is active, so that Posters see a living roster before they fund.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Prints:   guardian_heartbeat.recorded (guardian, tx_hash, block_number)
+    Refuses:  an account that was never on a roster
+    Examples: service-cli guardian:heartbeat
+    """
+    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.guardian.fee import heartbeat
+
+    heartbeat(load_settings(network, None, CHAIN))
+
+
+@command("guardian:claim-fee", "guardian_claim_fee")
+@click.argument("bounty_id", type=BOUNTY_ID)
+def guardian_claim_fee(bounty_id: BountyId, network: str | None) -> None:
+    """Claim your share of the Guardian fee of a final bounty in which your Verdict was recorded.
+
+    An outcome whose block the chain has not finalized is waited for, half an hour at most.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Prints:   guardian_claim_fee.waiting (bounty_id, block_number, finalized_block_number, final_at)
+              guardian_claim_fee.claimed (bounty_id, guardian, amount, tx_hash, block_number)
+    Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
+    Examples: service-cli guardian:claim-fee 7
+    """
+    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.guardian.fee import claim_fee
+
+    claim_fee(load_settings(network, None, CHAIN), bounty_id)

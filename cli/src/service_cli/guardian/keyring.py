@@ -1,0 +1,132 @@
+"""A Guardian's encryption keys: made, rotated with the old ones kept, and shown by their public halves only.
+
+Promises: no secret is printed, returned to a command's output or put into a message; the file is private to its owner
+(0600) and replaced in one step, read back before that, so that no interruption loses a key; a second run at the same
+time waits. A key that is in the file stays in it: bounties pin the roster, and with it the key, of their day.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from service_common.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, recipient_text
+from service_common.errors import ServiceError
+from service_common.types import Bytes32
+
+from service_cli.config.environment import Environment
+from service_cli.config.keys import Unusable, read_small
+from service_cli.errors import Failed, Refused
+from service_cli.shell.output import event, say, warn
+
+VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
+_FILE_VARIABLE: Final = f"{VARIABLE}_FILE"
+
+
+def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> None:
+    """The command ``guardian:new-key``: a new key before all others, in the keyring file."""
+    target = _target(environment, path)
+    with _held(target):
+        kept = _kept(environment, target, rotate=rotate)
+        if len(kept) == MAX_KEYRING:
+            message = f"{target} holds {MAX_KEYRING} keys, as many as a keyring takes."
+            raise Refused("keyring_full", message, next_action="Take out keys that no open bounty's roster holds.")
+        added = Identity.generate()
+        _replace(target, [added, *kept])
+    fields = {"path": str(target), "public_key": added.public_key, "recipient": recipient_text(added.public_key)}
+    event("guardian_new_key.written", fields | {"key_count": len(kept) + 1})
+    say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
+    say("the Hub's owner publishes a roster with the public key; bounties of before need the older keys: keep them")
+
+
+def show_keys(environment: Environment, path: Path | None, roster: Collection[Bytes32] | None) -> None:
+    """The command ``guardian:keys``: the public half of each key, newest first, and whether ``roster`` holds it."""
+    text = environment.secret(VARIABLE) if path is None else _read(path)
+    if text is None:
+        next_action = f"Set {_FILE_VARIABLE}, name a file, or make one with guardian:new-key."
+        raise Refused("key_missing", f"{VARIABLE} is not set.", next_action=next_action)
+    keys = [identity.public_key for identity in _parsed(text, VARIABLE if path is None else str(path))]
+    for position, key in enumerate(keys):
+        in_roster = None if roster is None else key in roster
+        fields = {"position": position, "public_key": key, "recipient": recipient_text(key), "in_roster": in_roster}
+        event("guardian_keys.key", fields)
+    if roster is not None and keys[0] not in roster:
+        other = "an older key of this keyring is" if set(keys) & set(roster) else "no key of this keyring is"
+        warn(f"the newest key is not in the current roster; {other}: ask the Hub's owner for a new version")
+
+
+def _target(environment: Environment, path: Path | None) -> Path:
+    named = path or environment.get(_FILE_VARIABLE)
+    if named is None:
+        message = "No file is named for the keys."
+        raise Refused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
+    return Path(named).absolute().resolve()
+
+
+def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
+    """The keys there are already: in the file, or where that is new, in the variable."""
+    if not os.path.lexists(target):
+        if rotate:
+            message = f"{target} is not there: there is nothing to rotate."
+            next_action = "Check the path; to make a first key leave --rotate out."
+            raise Refused("nothing_to_rotate", message, next_action=next_action)
+        text = environment.get(VARIABLE)
+        return () if text is None else _parsed(text, VARIABLE)
+    if not rotate:
+        message = f"{target} is there already."
+        raise Refused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")
+    return _parsed(_read(target), str(target))
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_small(path)[0]
+    except (OSError, Unusable) as error:
+        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+        raise Refused("file_unreadable", f"{path} {reason}.", next_action="Check its path and rights.") from None
+
+
+def _parsed(text: str, source: str) -> tuple[Identity, ...]:
+    try:
+        return parse_keyring(text.strip())
+    except ServiceError as error:
+        message = f"{source} is not a keyring: {error.message}"
+        raise Refused("key_malformed", message, next_action="Correct it by hand; nothing was changed.") from None
+
+
+def _replace(target: Path, keys: Sequence[Identity]) -> None:
+    draft = target.with_name(f".{target.name}.new")
+    try:
+        with open(draft, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            os.fchmod(file.fileno(), 0o600)
+            json.dump([key.to_text() for key in keys], file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if parse_keyring(draft.read_text(encoding="utf-8")) != tuple(keys):
+            raise OSError("it reads back differently")
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        message = f"{target} cannot be written: {error.strerror or error}."
+        raise Failed("file_not_written", message, next_action="Make room or check its rights.") from None
+
+
+@contextmanager
+def _held(target: Path) -> Iterator[None]:
+    """One run at a time in this folder."""
+    try:
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        message = f"{target.parent} is not a directory that can be used."
+        raise Refused("file_not_written", message, next_action="Make it first, or name another file.") from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+        with suppress(OSError):  # not every file system can
+            os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,219 @@
+"""``guardian:open``: a Submission opened after the reveal point, with bytes from the API or from a folder.
+
+Where bytes come from does not matter: the envelope must hash to the commitment on chain, a content key must be the one
+that the envelope commits to, and the ciphertext is checked on opening. Content keys live in this process only, unless
+``--keep-identity`` names a file.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from service_common.crypto.beacon_info import BeaconInfo
+from service_common.crypto.binding import ExpectedBinding, expected_binding
+from service_common.crypto.capsule import (
+    MAX_IDENTITY_FILE,
+    IdentityFile,
+    check_identity,
+    open_capsule,
+    parse_identity_file,
+)
+from service_common.crypto.failures import SealedDataError
+from service_common.crypto.x25519 import Identity, parse_keyring
+from service_common.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
+from service_common.types import Address, BountyId, Bytes32
+
+from service_cli.api import api_of
+from service_cli.chain.journal import note_done, opened_name
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.config.settings import Settings
+from service_cli.errors import Failed, Refused
+from service_cli.shell.arguments import require_new
+from service_cli.shell.output import event, say
+from service_cli.submissions import (
+    Submission,
+    beacon_of,
+    check_envelope,
+    checked_submission,
+    explained,
+    fetch_submission,
+    round_signature,
+    write_artifact,
+)
+
+_NAMES: Final = "envelope.json, ciphertext.age, identity.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOver:
+    """The folder."""
+
+    folder: Path
+
+    @property
+    def envelope(self) -> Path:
+        return self.folder / "envelope.json"
+
+    @property
+    def ciphertext(self) -> Path:
+        return self.folder / "ciphertext.age"
+
+    @property
+    def identity(self) -> Path:
+        return self.folder / "identity.txt"
+
+    def submission(
+        self, bounty_id: BountyId, pair: tuple[Address, Bytes32], fetch: Callable[[], Submission]
+    ) -> Submission:
+        """The Submission; ``fetch`` is asked for it only where envelope or ciphertext is not here."""
+        if not any(path.exists() for path in (self.envelope, self.ciphertext, self.identity)):
+            message = f"{self.folder} holds none of {_NAMES}."
+            raise Refused("file_unreadable", message, next_action="Give the files these names.")
+        if self.ciphertext.exists():
+            _read(self.ciphertext, 1)
+        if not self.envelope.exists():
+            fetched = fetch()
+            return replace(fetched, source=self.ciphertext) if self.ciphertext.exists() else fetched
+        content = _read(self.envelope, MAX_ENVELOPE_BYTES + 1)
+        found = checked_submission(content, bounty_id, pair, lambda: self.ciphertext)
+        return found if self.ciphertext.exists() else replace(found, source=fetch().source)
+
+    def content_key(self, envelope: Envelope) -> Identity:
+        """The content key as another Guardian wrote it, as age-keygen writes one.
+
+        Nobody vouches for its comments: that they name nobody proves nothing, and the archive is still to be checked.
+        """
+        try:
+            found = parse_identity_file(_read(self.identity, MAX_IDENTITY_FILE + 1))
+            ExpectedBinding(envelope.binding, required=False).check(found.binding, "the identity file")
+            return check_identity(found.identity, envelope.content_public_key)
+        except SealedDataError as error:
+            message = f"The identity handed over does not open this Submission: {error.message}."
+            next_action = "Ask the other Guardian again, or open with your own key."
+            raise Refused("identity_mismatch", message, next_action=next_action) from None
+
+
+def _read(path: Path, most: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError:
+        raise Refused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None
+
+
+def guardian_open(
+    settings: Settings,
+    bounty_id: BountyId,
+    solver: Address,
+    commitment: Bytes32,
+    output_dir: Path,
+    source: Path | None = None,
+    keep_identity: Path | None = None,
+) -> None:
+    """The command ``guardian:open``; what ``source`` holds of a Submission's files is taken from there."""
+    require_new(output_dir)
+    if keep_identity is not None and keep_identity.exists():
+        raise Refused("file_exists", f"{keep_identity} exists already.", next_action="Name a file that is new.")
+    if source is not None:
+        submission, identity = open_from_folder(settings, source, bounty_id, solver, commitment)
+    else:
+        signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+        submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
+    event("guardian_open.submission_verified", submission.names())
+    if keep_identity is not None:
+        _hand_over(IdentityFile(identity, submission.envelope.binding), keep_identity)
+    write_artifact(submission, identity, output_dir, "guardian_open.artifact_opened")
+    with suppress(Failed):  # the work is open; that it is not remembered is no failure
+        note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
+
+
+def _hand_over(content_key: IdentityFile, path: Path) -> None:
+    """The content key in a file of its own; whoever holds it can read the work, and nothing else."""
+    try:
+        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(content_key.to_bytes())
+    except OSError as error:
+        message = f"The content key could not be written to {path}: {error.strerror}."
+        raise Refused("file_not_written", message, next_action="Name a file that can be written.") from None
+    say(f"the content key of this Submission is in {path}; as identity.txt in a folder it opens with --from")
+
+
+def open_as_guardian(
+    settings: Settings, signer: LocalSigner, bounty_id: BountyId, solver: Address, commitment: Bytes32
+) -> tuple[Submission, Identity]:
+    """The checked Submission and its content key, by this Guardian's encryption key."""
+    keyring = _keyring(settings)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    bounty = chain.bounty(bounty_id)
+    _require_recorded(chain, bounty_id, solver, commitment)
+    info = beacon_of(settings)
+    api = api_of(settings, chain)
+    submission = fetch_submission(api, signer, bounty_id, (solver, commitment))
+    check_envelope(chain, submission, bounty, info)
+    return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
+
+
+def open_from_folder(
+    settings: Settings, folder: Path, bounty_id: BountyId, solver: Address, commitment: Bytes32
+) -> tuple[Submission, Identity]:
+    """The same with whatever a folder holds of it: ``envelope.json``, ``ciphertext.age``, and ``identity.txt`` where
+    another Guardian handed the content key over. Only what is missing is read from the API."""
+    found = HandedOver(folder)
+    keyring = () if found.identity.exists() else _keyring(settings)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    bounty = chain.bounty(bounty_id)
+    _require_recorded(chain, bounty_id, solver, commitment)
+    info = beacon_of(settings)
+    submission = found.submission(
+        bounty_id, (solver, commitment), lambda: _fetched(settings, chain, bounty_id, (solver, commitment))
+    )
+    check_envelope(chain, submission, bounty, info)
+    if keyring:
+        return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
+    return submission, found.content_key(submission.envelope)
+
+
+def _fetched(settings: Settings, chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
+    """The Submission as the API has it, read with this Guardian's signature."""
+    signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+    return fetch_submission(api_of(settings, chain), signer, bounty_id, pair)
+
+
+def _unlock(
+    settings: Settings, submission: Submission, info: BeaconInfo, keyring: tuple[Identity, ...], roster_size: int
+) -> Identity:
+    """The content key, from both locks of the capsule."""
+    envelope = submission.envelope
+    signature = round_signature(settings, info, envelope.reveal_policy.round)
+    with explained():
+        return open_capsule(
+            envelope.key_capsule,
+            beacon=signature,
+            info=info,
+            keyring=keyring,
+            roster_size=roster_size,
+            content_public_key=envelope.content_public_key,
+            expected=expected_binding(envelope),
+        )
+
+
+def _require_recorded(chain: ChainClient, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> None:
+    with chain_errors():
+        recorded = chain.hub.submission(bounty_id, solver)
+    if recorded != commitment:
+        message = "The contract does not record this Submission as that Solver's current one."
+        raise Refused("submission_not_recorded", message, next_action="guardian:judgeable lists the current ones.")
+
+
+def _keyring(settings: Settings) -> tuple[Identity, ...]:
+    text = settings.environment.secret("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
+    if text is None:
+        message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
+        raise Refused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
+    return parse_keyring(text)

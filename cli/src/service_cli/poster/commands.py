@@ -1,0 +1,132 @@
+"""The Poster's commands: ``poster:new``, ``poster:publish-fund``, ``poster:open-winning-submission``, and
+``spec-commitment``.
+"""
+
+from pathlib import Path
+
+import click
+from service_common.types import Address, BountyId
+
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, read_document
+from service_cli.shell.command import argument_error, command
+from service_cli.shell.output import event
+
+
+@command("poster:new", "poster_new", network=False)
+@click.argument("path", type=click.Path(path_type=Path), default=Path("bounty_challenge.md"))
+def poster_new(path: Path) -> None:
+    """Write a template of a challenge page, to be filled in. PATH defaults to bounty_challenge.md.
+
+    \b
+    Reads:   nothing
+    Prints:  poster_new.written (path)
+    Refuses: a path at which a file exists
+    Examples: service-cli poster:new my_bounty.md
+    """
+    import time
+
+    from service_cli.poster.template import write_template
+    from service_cli.shell.output import event, say
+
+    write_template(path, int(time.time()))
+    event("poster_new.written", {"path": str(path)})
+    say(f"fill in what stands in angle brackets, then: service-cli poster:publish-fund --check {path}")
+
+
+@command("poster:publish-fund", "publish_fund", api=True)
+@click.option("--check", is_flag=True, help="Only check the page and show what funding it would cost; needs no key.")
+@click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check, too.")
+@click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
+@click.option("--again", is_flag=True, help="Fund the same page once more: a second bounty with its own escrow.")
+@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+def poster_publish_fund(
+    page: str,
+    check: bool,
+    poster_address: Address | None,
+    yes: bool,
+    again: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Publish a challenge page and fund its bounty from your account.
+
+    Publishes the exact bytes, checks the answer against what it derives itself from the page and the Hub, signs one
+    token authorization that binds every term, and sends createBountyWithAuthorization. A token without
+    authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
+    after an interruption: it continues. A page that this account has funded before, here or on another machine, is
+    refused unless --again is given. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+
+    \b
+    Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Prints:   publish_fund.publication_prepared (spec_commitment, byte_length, poster, hub_address, escrow_amount,
+              submission_deadline)
+              publish_fund.token_approved (tx_hash, block_number, poster, spender, amount), allowance only
+              publish_fund.bounty_created (tx_hash, block_number, bounty_id, spec_commitment)
+              publish_fund.checked (what funding fixes and costs, and as which bounties the page was funded
+              before: by --poster-address, else by anyone), with --check
+    Refuses:  a page that holds a private key; a page that this account has funded before, without --again; a page
+              that is not ready; an answer that differs from its own derivation in any field; terms that the Hub would
+              refuse; a balance below the escrow or the gas; new terms while an earlier authorization may still be used
+    Examples: service-cli poster:publish-fund --check bounty_challenge.md
+              service-cli poster:publish-fund bounty_challenge.md
+    """
+    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.poster.publishing import check_page, publish_and_fund
+
+    if poster_address is not None and not check:
+        raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
+    if check:
+        check_page(load_settings(network, api_base_url, CHAIN), read_document(page), poster_address)
+    else:
+        publish_and_fund(load_settings(network, api_base_url), read_document(page), yes=yes, again=again)
+
+
+@command("poster:open-winning-submission", "open_winning_submission", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("output_dir", type=click.Path(path_type=Path), required=False)
+def poster_open_winning_submission(
+    bounty_id: BountyId, output_dir: Path | None, network: str | None, api_base_url: str | None
+) -> None:
+    """Open the winning Submission of your bounty.
+
+    Makes a one-time key, retrieves the content key sealed to it, checks the envelope against the chain, and writes
+    the files only to OUTPUT_DIR (default winning-submission/<bounty_id>/<submission_commitment>/, which must be
+    new or empty). The server never sees the one-time private key, the content key or the files.
+
+    \b
+    Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Prints:   open_winning_submission.key_retrieved (bounty_id, solver, submission_commitment)
+              open_winning_submission.artifact_opened (bounty_id, solver, submission_commitment, output_dir,
+              file_count, byte_length, bound)
+    Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
+              does not hash to the winning commitment; a key that is not the envelope's; work that names another bounty
+              or Solver
+    Examples: service-cli poster:open-winning-submission 7 winning-work
+    """
+    from service_cli.config.settings import load_settings
+    from service_cli.poster.opening import open_winning_submission
+
+    open_winning_submission(load_settings(network, api_base_url), bounty_id, output_dir)
+
+
+@command("spec-commitment", "spec_commitment", network=False)
+@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+def spec_commitment(page: str) -> None:
+    """Hash the exact bytes of a challenge page with the canonical commitment function.
+
+    No network, wallet or configuration. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+
+    \b
+    Reads:   nothing
+    Prints:  spec_commitment.derived (spec_commitment, byte_length)
+    Refuses: a file that cannot be read, or over 256 KiB
+    Examples: service-cli spec-commitment bounty_challenge.md
+              service-cli spec-commitment - < bounty_challenge.md
+    """
+    from service_common.domain.commitments import spec_commitment
+
+    data = read_document(page)
+    event("spec_commitment.derived", {"spec_commitment": spec_commitment(data), "byte_length": len(data)})

@@ -1,0 +1,112 @@
+"""What the Hub offers a bounty created now, and what a page would cost on it.
+
+Promises: every figure is read from the Hub itself and computed here; terms that the Hub would refuse are named all at
+once, before anything is signed. Nothing here needs a key.
+"""
+
+from dataclasses import dataclass
+
+from service_common.chain.hub_constants import HubConstants, read_hub_constants
+from service_common.domain.challenge import ChallengePage
+from service_common.domain.money import fee_amount
+from service_common.domain.roster import Roster
+from service_common.domain.terms import Terms
+from service_common.errors import Issue
+from service_common.types import Address, Bytes32, TokenAmount
+
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.errors import Refused
+from service_cli.shell.text import amount, moment
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Roster, fee policy and limits of the Hub."""
+
+    roster: Roster
+    protocol_fee_bps: int
+    guardian_fee_bps: int
+    protocol_fee_recipient: Address
+    constants: HubConstants
+
+    def fees(self, escrow: TokenAmount) -> tuple[TokenAmount, TokenAmount]:
+        """Protocol and guardian fee of an escrow."""
+        return fee_amount(escrow, self.protocol_fee_bps), fee_amount(escrow, self.guardian_fee_bps)
+
+    def terms(self, page: ChallengePage, commitment: Bytes32, salt: Bytes32) -> Terms:
+        """The page's terms on this offer."""
+        protocol_fee, guardian_fee = self.fees(page.escrow_amount)
+        return Terms(
+            spec_commitment=commitment,
+            expected_roster_hash=self.roster.guardian_roster_hash,
+            escrow_amount=page.escrow_amount,
+            submission_deadline=page.submission_deadline,
+            judging_window=page.judging_window_seconds,
+            max_protocol_fee=protocol_fee,
+            max_guardian_fee=guardian_fee,
+            salt=salt,
+        )
+
+    def honours(self, terms: Terms) -> bool:
+        """Whether the Hub would still create a bounty on these terms."""
+        protocol_fee, guardian_fee = self.fees(terms.escrow_amount)
+        fits = protocol_fee <= terms.max_protocol_fee and guardian_fee <= terms.max_guardian_fee
+        return fits and terms.expected_roster_hash == self.roster.guardian_roster_hash
+
+
+def read_offer(chain: ChainClient) -> Offer:
+    """The Hub's current offer."""
+    roster = chain.current_roster()
+    with chain_errors():
+        protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
+        constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)
+    return Offer(roster, protocol_bps, guardian_bps, recipient, constants)
+
+
+def check_terms(chain: ChainClient, offer: Offer, page: ChallengePage, poster: Address | None) -> None:
+    """Refuse terms that the Hub would refuse, with every reason."""
+    hub, now, issues = offer.constants, chain.latest().time, []
+    if page.escrow_amount < hub.min_escrow:
+        issues.append(
+            Issue("escrow_amount", f"must be at least {amount(hub.min_escrow, hub.token)}, the Hub's minimum")
+        )
+    if not hub.min_judging_window <= page.judging_window_seconds <= hub.max_judging_window:
+        bounds = f"{hub.min_judging_window} to {hub.max_judging_window}"
+        issues.append(Issue("judging_window_seconds", f"must be within {bounds} seconds"))
+    earliest, latest = now + hub.min_submission_window, now + hub.max_submission_window
+    if not earliest <= page.submission_deadline <= latest:
+        bounds = f"{earliest} ({moment(earliest, now)}) to {latest} ({moment(latest, now)})"
+        stated = moment(page.submission_deadline, now)
+        issues.append(Issue("submission_deadline", f"must be within {bounds}; the page says {stated}"))
+    if poster is not None and poster in offer.roster.accounts:
+        issues.append(Issue("poster", "a Guardian of the current roster cannot fund a bounty it would judge"))
+    if issues:
+        message = "The Hub would not create a bounty on this page's terms."
+        next_action = "Change the page where the issues point and run the command again."
+        raise Refused("terms_refused", message, issues=issues, next_action=next_action)
+
+
+def preview(chain: ChainClient, offer: Offer, page: ChallengePage, commitment: Bytes32) -> dict[str, object]:
+    """What funding the page would fix and cost, for ``--check``."""
+    protocol_fee, guardian_fee = offer.fees(page.escrow_amount)
+    reveal_at = page.submission_deadline + offer.constants.reveal_delay
+    members = [
+        {"guardian_address": member.guardian_address, "last_active_at": member.last_active_at or None}
+        for member in offer.roster.members
+    ]
+    return {
+        "spec_commitment": commitment,
+        "chain_id": chain.chain_id,
+        "hub_address": chain.hub.address,
+        "escrow_amount": str(page.escrow_amount),
+        "escrow_token": offer.constants.token.symbol,
+        "protocol_fee": str(protocol_fee),
+        "guardian_fee": str(guardian_fee),
+        "winner_award": str(page.escrow_amount - protocol_fee - guardian_fee),
+        "submission_deadline": page.submission_deadline,
+        "reveal_at": reveal_at,
+        "judging_deadline": reveal_at + page.judging_window_seconds,
+        "guardian_roster_hash": offer.roster.guardian_roster_hash,
+        "quorum": offer.roster.quorum,
+        "guardians": members,
+    }

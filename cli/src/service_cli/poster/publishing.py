@@ -1,0 +1,262 @@
+"""From a page to a funded bounty: publication, own derivation, then ``funding``.
+
+Nothing is signed for the Hub or the token before the page was published and every field of the answer agreed with what
+is derived here from the page's bytes and the Hub itself. ``check_page`` does all that needs no key.
+
+A page is funded once. Whether it was funded before, from any machine, is read from the Hub's log, or where its first
+block is not known from the API's list; a bounty counts only when the Hub itself names this account and this page.
+"""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from service_common.chain.events import BountyCreated
+from service_common.domain.challenge import ChallengePage, parse_challenge
+from service_common.domain.commitments import spec_commitment
+from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32, parse_bounty_id
+
+from service_cli.api import api_of
+from service_cli.bounty.detail import require_agreement
+from service_cli.bounty.listing import listed
+from service_cli.chain.journal import Journal, open_journal
+from service_cli.chain.receipts import Receipt, account_topic, find_event, first_block
+from service_cli.chain.sender import was_attempted
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.transactions import current_fees
+from service_cli.config.keys import check_document
+from service_cli.config.settings import Settings
+from service_cli.errors import Refused
+from service_cli.poster.conditions import Offer, check_terms, preview, read_offer
+from service_cli.poster.funding import CREATE, Funding
+from service_cli.poster.template import require_filled
+from service_cli.shell.command import confirm
+from service_cli.shell.output import event, say
+from service_cli.shell.text import Token, amount, wei
+
+MOST_LISTED = 10_000
+
+
+def refuse_second_escrow(settings: Settings, chain: ChainClient, poster: Address, commitment: Bytes32) -> None:
+    """Refuse where the Hub holds a bounty of this account on this page already."""
+    if (bounty_id := bounty_of(settings, chain, poster, commitment)) is None:
+        return
+    message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
+    next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more add --again."
+    raise Refused("already_funded", message, next_action=next_action)
+
+
+def bounty_of(settings: Settings, chain: ChainClient, poster: Address, commitment: Bytes32) -> BountyId | None:
+    """The newest bounty of this account on this page."""
+    if (start := first_block(chain)) is not None:
+        topics = [None, account_topic(poster), commitment]
+        found = find_event(chain, BountyCreated, start, lambda created: created.spec_commitment == commitment, topics)
+        ids = [one.bounty_id for one in found.events if isinstance(one, BountyCreated)] if found else []
+        return ids[-1] if ids else None
+    for bounty_id in _listed_ids(settings, poster, commitment):
+        with chain_errors():
+            view = chain.hub.bounty(bounty_id)
+        if view is not None and (view.poster, view.spec_commitment) == (poster, commitment):
+            return bounty_id
+    return None
+
+
+def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:
+    """The bounties on this page, of one account or of anyone's, by the Hub's log; None where that begins is unknown."""
+    if (start := first_block(chain)) is None:
+        return None
+    topics = [None, None if poster is None else account_topic(poster), commitment]
+    found: list[BountyId] = []
+
+    def keep(created: BountyCreated) -> bool:
+        if created.spec_commitment == commitment and poster in {None, created.poster}:
+            found.append(created.bounty_id)
+        return False  # go on to the end of the log
+
+    find_event(chain, BountyCreated, start, keep, topics)
+    return tuple(found)
+
+
+def _listed_ids(settings: Settings, poster: Address, commitment: Bytes32) -> Iterator[BountyId]:
+    api = api_of(settings)
+    for item in listed(api, {"poster_address": poster}, MOST_LISTED):
+        facts = item.get("facts")
+        if isinstance(facts, dict) and facts.get("spec_commitment") == commitment:
+            try:
+                yield parse_bounty_id(str(item.get("bounty_id")))
+            except ValueError:
+                continue
+
+
+CREATION_GAS = 350_000
+"""Above what any creation costs: to see before signing that the account can pay for it."""
+_DISAGREES = "Do not fund: the API and this client disagree. Check the configuration, then report it."
+
+
+def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
+    """The command ``poster:publish-fund``."""
+    check_document(settings.environment, page, "The page")
+    challenge = parse_challenge(page)
+    require_filled(page)
+    commitment = spec_commitment(page)
+    signer = local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY")
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    with _journal(chain, signer.address, commitment, again=again) as journal:
+        if (done := journal.mapping("bounty_created")) is not None:
+            say(f"this page is funded already: bounty {done.get('bounty_id')}")
+            event("publish_fund.bounty_created", done)
+            return
+        funding = Funding(chain, signer, challenge, commitment, journal)
+        if (receipt := funding.created()) is None:
+            begun = was_attempted(journal, CREATE)
+            if not begun and not again:
+                refuse_second_escrow(settings, chain, signer.address, commitment)
+            offer = read_offer(chain)
+            if not begun:
+                check_terms(chain, offer, challenge, signer.address)
+                check_means(chain, signer.address, challenge, offer.constants.token)
+                _publish(settings, chain, signer, page, commitment, challenge, offer)
+                confirm(settings, f"put {amount(challenge.escrow_amount, offer.constants.token)} into escrow", yes=yes)
+            receipt = funding.run(offer)
+        _conclude(chain, signer.address, receipt, commitment, journal)
+
+
+@contextmanager
+def _journal(chain: ChainClient, poster: Address, commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
+    """This page's journal; with ``again`` the first one that has not led to a bounty, so that it can be continued."""
+    for number in itertools.count(1):
+        names = ("publish", poster, commitment, *([str(number)] if number > 1 else []))
+        with open_journal(chain.chain_id, chain.hub.address, *names) as journal:
+            if not again or journal.mapping("bounty_created") is None:
+                yield journal
+                return
+
+
+def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
+    """``poster:publish-fund --check``: everything that can be known without a key."""
+    check_document(settings.environment, page, "The page")
+    challenge = parse_challenge(page)
+    require_filled(page)
+    commitment = spec_commitment(page)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    offer = read_offer(chain)
+    check_terms(chain, offer, challenge, poster)
+    if poster is not None:
+        check_means(chain, poster, challenge, offer.constants.token)
+    before = funded_as(chain, commitment, poster)
+    if before:
+        whose = "this account" if poster is not None else "somebody"
+        say(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
+    ids = None if before is None else [str(bounty_id) for bounty_id in before]
+    cost = CREATION_GAS * current_fees(chain).cap
+    say(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
+    shown = {"byte_length": len(page), **preview(chain, offer, challenge, commitment), "funded_as": ids}
+    shown["gas_cost_at_most"] = str(cost)
+    event("publish_fund.checked", shown)
+
+
+def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
+    """Refuse an account that cannot pay the escrow or the gas."""
+    held = chain.token_balance(poster)
+    if held < challenge.escrow_amount:
+        message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
+        raise Refused("balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow.")
+    cost = CREATION_GAS * current_fees(chain).cap
+    if (ether := chain.balance(poster)) < cost:
+        message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
+        raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+
+
+def _publish(
+    settings: Settings,
+    chain: ChainClient,
+    signer: LocalSigner,
+    page: bytes,
+    commitment: Bytes32,
+    challenge: ChallengePage,
+    offer: Offer,
+) -> None:
+    """Publish the exact bytes and hold every field of the answer against what is derived here."""
+    answer = (
+        api_of(settings, chain)
+        .signed(
+            signer,
+            "POST",
+            "/api/bounty-challenge-specs/prepare-publication",
+            query={"poster_address": signer.address},
+            body=page,
+            media_type="text/markdown",
+            words=f"publish this challenge page ({len(page)} bytes, {commitment}) as {signer.address}",
+            retry=(502, 503),
+        )
+        .json()
+    )
+    expected = {"byte_length": len(page), **_expected(settings, chain, signer.address, challenge, commitment, offer)}
+    require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
+    event(
+        "publish_fund.publication_prepared",
+        {
+            "spec_commitment": commitment,
+            "byte_length": len(page),
+            "poster": signer.address,
+            "hub_address": chain.hub.address,
+            "escrow_amount": str(challenge.escrow_amount),
+            "submission_deadline": challenge.submission_deadline,
+        },
+    )
+
+
+def _expected(
+    settings: Settings, chain: ChainClient, poster: Address, page: ChallengePage, commitment: Bytes32, offer: Offer
+) -> dict[str, object]:
+    """What the answer must hold; the salt and the expiry that the API proposes are never used."""
+    terms = dict(enumerate(offer.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
+    members = {
+        index: {
+            "guardian_address": member.guardian_address,
+            "encryption_public_key": member.encryption_public_key,
+        }
+        for index, member in enumerate(offer.roster.members)
+    }
+    return {
+        "spec_commitment": commitment,
+        "chain_id": chain.chain_id,
+        "hub_address": chain.hub.address,
+        "escrow_token_address": settings.escrow_token(),
+        "poster_address": poster,
+        "fee_policy": {
+            "protocol_fee_bps": offer.protocol_fee_bps,
+            "guardian_fee_bps": offer.guardian_fee_bps,
+            "protocol_fee_recipient": offer.protocol_fee_recipient,
+        },
+        "guardian_roster": {
+            "version": offer.roster.version,
+            "guardian_roster_hash": offer.roster.guardian_roster_hash,
+            "quorum": offer.roster.quorum,
+            "members": members,
+        },
+        "create_bounty": {"function_name": "createBounty", "args": {0: terms}},
+        "create_bounty_with_authorization": {
+            "function_name": "createBountyWithAuthorization",
+            "args": {0: terms, 1: poster, 2: "0"},
+        },
+    }
+
+
+def _conclude(chain: ChainClient, poster: Address, receipt: Receipt, commitment: Bytes32, journal: Journal) -> None:
+    created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
+    view = chain.bounty(created.bounty_id) if created is not None else None
+    if created is None or view is None or (view.poster, view.spec_commitment) != (poster, commitment):
+        message = f"Transaction {receipt.tx_hash} did not create this bounty."
+        raise Refused("creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again.")
+    done = {
+        "tx_hash": receipt.tx_hash,
+        "block_number": receipt.block_number,
+        "bounty_id": str(created.bounty_id),
+        "spec_commitment": commitment,
+    }
+    journal.note("bounty_created", done)
+    event("publish_fund.bounty_created", done)

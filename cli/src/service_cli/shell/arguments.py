@@ -1,0 +1,136 @@
+"""Arguments of the command line: values, documents, directories, and keys that must not be among them.
+
+A value is parsed once and refused with exit code 2 and a usage line. An argument that looks like a private key ends the
+command before anything is read or done, and is never echoed. A commitment has the same form (32 bytes in hex), so one
+such argument passes where a command takes a commitment.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from service_common.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
+
+from service_cli.errors import Refused
+
+
+class Value(click.ParamType[object]):
+    """A value read by one of the shared parsers."""
+
+    def __init__(self, name: str, parser: Callable[[str], object], metavar: str | None = None) -> None:
+        self.name = name
+        self._parser = parser
+        self._metavar = metavar
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002
+        return self._metavar if isinstance(param, click.Option) else None
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parser(value)
+        except ValueError as error:
+            self.fail(f"not {self.name}: {error}.", param, ctx)
+
+
+def _network(text: str) -> str:
+    from service_common.chain.deployment import parse_network
+
+    parse_network(text)
+    return text
+
+
+def _origin(text: str) -> str:
+    from service_cli.config.settings import parse_origin
+
+    return parse_origin(text)
+
+
+def _bounty_id(text: str) -> BountyId:
+    try:
+        return parse_bounty_id(text)
+    except ValueError:
+        raise ValueError("a whole number from 1 to 9223372036854775807") from None  # whatever is wrong with it
+
+
+BOUNTY_ID: Final = Value("a bounty id", _bounty_id)
+ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
+COMMITMENT: Final = Value("a commitment", parse_bytes32)
+NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID")
+ORIGIN: Final = Value("an API's address", _origin, "URL")
+
+
+MAX_BYTES: Final = 256 * 1024
+
+
+def read_document(path: str) -> bytes:
+    """The exact bytes, at most 256 KiB."""
+    try:
+        if path == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        reason = error.strerror or "unreadable"
+        raise Refused("file_unreadable", f"{path} cannot be read: {reason}.", next_action="Check the path.") from None
+    if len(data) > MAX_BYTES:
+        raise Refused("file_too_large", f"{path} is larger than 256 KiB.", next_action="Shorten the document.")
+    return data
+
+
+def require_new(directory: Path) -> None:
+    """Refuse an output directory that could not take the files, before anything is signed for them."""
+    problem = None
+    if os.path.lexists(directory):
+        if directory.is_symlink() or not directory.is_dir():
+            problem = "is not a directory"
+        elif not os.access(directory, os.R_OK | os.W_OK | os.X_OK) or any(directory.iterdir()):
+            problem = "is not empty, or not yours to write"
+    above = next(parent for parent in directory.absolute().parents if os.path.lexists(parent))
+    if problem is None and not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+        problem = f"cannot be made in {above}"
+    if problem is not None:
+        message = f"The output directory must be new or empty; {directory} {problem}."
+        raise Refused("output_refused", message, next_action="Name another OUTPUT_DIR, or move that one away.")
+
+
+_HEX: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")
+_AGE: Final = re.compile(r"AGE-SECRET-KEY-1[0-9A-Z]+", re.IGNORECASE)
+_NAMED: Final = re.compile(
+    r"--?[a-z-]*(?:private|secret|mnemonic|seed|passphrase)[a-z-]*(?:=.*)?", re.IGNORECASE | re.DOTALL
+)
+_TAKE_A_COMMITMENT: Final = {"guardian:open", "guardian:verdict", "guardian:deliver-key"}
+_REASON: Final = (
+    "an argument looks like a private key. Other users of this machine can read arguments, and your shell keeps them: "
+    "set the key in the environment (or NAME_FILE to a file of mode 600). If it was a key of value, move its funds."
+)
+
+
+def key_in_arguments(arguments: Sequence[str]) -> str | None:
+    """Why these arguments are refused, or None. The values themselves stay out of the answer."""
+    values = [part for word in arguments for part in (word, word.partition("=")[2])]
+    if any(_AGE.search(word) for word in arguments) or any(_NAMED.fullmatch(word) for word in arguments):
+        return _REASON
+    found = [word for word in values if _HEX.fullmatch(word.strip())]
+    commitments = [word for word in found if word.startswith("0x")]
+    takes_one = bool(_TAKE_A_COMMITMENT & set(arguments))
+    return _REASON if len(found) > (1 if takes_one and len(commitments) == 1 else 0) else None
+
+
+@contextmanager
+def redacting() -> Iterator[None]:
+    """Take what looks like a key out of a usage error, and see to it that it comes with a usage line."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        context = error.ctx or click.get_current_context(silent=True)
+        raise click.UsageError(_AGE.sub("…", _HEX.sub("…", error.format_message())), context) from None

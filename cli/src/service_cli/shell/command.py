@@ -1,0 +1,218 @@
+"""What every command shares: its options, its help, and how it ends.
+
+Exit code 0 is done, 1 refused or failed with one event line, 2 usage, 130 interrupted and 143 terminated. No traceback
+reaches a person, and no secret an error message. Without a standard output no command starts.
+
+A command's help is its prose, then a table of what it reads, prints and refuses with its examples, all within the
+terminal's width. Each example is a whole line for a shell, in which 7 is a bounty and $ACCOUNT, $SOLVER and $COMMITMENT
+are the reader's own values.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from functools import wraps
+from inspect import cleandoc
+from textwrap import wrap
+from typing import Final, NoReturn, TypeVar
+
+import click
+from service_common.errors import ServiceError
+
+from service_cli.config.settings import Settings
+from service_cli.errors import Failed, Refused
+from service_cli.shell.arguments import NETWORK_NAME, ORIGIN
+from service_cli.shell.output import OutputLost, ReaderGone, event, require_output, set_quiet, warn
+
+_HELP_TABLE: Final = "\b\nReads:"
+_HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")
+_EVENT: Final = re.compile(r"[a-z_]+\.[a-z_]+\b")
+_COLUMN: Final = 10
+_EXIT: Final = "Exit:     0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted"
+
+
+class HelpedCommand(click.Command):
+    """A command whose help wraps."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        whole = self.help or ""
+        prose, mark, table = cleandoc(whole).partition(_HELP_TABLE)
+        self.help = prose.rstrip()
+        try:
+            super().format_help_text(ctx, formatter)
+        finally:
+            self.help = whole
+        if mark:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                margin = " " * formatter.current_indent
+                for line in _laid_out(f"Reads:{table}\n{_EXIT}", formatter.width - formatter.current_indent):
+                    formatter.write(f"{margin}{line}\n")
+
+
+def _laid_out(table: str, width: int) -> list[str]:
+    """The table's entries, each wrapped beside its heading; an event begins a line of its own."""
+    lines: list[str] = []
+    for heading, text in _entries(table):
+        first = f"{heading}:".ljust(_COLUMN) if heading else " " * _COLUMN
+        if text.startswith("service-cli "):  # to be copied as it is
+            lines.append(first + text)
+            continue
+        rest = " " * (_COLUMN + (2 if _EVENT.match(text) else 0))
+        lines += wrap(text, width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    return lines
+
+
+def _entries(table: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    section = ""
+    for raw in table.splitlines():
+        line = raw.strip()
+        if heading := _HEADING.match(line):
+            section = heading[1]
+            found.append((section, line[heading.end() :]))
+        elif (section == "Prints" and _EVENT.match(line)) or (section == "Examples" and line):
+            found.append(("", line))
+        elif line:
+            name, text = found[-1]
+            found[-1] = (name, f"{text} {line}")
+    return found
+
+
+QUIET = click.option(
+    "--quiet", "-q", is_flag=True, expose_value=False, callback=lambda _context, _option, value: set_quiet(value),
+    help="Only warnings and refusals on stderr.",
+)  # fmt: skip
+F = TypeVar("F", bound=Callable[..., None])
+
+NETWORK_HELP = "mainnet, staging, local, or their chain ids."
+NETWORK = click.option("--network", type=NETWORK_NAME, help=NETWORK_HELP)
+UNUSED_NETWORK = click.option(
+    "--network", type=NETWORK_NAME, expose_value=False, help="Taken as everywhere; this command uses no network."
+)
+API_BASE_URL = click.option("--api-base-url", type=ORIGIN, help="Another API than the network's own.")
+
+
+def command(
+    name: str, prefix: str, *, network: bool = True, api: bool = False, kind: type[click.Command] = HelpedCommand
+) -> Callable[[Callable[..., None]], click.Command]:
+    """A command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``."""
+
+    def decorate(run: Callable[..., None]) -> click.Command:
+        wrapped: Callable[..., None] = ending(prefix)(run)
+        if api:
+            wrapped = API_BASE_URL(wrapped)
+        wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
+        wrapped = QUIET(wrapped)
+        return click.command(name, kind, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+
+    return decorate
+
+
+def ending(prefix: str) -> Callable[[F], F]:
+    """Turn whatever a command raises into its one last line and exit code."""
+
+    def decorate(run: F) -> F:
+        @wraps(run)
+        def wrapped(*args: object, **kwargs: object) -> None:
+            try:
+                _run(prefix, lambda: run(*args, **kwargs))
+            except ReaderGone as gone:
+                warn(f"standard output is closed: nobody read what came last, {gone}")
+                _silence_stdout()
+                sys.exit(1)
+            except OutputLost as lost:
+                end_without_output(str(lost))
+            except KeyboardInterrupt as stopped:
+                warn("interrupted; run the command again to continue")
+                sys.exit(143 if isinstance(stopped, Terminated) else 130)
+            except BrokenPipeError:
+                _silence_stdout()
+                sys.exit(1)
+
+        return wrapped  # type: ignore[return-value]  # same signature, by wraps
+
+    return decorate
+
+
+def _run(prefix: str, run: Callable[[], None]) -> None:
+    try:
+        require_output()
+        run()
+    except ServiceError as error:
+        _end(prefix, error)
+    except (click.ClickException, OutputLost, BrokenPipeError):
+        raise
+    except Exception as error:  # the last net: a person gets a sentence, not a traceback
+        if os.environ.get("SERVICE_DEBUG"):
+            raise
+        message = f"Something unexpected went wrong ({type(error).__name__})."
+        next_action = "Run it again with SERVICE_DEBUG=1 to see it."
+        _end(prefix, Unexpected("unexpected", message, next_action=next_action))
+
+
+def end_without_output(reason: str) -> NoReturn:
+    """One line where people look, since programs cannot be told."""
+    warn(f"failed: standard output cannot be written: {reason}; run the command again with one that can")
+    _silence_stdout()
+    sys.exit(1)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM."""
+
+
+def raise_terminated(_number: int, _frame: object) -> NoReturn:
+    """End as Ctrl-C does."""
+    raise Terminated
+
+
+class Unexpected(ServiceError):
+    """A mistake of this program."""
+
+
+def _end(prefix: str, error: ServiceError) -> None:
+    # What the crypto and domain rooms refuse is final for these bytes; only this client's Failed may pass later.
+    kind = "failed" if isinstance(error, Failed | Unexpected) else "refused"
+    fields: dict[str, object] = {"code": error.code, "message": error.message, "next_action": error.next_action}
+    if error.issues:
+        fields["issues"] = [{"path": issue.path, "message": issue.message} for issue in error.issues]
+    if error.retry_not_before is not None:
+        fields["retry_not_before"] = error.retry_not_before
+    event(f"{prefix}.{kind}", fields)
+    warn(f"{kind}: {error.message}")
+    for issue in error.issues:
+        warn(f"  {issue.path}: {issue.message}")
+    if error.retry_not_before is not None:
+        warn(f"not before: {error.retry_not_before}")
+    warn(f"next: {error.next_action}")
+    sys.exit(1)
+
+
+def argument_error(name: str, problem: str) -> click.ClickException:
+    """A usage error: exit code 2 and the usage line."""
+    return click.BadParameter(problem, param_hint=name)
+
+
+def refuse(code: str, message: str, next_action: str) -> Refused:
+    """A refusal of this client's own."""
+    return Refused(code, message, next_action=next_action)
+
+
+def _silence_stdout() -> None:
+    """Python flushes stdout at exit; after a closed pipe that would print a second error."""
+    if getattr(sys, "stdout", None) is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_MAINNET: Final = 8453
+
+
+def confirm(settings: Settings, what: str, *, yes: bool) -> None:
+    """Go on only with consent."""
+    if yes or settings.chain_id != _MAINNET or not sys.stdin.isatty():
+        return
+    warn(f"about to {what} on mainnet: real money. Type yes to go on.")
+    if sys.stdin.readline().strip() != "yes":
+        raise Refused("not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes.")

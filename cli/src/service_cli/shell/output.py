@@ -1,0 +1,198 @@
+"""What a command prints: events for programs on stdout, text for people on stderr, progress on a terminal.
+
+stdout carries one JSON object per line and nothing else; nothing secret is ever passed in here. ``--quiet`` silences
+text that only reports progress, never warnings and refusals. One line that changes may be drawn at the foot of a
+terminal; it is removed before anything else is printed, and when the work ends.
+"""
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+from service_cli.shell.text import duration
+
+
+class OutputLost(Exception):
+    """Standard output is closed, or takes no more: a full disk, say."""
+
+
+class ReaderGone(OutputLost):
+    """Whoever read standard output went away; the message names the event that nobody got."""
+
+
+_NAMING: Final = ("bounty_id", "tx_hash", "spec_commitment", "submission_commitment", "code", "message", "path")
+_LOOKING: Final = ("bounty_list.", "bounty_show.", "bounty_watch.", "guardian_judgeable.", "config.", "doctor.")
+"""Commands that only show: their reader may go away when it has seen enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where events and words go instead, in a program that calls the client."""
+
+    event: Callable[[str, Mapping[str, object]], None]
+    words: Callable[[str], None]
+
+
+_SINK: Final[ContextVar[Sink | None]] = ContextVar("sink", default=None)
+_QUIET = False
+_DRAWN = False
+
+
+@contextmanager
+def redirected(sink: Sink) -> Iterator[None]:
+    """Print nothing inside."""
+    token = _SINK.set(sink)
+    try:
+        yield
+    finally:
+        _SINK.reset(token)
+
+
+def set_quiet(quiet: bool) -> None:
+    """Whether words that only tell what happens are left out."""
+    global _QUIET  # noqa: PLW0603  # one command, one terminal
+    _QUIET = quiet
+
+
+def event(name: str, fields: Mapping[str, object]) -> None:
+    """Print one event; ``OutputLost`` where that is not possible."""
+    if (sink := _SINK.get()) is not None:
+        sink.event(name, fields)
+        return
+    require_output()
+    clear()
+    try:
+        sys.stdout.write(json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if name.startswith(_LOOKING):
+            raise
+        named = ", ".join(f"{field} {fields[field]}" for field in _NAMING if fields.get(field))
+        raise ReaderGone(f"{name} ({named})" if named else name) from None
+    except OSError as error:
+        raise OutputLost(error.strerror or "it failed") from error
+
+
+def require_output() -> None:
+    """Whether there is a standard output at all; without one nothing is begun."""
+    if getattr(sys, "stdout", None) is None:
+        raise OutputLost("it is closed")
+
+
+def say(words: str) -> None:
+    """Tell a person what happens."""
+    if not _QUIET:
+        warn(words)
+
+
+def warn(words: str) -> None:
+    """Tell a person what must be known; ``--quiet`` does not silence it."""
+    if (sink := _SINK.get()) is not None:
+        sink.words(words)
+        return
+    clear()
+    with suppress(OSError, AttributeError):  # full or closed; the exit code still tells
+        sys.stderr.write(words + "\n")
+        sys.stderr.flush()
+
+
+def on_terminal() -> bool:
+    """Whether a person watches: words go to a terminal that can redraw a line, and are wanted."""
+    return (
+        _SINK.get() is None
+        and not _QUIET
+        and sys.stderr is not None
+        and sys.stderr.isatty()
+        and os.environ.get("TERM") != "dumb"
+    )
+
+
+def draw(line: str) -> None:
+    """Replace the changing line on a terminal, cut to its width; elsewhere nothing."""
+    global _DRAWN  # noqa: PLW0603
+    if on_terminal():
+        _DRAWN = True
+        _put("\r\x1b[K" + line[: max(1, shutil.get_terminal_size().columns - 1)])
+
+
+def clear() -> None:
+    """Remove the changing line."""
+    global _DRAWN  # noqa: PLW0603
+    if _DRAWN:
+        _DRAWN = False
+        _put("\r\x1b[K")
+
+
+def _put(text: str) -> None:
+    with suppress(OSError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+_BAR_SECONDS: Final = 0.1
+_BAR_WIDTH: Final = 24
+
+
+class Progress:
+    """A bar with rate and remaining time; called with what is done and the total, as the crypto room reports it."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._started = self._drawn = time.monotonic()
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        clear()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._drawn >= _BAR_SECONDS:
+            self._drawn = now
+            draw(bar(self._label, done, total, now - self._started))
+
+
+class Waiting:
+    """How long a wait has lasted and, where its end is known, what is left; ``tick`` is called at each look."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._started = time.monotonic()
+
+    def __enter__(self) -> "Waiting":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        clear()
+
+    def tick(self, left: int | None = None) -> None:
+        """``left``: seconds until the end, where that is known."""
+        if left is not None:
+            draw(f"{self._label}: {duration(max(0, left))} left")
+        else:
+            draw(f"{self._label}: {duration(int(time.monotonic() - self._started))} so far")
+
+
+def bar(label: str, done: int, total: int, seconds: float) -> str:
+    """One line: how much is done, how fast, how long it will still take."""
+    share = min(done / total, 1.0) if total else 1.0
+    filled = int(share * _BAR_WIDTH)
+    rate = done / seconds if seconds > 0 else 0.0
+    left = f"{(total - done) / rate:.0f} s left" if rate > 0 and done < total else "done" if done >= total else ""
+    return f"{label} [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {share:4.0%} {_size(rate)}/s {left}".rstrip()
+
+
+def _size(value: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"

@@ -1,0 +1,1 @@
+"""What a Solver does: submit sealed work."""

@@ -1,0 +1,76 @@
+"""The Solver's command, ``solver:submit``: from a directory to a recorded Submission."""
+
+from pathlib import Path
+
+import click
+from service_common.types import Address, BountyId
+
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
+from service_cli.shell.command import command
+
+
+@command("solver:submit", "submit", api=True)
+@click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
+@click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
+@click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
+@click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def solver_submit(
+    bounty_id: BountyId,
+    artifact_dir: Path,
+    solver_address: Address | None,
+    accept_term_differences: bool,
+    without_api: bool,
+    replace: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
+
+    Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
+    interruption: it continues with the same sealed bytes, and tells what is recorded. A changed directory makes a new
+    Submission, which takes the place of yours and counts from its own, later block; the place of one that was made on
+    another machine it takes only with --replace. While the API is down, --without-api records the same commitment; the
+    page's terms are then not compared. After the deadline it tells what is recorded, and uploads those bytes again if
+    the storage lost them.
+
+    \b
+    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
+    Prints:   submit.approval_required (solver, typed_data), with --solver-address; answer on stdin
+              submit.ciphertext_uploaded (bounty_id, solver, byte_length)
+              submit.sealed_kept (bounty_id, solver, submission_commitment, directory), with --without-api
+              submit.submission_prepared (mode, bounty_id, solver, submission_commitment, guardian_roster_hash,
+              byte_length)
+              submit.transaction_prepared (chain_id, to, value, data, function_name, args), with --solver-address
+              submit.submission_recorded (tx_hash, block_number, bounty_id, solver, submission_commitment,
+              guardian_roster_hash)
+    Refuses:  a directory that holds a key of this run; a bounty that does not accept Submissions; without --replace,
+              where one is recorded that was made elsewhere; a roster that does not hash to the pinned value; an API
+              whose locator, commitment or transaction differs from its own derivation; a page whose terms differ from
+              the chain's, unless --accept-term-differences
+    Examples: service-cli solver:submit 7 work/
+              service-cli solver:submit --without-api 7 work/
+              service-cli solver:submit --replace 7 work/
+    """
+    from service_cli.chain.signer import ExternalSigner, local_signer
+    from service_cli.config.settings import CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.solver.submission import submit
+
+    settings = load_settings(network, api_base_url, CHAIN if without_api else CHAIN_AND_API)
+    signer = (
+        ExternalSigner(solver_address)
+        if solver_address is not None
+        else local_signer(settings.environment, "SERVICE_SOLVER_PRIVATE_KEY")
+    )
+    submit(
+        settings,
+        signer,
+        bounty_id,
+        artifact_dir,
+        accept_differences=accept_term_differences,
+        without_api=without_api,
+        replace=replace,
+    )

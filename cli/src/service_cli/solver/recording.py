@@ -1,0 +1,154 @@
+"""Recording a sealed Submission on chain: once, and never by accident in another one's place.
+
+Promises: the Hub is read before anything is sent or shown to a wallet; what it records already is told with the
+transaction that did it, by whichever wallet. A replacement counts from its own, later block: changed files replace what
+this machine recorded, and say so; what it knows nothing of is replaced only where that was asked for.
+"""
+
+from service_common.chain.events import SubmissionRecorded
+from service_common.domain.envelope import Envelope, parse_envelope
+from service_common.types import ZERO_BYTES32, BlockNumber, Bytes32, to_bytes
+
+from service_cli.chain.journal import Journal
+from service_cli.chain.receipts import Receipt, account_topic, bounty_topic, find_event, first_block
+from service_cli.chain.sender import send, was_attempted
+from service_cli.chain.session import chain_errors
+from service_cli.chain.signer import LocalSigner
+from service_cli.chain.transactions import HubCall, prepared_transaction, simulate
+from service_cli.errors import Failed, Refused
+from service_cli.shell.output import event, say, warn
+from service_cli.shell.text import moment
+from service_cli.solver.sealing import SEALED_AT, Work
+
+
+def submit_call(work: Work, envelope: Envelope) -> HubCall:
+    """The call that records a Submission."""
+    commitment = envelope.commitment()
+    return HubCall(
+        "submit",
+        [work.bounty_id, to_bytes(commitment), to_bytes(envelope.guardian_roster_hash)],
+        f"record Submission {commitment} in bounty {work.bounty_id}",
+    )
+
+
+def active(work: Work) -> Bytes32:
+    """What the Hub records of this Solver; zero when nothing."""
+    with chain_errors():
+        return work.chain.hub.submission(work.bounty_id, work.signer.address)
+
+
+def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replace: bool) -> Bytes32 | None:
+    """Refuse to take the place of another Submission unasked; the one that is replaced, if any.
+
+    ``mine`` is what an earlier run sealed of the same files.
+    """
+    former, commitment = active(work), mine.commitment() if mine else None
+    if former == commitment:
+        return None
+    if former == ZERO_BYTES32:
+        return _on_its_way(journal) if mine is None else None
+    if commitment is not None and was_attempted(journal, _step(commitment)):
+        if _in_log(work, commitment, journal) is None:
+            return None  # asked for in an earlier run, and still on its way
+        if replace:  # recorded once, and replaced since
+            journal.forget(_step(commitment), f"{_step(commitment)}_given_up")
+    if not replace:
+        raise _exists(work, former)
+    return former
+
+
+def made_here(work: Work, journal: Journal) -> bool:
+    """Whether this machine made what the Hub records of this Solver, or what is on its way there."""
+    former, kept = active(work), journal.text("envelope")
+    if former == ZERO_BYTES32:
+        return _on_its_way(journal) is not None
+    mine = {journal.text("prepared"), parse_envelope(kept.encode()).commitment() if kept is not None else None}
+    return former in mine or was_attempted(journal, _step(former))
+
+
+def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -> None:
+    """Tell what is recorded already, or send the call, or show it to a wallet."""
+    call, commitment = submit_call(work, envelope), envelope.commitment()
+    if (former := require_place(work, envelope, journal, replace=replace)) is not None:
+        warn(f"this replaces your Submission {former} to bounty {work.bounty_id}, and counts from its own block")
+    step = _step(commitment)  # a step of its own for each Submission: an earlier one may still be on its way
+    signer, recorded = work.signer, active(work) == commitment  # read once: a reorg must not change the branch midway
+    if isinstance(signer, LocalSigner) and (was_attempted(journal, step) or not recorded):
+        receipt = send(work.chain, signer, call, journal, step, lambda start: _recorded(work, commitment, start))
+    elif recorded:
+        receipt = _found(work, commitment, journal)
+    else:
+        _show(work, call, journal)
+        return
+    _tell(work, envelope, receipt)
+
+
+def _show(work: Work, call: HubCall, journal: Journal) -> None:
+    """The same call each time, until it is mined."""
+    simulate(work.chain, work.signer.address, call)
+    event("submit.transaction_prepared", prepared_transaction(work.chain, call))
+    until = moment(work.bounty.submission_deadline, work.chain.latest().time)
+    say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
+    if journal.text("shown") == call.data:
+        say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
+    journal.note("shown", call.data)
+
+
+def _tell(work: Work, envelope: Envelope, receipt: Receipt) -> None:
+    event(
+        "submit.submission_recorded",
+        {
+            "tx_hash": receipt.tx_hash,
+            "block_number": receipt.block_number,
+            "bounty_id": str(work.bounty_id),
+            "solver": work.signer.address,
+            "submission_commitment": envelope.commitment(),
+            "guardian_roster_hash": envelope.guardian_roster_hash,
+        },
+    )
+
+
+def _found(work: Work, commitment: Bytes32, journal: Journal) -> Receipt:
+    if (receipt := _in_log(work, commitment, journal)) is None:
+        message = f"The Hub records your Submission {commitment}, but the endpoint's log does not show where."
+        raise Failed("transaction_unknown", message, next_action="Run it again, or use another RPC endpoint.")
+    return receipt
+
+
+def is_under_way(work: Work, envelope: Envelope, journal: Journal) -> bool:
+    """Whether the Hub records it, or may do so yet: it was sent from here, or shown to a wallet."""
+    call, commitment = submit_call(work, envelope), envelope.commitment()
+    return active(work) == commitment or was_attempted(journal, _step(commitment)) or journal.text("shown") == call.data
+
+
+def _in_log(work: Work, commitment: Bytes32, journal: Journal) -> Receipt | None:
+    """The newest transaction that recorded it, since it was sealed."""
+    number = journal.get(SEALED_AT)
+    start = BlockNumber(number) if isinstance(number, int) else first_block(work.chain)
+    return None if start is None else _recorded(work, commitment, start)
+
+
+def _recorded(work: Work, commitment: Bytes32, start: BlockNumber) -> Receipt | None:
+    """The transaction that recorded this Submission, found in the Hub's log."""
+    topics = [bounty_topic(work.bounty_id), account_topic(work.signer.address), commitment]
+    return find_event(work.chain, SubmissionRecorded, start, lambda _: True, topics)
+
+
+def _on_its_way(journal: Journal) -> Bytes32 | None:
+    """The commitment of other files whose transaction was signed and is not given up."""
+    if (kept := journal.text("envelope")) is None:
+        return None
+    commitment = parse_envelope(kept.encode()).commitment()
+    return commitment if was_attempted(journal, _step(commitment)) else None
+
+
+def _step(commitment: Bytes32) -> str:
+    return f"submit_{commitment}"
+
+
+def _exists(work: Work, former: Bytes32) -> Refused:
+    message = (
+        f"Your Submission {former} to bounty {work.bounty_id} is recorded, and was not made here. The same files "
+        "sealed on another machine are another Submission, and a replacement counts from its own, later block."
+    )
+    return Refused("submission_exists", message, next_action="To put this one in its place, add --replace.")

@@ -1,0 +1,113 @@
+"""A directory sealed for one bounty's roster, once: bytes and envelope are kept, the content identity never is.
+
+Bounty, roster and reveal point come from the contract. A run over the same files continues with the same sealed bytes
+and so with the same commitment; a changed directory is sealed anew.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service_common.chain.hub import BountyView
+from service_common.crypto.artifact import seal_directory
+from service_common.crypto.capsule import seal_capsule
+from service_common.crypto.x25519 import Identity
+from service_common.domain.binding import Binding
+from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
+from service_common.domain.roster import Roster
+from service_common.types import BountyId
+
+from service_cli.chain.journal import Journal
+from service_cli.chain.session import ChainClient
+from service_cli.chain.signer import Signer
+from service_cli.config.settings import Settings
+from service_cli.shell.output import Progress, say
+from service_cli.shell.text import moment
+from service_cli.submissions import beacon_of
+
+
+def fingerprint(directory: Path) -> str:
+    """Names, sizes and modification times of everything below ``directory``, hashed; contents are not read."""
+    digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
+    for path in sorted(directory.rglob("*")):
+        status = path.lstat()
+        entry = f"{path.relative_to(directory)}\0{status.st_mode}\0{status.st_size}\0{status.st_mtime_ns}\0"
+        digest.update(entry.encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+CIPHERTEXT: Final = "ciphertext.age"
+ENVELOPE: Final = "envelope.json"
+SEALED_AT: Final = "sealed_at_block"
+"""In the journal: the newest block when it was sealed; whatever records it is later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One Solver's Submission to one bounty, as far as the chain determines it."""
+
+    settings: Settings
+    chain: ChainClient
+    signer: Signer
+    bounty_id: BountyId
+    bounty: BountyView
+    roster: Roster
+
+    @property
+    def path(self) -> str:
+        """The API's path of this Solver's Submissions."""
+        return f"/api/bounties/{self.bounty_id}/submissions/{self.signer.address}"
+
+
+def sealed_before(journal: Journal, content: str) -> Envelope | None:
+    """What an earlier run sealed of the same files; ``content`` is their fingerprint."""
+    if journal.text("content") == content and (kept := journal.text("envelope")):
+        return parse_envelope(kept.encode()) if (journal.folder / CIPHERTEXT).exists() else None
+    return None
+
+
+def seal(work: Work, directory: Path, content: str, journal: Journal) -> Envelope:
+    """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
+    if (kept := sealed_before(journal, content)) is not None:
+        say("continuing with the bytes sealed before")
+        return kept
+    journal.forget("content", "envelope")
+    file = journal.folder / CIPHERTEXT
+    file.unlink(missing_ok=True)
+    head = work.chain.latest()
+    journal.note(SEALED_AT, head.number)
+    until = moment(work.bounty.reveal_at, head.time)
+    say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
+    envelope = _sealed(work, directory, file)
+    _keep_envelope(envelope, journal.folder / ENVELOPE)
+    journal.note("envelope", envelope.canonical_bytes().decode())
+    journal.note("content", content)
+    return envelope
+
+
+def _keep_envelope(envelope: Envelope, path: Path) -> None:
+    """Beside the ciphertext, so that the folder can be handed over as it is."""
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(envelope.canonical_bytes())
+
+
+def _sealed(work: Work, directory: Path, file: Path) -> Envelope:
+    identity = Identity.generate()
+    binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.signer.address)
+    with Progress("sealing") as progress:
+        sealed = seal_directory(directory, identity.public_key, binding, file, progress=progress)
+    info = beacon_of(work.settings)
+    policy = info.reveal_policy(work.bounty.reveal_at)
+    return build_envelope(
+        binding=binding,
+        spec_commitment=work.bounty.spec_commitment,
+        guardian_roster_hash=work.roster.guardian_roster_hash,
+        recipients_commitment=work.roster.recipients_commitment,
+        reveal_policy=policy,
+        content_public_key=identity.public_key,
+        key_capsule=seal_capsule(identity, binding, work.roster.encryption_public_keys, policy.round, info),
+        ciphertext_sha256=sealed.sha256,
+        ciphertext_byte_length=sealed.byte_length,
+    )

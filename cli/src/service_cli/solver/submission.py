@@ -1,0 +1,154 @@
+"""From a directory to a recorded Submission.
+
+Promises: what is sealed stays in the journal (see ``sealing``); only ciphertext leaves this machine; the API's locator,
+commitment and transaction must equal what is derived here; without the API the same commitment is recorded.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from service_common.chain.hub import BountyView
+from service_common.domain.envelope import VERSION, Envelope, parse_envelope
+from service_common.domain.lifecycle import BountyStatus, Schedule
+from service_common.types import Address, BountyId, ChainId, to_bytes
+
+from service_cli.api import ApiClient, api_of
+from service_cli.bounty.detail import check_detail, check_page, wait_finalized
+from service_cli.chain.journal import Journal, open_journal
+from service_cli.chain.session import ChainClient
+from service_cli.chain.signer import LocalSigner, Signer
+from service_cli.chain.transactions import HubCall, simulate
+from service_cli.config.keys import check_directory
+from service_cli.config.settings import Settings
+from service_cli.errors import Failed, Refused
+from service_cli.shell.output import event, say
+from service_cli.shell.text import moment
+from service_cli.solver.recording import active, is_under_way, made_here, record, require_place
+from service_cli.solver.sealing import Work, fingerprint, seal, sealed_before
+from service_cli.solver.upload import hand_in, upload_late
+
+
+def submit(
+    settings: Settings,
+    signer: Signer,
+    bounty_id: BountyId,
+    directory: Path,
+    *,
+    accept_differences: bool,
+    without_api: bool = False,
+    replace: bool = False,
+) -> None:
+    """The command ``solver:submit``."""
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    bounty = chain.bounty(bounty_id)
+    work = Work(settings, chain, signer, bounty_id, bounty, chain.pinned_roster(bounty))
+    api = None if without_api else api_of(settings, chain)
+    if not _accepting(chain, bounty):
+        _finish_late(work, api, directory)
+        return
+    check_directory(settings.environment, directory, open_key_files=isinstance(signer, LocalSigner))
+    _require_permitted(work)
+    with open_journal(*_names(work)) as journal:
+        content = fingerprint(directory)
+        earlier = sealed_before(journal, content)
+        if earlier is not None and earlier.version != VERSION and not is_under_way(work, earlier, journal):
+            journal.forget("content")  # an earlier release sealed it, unbound: it is sealed anew
+            earlier = None
+        replace = replace or (earlier is None and made_here(work, journal))
+        require_place(work, earlier, journal, replace=replace)
+        if earlier is not None and _is_settled(work, earlier, journal, without_api=without_api):
+            record(work, earlier, journal, replace=replace)
+            return
+        if api is not None:
+            with _way_out():
+                _check_terms(work, api, accept_differences)
+        envelope = seal(work, directory, content, journal)
+        if api is not None:
+            with _way_out():
+                hand_in(work, api, envelope, journal)
+        else:
+            _keep(work, envelope, journal)
+        record(work, envelope, journal, replace=replace)
+
+
+def _is_settled(work: Work, envelope: Envelope, journal: Journal, *, without_api: bool) -> bool:
+    """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
+    if isinstance(work.signer, LocalSigner) or without_api:
+        return False
+    commitment = envelope.commitment()
+    return journal.text("prepared") == commitment == active(work)
+
+
+@contextmanager
+def _way_out() -> Iterator[None]:
+    """Where the API or the storage stays away, a Submission can be recorded without them."""
+    try:
+        yield
+    except Failed as failure:
+        if not failure.code.startswith(("api_", "storage_", "service_", "bounty_projection")):
+            raise
+        next_action = f"{failure.next_action} If the deadline is near, --without-api records it on chain alone."
+        raise Failed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
+
+
+def _accepting(chain: ChainClient, bounty: BountyView) -> bool:
+    schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
+    status = BountyStatus.OPEN if bounty.outcome == 0 else BountyStatus.FINAL
+    return schedule.accepting(status, chain.latest().time)
+
+
+def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
+    """After the deadline: what an earlier run over these files recorded is told, and its bytes are uploaded where they
+    are missing. Other files are refused: they came too late."""
+    with open_journal(*_names(work)) as journal:
+        kept = journal.text("envelope")
+        envelope = parse_envelope(kept.encode()) if kept is not None else None
+        recorded = active(work)
+        since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
+        if envelope is None or envelope.commitment() != recorded:
+            message = f"The bounty accepts no Submissions {since}."
+            raise Refused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+        if journal.text("content") != fingerprint(directory):
+            message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
+            next_action = f"Nothing can be changed. The sealed bytes of what is recorded are in {journal.folder}."
+            raise Refused("bounty_not_accepting", message, next_action=next_action)
+        say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
+        record(work, envelope, journal, replace=False)
+        if api is None:
+            _keep(work, envelope, journal)
+            return
+        upload_late(work, api, envelope, journal)
+
+
+def _names(work: Work) -> tuple[ChainId, Address, str, str, str]:
+    """What the journal is called."""
+    return work.chain.chain_id, work.chain.hub.address, "submit", str(work.bounty_id), work.signer.address
+
+
+def _require_permitted(work: Work) -> None:
+    """Ask the Hub, with a placeholder, whether this account may submit at all: before anything is sealed or signed."""
+    placeholder = HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
+    simulate(work.chain, work.signer.address, placeholder)
+
+
+def _check_terms(work: Work, api: ApiClient, accept_differences: bool) -> None:
+    """The page must state the chain's own terms: anyone can create a bounty with any commitment."""
+    detail = wait_finalized(api, work.bounty_id, "the chain has finalized the bounty's creation")
+    check_detail(work.chain, work.bounty_id, work.bounty, detail)
+    if not accept_differences:
+        check_page(work.bounty, detail)
+
+
+def _keep(work: Work, envelope: Envelope, journal: Journal) -> None:
+    """Both files are in one folder, as ``guardian:open --from`` takes them."""
+    names = {
+        "bounty_id": str(work.bounty_id),
+        "solver": work.signer.address,
+        "submission_commitment": envelope.commitment(),
+    }
+    event("submit.sealed_kept", names | {"directory": str(journal.folder)})
+    if journal.text("uploaded") != envelope.ciphertext.sha256:
+        say("these bytes are not uploaded, and the page's terms are not compared with the chain's")
+        say("run it again without --without-api before the deadline, or hand that folder to the Guardians")

@@ -1,0 +1,137 @@
+"""Uploading and downloading ciphertext, streamed.
+
+Promises: a storage address that the API names is an https address (http only beside an API that is http itself, as on
+one machine), and what it asks for is a PUT with plain headers, or nothing is sent. An upload sends exactly the
+announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download writes a new
+private file and is bounded by the announced length.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+from urllib.parse import urlsplit
+
+import urllib3
+
+from service_cli.errors import Failed
+from service_cli.shell.output import Progress
+
+_CHUNK: Final = 1024 * 1024
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
+_OWN_HEADERS: Final = {"authorization", "connection", "content-length", "cookie", "host", "transfer-encoding"}
+_AGAIN: Final = "Run the command again: it continues here."
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTarget:
+    """Where ciphertext goes."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
+    """The file's blocks, with how much of it is on its way."""
+    done = 0
+    while block := file.read(_CHUNK):
+        yield block
+        done += len(block)
+        progress(done, size)
+
+
+def read_target(answer: Mapping[str, object], api_url: str) -> UploadTarget:
+    """The target of ``artifact-upload-url``; refused unless it is a plain upload."""
+    headers = answer.get("upload_headers")
+    if answer.get("upload_method") != "PUT" or not isinstance(headers, dict):
+        raise _malformed_address("upload")
+    plain = {str(name): str(value) for name, value in headers.items()}
+    for name, value in plain.items():
+        if (
+            _HEADER.fullmatch(name) is None
+            or name.lower() in _OWN_HEADERS
+            or not (value.isascii() and value.isprintable())
+        ):
+            raise _malformed_address("upload")
+    return UploadTarget(storage_url(answer.get("upload_url"), api_url), plain)
+
+
+def storage_url(url: object, api_url: str) -> str:
+    """An address of the storage as the API names it."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        allowed = {"https", urlsplit(api_url).scheme}
+        if parts.scheme in allowed and parts.hostname and not parts.username and str(url).isascii():
+            return str(url)
+    except ValueError:
+        pass
+    raise _malformed_address("storage")
+
+
+def _malformed_address(what: str) -> Failed:
+    message = f"The API's {what} address is none that this client would use."
+    return Failed("answer_malformed", message, next_action="Check SERVICE_API_BASE_URL; report it if it persists.")
+
+
+def upload(target: UploadTarget, file: Path) -> bool:
+    """PUT the file; False when an object is there already."""
+    size = file.stat().st_size
+    try:
+        with _storage() as http, file.open("rb") as source, Progress("uploading") as progress:
+            body = _reporting(source, size, progress)
+            response = http.request(
+                "PUT", target.url, body=body, headers={**target.headers, "Content-Length": str(size)}, redirect=False
+            )
+    except urllib3.exceptions.HTTPError as error:
+        raise Failed("storage_unreachable", "The upload broke off.", next_action=_AGAIN) from error
+    if response.status == 412:
+        return False
+    if not 200 <= response.status < 300:
+        raise Failed("storage_refused", f"The storage refused the upload ({response.status}).", next_action=_AGAIN)
+    return True
+
+
+def download(url: str, file: Path, byte_length: int) -> None:
+    """GET into a new file; more bytes than announced, or fewer, fail."""
+    try:
+        with _storage() as http:
+            written = _download(http, url, file, byte_length)
+    except urllib3.exceptions.HTTPError as error:
+        raise Failed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
+    except OSError as error:
+        message = f"The ciphertext of {byte_length} bytes cannot be kept in {file.parent}: {error.strerror}."
+        next_action = "Make room, or set TMPDIR, and run it again."
+        raise Failed("download_not_written", message, next_action=next_action) from None
+    if written != byte_length:
+        raise Failed("storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN)
+
+
+def _download(http: urllib3.PoolManager, url: str, file: Path, byte_length: int) -> int:
+    """How many bytes were written: stops once there are more than announced."""
+    with closing(http.request("GET", url, preload_content=False, redirect=False)) as response:
+        if response.status != 200:
+            message = f"The storage refused the download ({response.status})."
+            raise Failed("storage_refused", message, next_action=_AGAIN)
+        written = 0
+        with (
+            open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
+            Progress("downloading") as progress,
+        ):
+            while (chunk := response.read(_CHUNK)) and written <= byte_length:
+                out.write(chunk)
+                written += len(chunk)
+                progress(written, byte_length)
+    return written
+
+
+@contextmanager
+def _storage() -> Iterator[urllib3.PoolManager]:
+    """Connections of one transfer."""
+    http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=300.0))
+    try:
+        yield http
+    finally:
+        http.clear()

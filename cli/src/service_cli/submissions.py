@@ -1,0 +1,216 @@
+"""Submissions that the contract records: where their bytes are, whether they are the committed ones, what opens them.
+
+The envelope must hash to the commitment on chain and fit the bounty, roster and reveal point of the contract; the
+ciphertext must have the committed length and digest. The API is only one place where bytes come from. Files are written
+only below the given directory, and only when everything was authentic and nothing in it names another bounty or Solver.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service_common.chain.beacon_settings import beacon_info
+from service_common.chain.hub import BountyView
+from service_common.clock import SystemClock
+from service_common.crypto.artifact import open_artifact
+from service_common.crypto.beacon import Beacon, BeaconClient, NotYet
+from service_common.crypto.beacon_http import Urllib3Get
+from service_common.crypto.beacon_info import BeaconInfo
+from service_common.crypto.binding import expected_binding
+from service_common.crypto.failures import Failure, SealedDataError
+from service_common.crypto.x25519 import Identity
+from service_common.domain.commitments import submission_commitment
+from service_common.domain.envelope import Envelope, parse_envelope
+from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from service_common.errors import ServiceError
+from service_common.types import Address, BountyId, Bytes32
+
+from service_cli.api import ApiClient
+from service_cli.chain.session import ChainClient
+from service_cli.chain.signer import Signer
+from service_cli.config.settings import Settings
+from service_cli.errors import Refused
+from service_cli.shell.output import Progress, event, say, warn
+from service_cli.shell.text import moment
+from service_cli.storage import download, storage_url
+
+WAIT_SECONDS: Final = 10
+"""A round due within this time is waited for: the beacon and this machine may differ by seconds."""
+
+
+def beacon_of(settings: Settings) -> BeaconInfo:
+    """The beacon that this deployment seals for."""
+    return beacon_info(settings.beacon(), Urllib3Get())
+
+
+def round_signature(settings: Settings, info: BeaconInfo, number: int) -> Beacon:
+    """The signature of a round; a round that is nearly due is waited for, a later one is refused."""
+    client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), SystemClock())
+    ends, told = time.monotonic() + WAIT_SECONDS, False
+    while isinstance(found := client.round(number), NotYet):
+        if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
+            due = moment(int(found.due_at), int(time.time()))
+            message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
+            raise Refused("reveal_point_not_reached", message, next_action="Run the command again after that time.")
+        if not told:
+            say(f"waiting for the beacon's round {number}")
+            told = True
+        time.sleep(max(0.3, min(found.retry_after, 3)))
+    return found
+
+
+_MALFORMED = "The Submission itself is malformed; say so in the Verdict."
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A Submission on chain, and what stands behind it."""
+
+    bounty_id: BountyId
+    solver: Address
+    commitment: Bytes32
+    envelope: Envelope
+    source: str | Path
+    """Where the ciphertext is: the storage's address, or a file of this machine."""
+
+    def names(self) -> dict[str, object]:
+        """How events name it."""
+        return {
+            "bounty_id": str(self.bounty_id),
+            "solver": self.solver,
+            "submission_commitment": self.commitment,
+        }
+
+
+def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
+    """The envelope behind the commitment, read with a signed request and checked against the commitment."""
+    commitment = pair[1]
+    try:
+        answer = api.signed(
+            signer,
+            "GET",
+            f"/api/bounties/{bounty_id}/submissions/{commitment}/content",
+            words=f"read Submission {commitment} of bounty {bounty_id}",
+        ).json()
+    except Refused as refusal:
+        if refusal.code != "submission_not_found":
+            raise
+        message = (
+            "The chain records this Submission, but the service serves no bytes for it: none were handed in, or its "
+            "commitment is a copy of another Solver's."
+        )
+        next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
+        raise Refused(refusal.code, message, next_action=next_action) from refusal
+    content = str(answer.get("envelope")).encode()
+    return checked_submission(content, bounty_id, pair, lambda: storage_url(answer.get("download_url"), api.base_url))
+
+
+def checked_submission(
+    content: bytes, bounty_id: BountyId, pair: tuple[Address, Bytes32], source: Callable[[], str | Path]
+) -> Submission:
+    """The envelope of these bytes, if they are the committed ones and an envelope at all."""
+    solver, commitment = pair
+    if submission_commitment(content) != commitment:
+        message = "The envelope does not hash to the commitment on chain."
+        raise Refused("envelope_mismatch", message, next_action="Get the envelope from the Solver or another source.")
+    try:
+        envelope = parse_envelope(content)
+    except ServiceError as error:
+        raise Refused("envelope_malformed", error.message, issues=error.issues, next_action=_MALFORMED) from error
+    return Submission(bounty_id, solver, commitment, envelope, source())
+
+
+def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyView, info: BeaconInfo) -> None:
+    """Refuse an envelope that does not belong to this bounty, Solver, roster and reveal point."""
+    expected = ExpectedEnvelope(
+        chain_id=chain.chain_id,
+        hub_address=chain.hub.address,
+        bounty_id=submission.bounty_id,
+        solver_address=submission.solver,
+        spec_commitment=bounty.spec_commitment,
+        roster=chain.pinned_roster(bounty),
+        reveal_policy=info.reveal_policy(bounty.reveal_at),
+    )
+    if issues := envelope_differences(submission.envelope, expected):
+        message = "The envelope does not fit the bounty it was submitted to."
+        raise Refused("envelope_refused", message, issues=issues, next_action=_MALFORMED)
+
+
+def fetch_ciphertext(submission: Submission, folder: Path) -> Path:
+    """Download the ciphertext into ``folder``, unless it is here; its digest is checked on opening."""
+    if isinstance(submission.source, Path):
+        return submission.source
+    file = folder / "ciphertext.age"
+    download(submission.source, file, submission.envelope.ciphertext.byte_length)
+    return file
+
+
+_THE_SOLVERS: Final = {
+    Failure.AGE_MALFORMED: "its artifact is not an age file as docs/formats.md describes it",
+    Failure.AGE_RECIPIENTS_REFUSED: "its artifact is not sealed to exactly one X25519 key",
+    Failure.AGE_NO_MATCHING_KEY: "its artifact is not sealed to the content key that its envelope names",
+    Failure.AGE_TAMPERED: "its artifact was damaged before the Solver committed to it",
+    Failure.AGE_TRUNCATED: "its artifact was cut short before the Solver committed to it",
+    Failure.AGE_TRAILING_DATA: "its artifact goes on after its end",
+    Failure.TIMELOCK_MALFORMED: "its key capsule is not a timelock file",
+    Failure.TIMELOCK_WRONG_CHAIN: "its key capsule is locked to another beacon",
+    Failure.TIMELOCK_WRONG_ROUND: "its key capsule is locked to another round",
+    Failure.TIMELOCK_TAMPERED: "its key capsule was damaged before the Solver committed to it",
+    Failure.CAPSULE_MALFORMED: "what its key capsule holds is not one sealed content key",
+    Failure.CAPSULE_WRONG_RECIPIENTS: "its key capsule is not sealed to this bounty's roster",
+    Failure.CAPSULE_WRONG_IDENTITY: "its key capsule holds another key than its envelope names",
+    Failure.BINDING_MISSING: "what it sealed does not name its bounty and Solver, as its envelope's version requires",
+    Failure.SEALED_FOR_ANOTHER: "what it sealed names another bounty or another Solver than its envelope",
+    Failure.ARCHIVE_REFUSED: "its archive holds what may not be in one",
+    Failure.ARCHIVE_MALFORMED: "its archive is not a tar file that can be read",
+}
+_EVIDENCE: Final = (
+    "All of it hashes to the commitment on chain, so the Solver alone can have caused it: this is evidence for a "
+    "Verdict. Compare with another Guardian, and quote it."
+)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn a refusal of the sealed data itself into evidence."""
+    try:
+        yield
+    except SealedDataError as error:
+        words = _THE_SOLVERS.get(error.failure)
+        if words is None:
+            raise
+        message = f"The Submission is malformed: {words} ({error.message})."
+        raise Refused(error.code, message, next_action=_EVIDENCE) from None
+
+
+_UNBOUND: Final = (
+    "this work was sealed in an older format, which does not name its bounty and Solver inside: these bytes alone do "
+    "not show that this Solver made them; compare them with the other Submissions"
+)
+
+
+def write_artifact(submission: Submission, identity: Identity, output_dir: Path, name: str) -> None:
+    ciphertext = submission.envelope.ciphertext
+    output_dir.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="service-cli-") as folder:
+        file = fetch_ciphertext(submission, Path(folder))
+        with explained(), Progress("opening") as progress:
+            opened = open_artifact(
+                file,
+                identity,
+                output_dir,
+                sha256=ciphertext.sha256,
+                byte_length=ciphertext.byte_length,
+                expected=expected_binding(submission.envelope),
+                progress=progress,
+            )
+    bound = opened.binding is not None
+    fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
+    event(name, submission.names() | fields | {"bound": bound})
+    say(f"opened {opened.file_count} files in {output_dir}")
+    if not bound:
+        warn(_UNBOUND)
