@@ -18,6 +18,7 @@ from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.envelope import parse_envelope
+from service_common.domain.lifecycle import Outcome
 from service_common.domain.locator import storage_locator
 from service_common.domain.money import fee_amount
 from service_common.domain.terms import Terms
@@ -177,7 +178,7 @@ class ApiTwin:
         }
 
     def _facts(self, view: BountyView) -> Json:
-        final = view.outcome != 0
+        final = view.outcome is not None
         return {
             "status": "final" if final else "open",
             "accepting": not final and self.ledger.time() < view.submission_deadline,
@@ -191,10 +192,10 @@ class ApiTwin:
             "guardian_roster_hash": view.guardian_roster_hash,
             "protocol_fee": str(view.protocol_fee),
             "guardian_fee": str(view.guardian_fee),
-            "outcome": {0: None, 1: "awarded", 2: "no_valid_submission"}[view.outcome],
+            "outcome": view.outcome,
             "settlement_reason": "judged" if final else None,
             "winner": {"solver_address": view.winner, "submission_commitment": view.winning_submission}
-            if view.outcome == 1
+            if view.outcome is Outcome.AWARDED
             else None,
         }
 

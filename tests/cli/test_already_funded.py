@@ -80,11 +80,11 @@ def test_bounty_of__on_a_public_chain_of_unknown_beginning__is_found_in_the_list
     poster, commitment = Address(ledger.people.poster.address), spec_commitment(page)
     facts = {"facts": {"spec_commitment": commitment}}
     api.listed = {"items": [{"bounty_id": "1", **facts}, {"bounty_id": str(bounty), **facts}], "next_cursor": None}
-    assert bounty_of(settings, ChainClient(settings), poster, commitment) == bounty
+    assert bounty_of(ChainClient(settings), poster, commitment) == bounty
     api.listed = {"items": [{"bounty_id": "x", **facts}, {"bounty_id": "999999", **facts}, {}], "next_cursor": None}
-    assert bounty_of(settings, ChainClient(settings), poster, commitment) is None
+    assert bounty_of(ChainClient(settings), poster, commitment) is None
     assert api.server.requests[-1].query.startswith(f"poster_address={poster}&limit=")
     record = deployment_of(ChainId(8453))
     assert record is not None
     known = replace(settings, record=replace(record, hub_address=api.hub.address, deploy_block=BlockNumber(0)))
-    assert bounty_of(known, ChainClient(known), poster, commitment) == bounty
+    assert bounty_of(ChainClient(known), poster, commitment) == bounty

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from service_cli.chain.journal import open_journal, state_directory
+from service_cli.chain.journal import Entry, open_journal, state_directory, text_entry, whole_of
 from service_cli.errors import Failed, Refused
 from service_common.types import Address, ChainId
 
@@ -21,23 +21,38 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_journal__noted_and_opened_again__holds_the_steps() -> None:
+TEXT = text_entry("text")
+NUMBER: Entry[int] = Entry("number", str, whole_of)
+
+
+def test_journal__noted_and_opened_again__holds_the_entries() -> None:
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        journal.note("text", "x")
-        journal.note("object", {"a": [1]})
+        journal.note(TEXT, "x")
+        journal.note(NUMBER, 7)
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        assert (journal.text("text"), journal.mapping("object"), journal.text("object")) == ("x", {"a": [1]}, None)
-        journal.forget("text", "never noted")
-        assert journal.get("text") is None
+        assert (journal.get(TEXT), journal.get(NUMBER)) == ("x", 7)
+        journal.forget(TEXT, text_entry("never noted"))
+        assert journal.get(TEXT) is None
     with open_journal(CHAIN, HUB, "claim", "2") as journal:
-        assert journal.get("object") is None
+        assert journal.get(NUMBER) is None
+
+
+@pytest.mark.parametrize("value", ["", "-1", "1.0", "٣", -1, 1.5, True, None, [], {}])
+def test_journal__an_entry_of_another_form__is_refused_and_left_where_it_is(value: object) -> None:
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        journal.note(Entry[object]("number", lambda kept: kept, lambda kept: kept), value)
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        with pytest.raises(Refused) as refused:
+            journal.get(NUMBER)
+        assert refused.value.code == "journal_unreadable"
+        assert json.loads((journal.folder / "journal.json").read_text()) == {"number": value}
 
 
 def test_journal__on_disk__is_readable_by_its_owner_only(state: Path) -> None:
     before = os.umask(0)
     try:
         with open_journal(CHAIN, HUB, "claim", "1") as journal:
-            journal.note("a", 1)
+            journal.note(NUMBER, 1)
     finally:
         os.umask(before)
     for path in (state / "service-cli").rglob("*"):
@@ -49,15 +64,15 @@ def test_journal__a_write_that_fails_half_way__leaves_the_old_one(monkeypatch: p
         raise OSError(28, "No space left on device")
 
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        journal.note("a", 1)
+        journal.note(NUMBER, 1)
         monkeypatch.setattr(os, "fsync", full)
         with pytest.raises(Failed) as failed:
-            journal.note("a", 2)
+            journal.note(NUMBER, 2)
         assert failed.value.code == "journal_not_written"
     monkeypatch.undo()
     monkeypatch.setenv("XDG_STATE_HOME", str(journal.folder.parents[2]))
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        assert journal.get("a") == 1
+        assert journal.get(NUMBER) == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"null"])
@@ -84,13 +99,13 @@ def test_journal__held_by_another_run__is_refused_at_once() -> None:
 
 def test_journal__of_a_run_that_was_killed__can_be_opened_again() -> None:
     program = (
-        "import os, signal\nfrom service_cli.chain.journal import open_journal\n"
+        "import os, signal\nfrom service_cli.chain.journal import open_journal, text_entry\n"
         f"with open_journal({CHAIN}, '{HUB}', 'claim', '1') as journal:\n"
-        "    journal.note('a', 1)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    journal.note(text_entry('number'), '1')\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=False, timeout=30)
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        assert journal.get("a") == 1
+        assert journal.get(NUMBER) == 1
 
 
 def test_state_directory__without_xdg__is_below_the_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 import urllib3
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
-from service_common.types import BlockNumber
+from service_common.types import BlockNumber, BountyId
 
 from service_cli.errors import Failed, Refused
 from service_cli.shell.output import say
@@ -113,7 +113,7 @@ class ApiClient:
         query: Mapping[str, str] | None = None,
         body: bytes = b"",
         media_type: str | None = None,
-        words: str,
+        summary: str,
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
         """A protected request; signed anew for every attempt, over another block each time."""
@@ -123,14 +123,14 @@ class ApiClient:
         used: set[BlockNumber] = set()
 
         def attempt() -> urllib3.BaseHTTPResponse:
-            headers = {"Authorization": self._approve(signer, request, used, words)}
+            headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
         return self._settle(attempt, retry=(401, *retry))
 
-    def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], words: str) -> str:
+    def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], summary: str) -> str:
         from service_common.auth.sign import approval_header
         from service_common.auth.signature import recover
         from service_common.auth.typed_data import SigningDomain, digest, typed_data
@@ -140,7 +140,7 @@ class ApiClient:
         approval = self._chain.approval(request, used)
         used.add(approval.block_number)
         domain = SigningDomain(self._chain.chain_id, self._chain.hub.address)
-        signature = signer.sign_typed_data(typed_data(domain, approval), words)
+        signature = signer.sign_typed_data(typed_data(domain, approval), summary)
         if len(signature) == 65 and recover(digest(domain, approval), signature) != signer.address:
             self._chain.require_own_rules(signer.address)
         return approval_header(signer.address, signature, approval)
@@ -188,6 +188,11 @@ def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
     parts = urlsplit(settings.subgraph_endpoint())
     peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
     return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer), parts.path
+
+
+def bounty_detail(api: ApiClient, bounty_id: BountyId) -> dict[str, object]:
+    """The public read of one bounty, once."""
+    return api.get(f"/api/bounties/{bounty_id}").json()
 
 
 def pause(seconds: float) -> None:

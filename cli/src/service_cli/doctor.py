@@ -131,14 +131,14 @@ def _beacon(settings: Settings) -> str:
 
 def _balance(settings: Settings, account: Address) -> str:
     from service_cli.chain.session import ChainClient
-    from service_cli.chain.token import in_words
+    from service_cli.chain.token import shown_amount
 
     chain = ChainClient(settings)
     wei, tokens = chain.balance(account), chain.token_balance(account)
     if wei == 0:
         message = f"{account} holds no ether for gas."
         raise Refused("gas_insufficient", message, next_action="Add ether to the account.")
-    return f"{in_wei(wei)}, {in_words(chain, tokens)}"
+    return f"{in_wei(wei)}, {shown_amount(chain, tokens)}"
 
 
 @command("doctor", "doctor", api=True)

@@ -50,15 +50,15 @@ def beacon_of(settings: Settings) -> BeaconInfo:
 def round_signature(settings: Settings, info: BeaconInfo, number: int) -> Beacon:
     """The signature of a round; a round that is nearly due is waited for, a later one is refused."""
     client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), SystemClock())
-    ends, told = time.monotonic() + WAIT_SECONDS, False
+    ends, shown = time.monotonic() + WAIT_SECONDS, False
     while isinstance(found := client.round(number), NotYet):
         if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
             due = moment(int(found.due_at), int(time.time()))
             message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
             raise Refused("reveal_point_not_reached", message, next_action="Run the command again after that time.")
-        if not told:
+        if not shown:
             say(f"waiting for the beacon's round {number}")
-            told = True
+            shown = True
         time.sleep(max(0.3, min(found.retry_after, 3)))
     return found
 
@@ -94,13 +94,13 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
             signer,
             "GET",
             f"/api/bounties/{bounty_id}/submissions/{commitment}/content",
-            words=f"read Submission {commitment} of bounty {bounty_id}",
+            summary=f"read Submission {commitment} of bounty {bounty_id}",
         ).json()
     except Refused as refusal:
         if refusal.code != "submission_not_found":
             raise
         message = (
-            "The chain records this Submission, but the service serves no bytes for it: none were handed in, or its "
+            "The chain records this Submission, but the service serves no bytes for it: none were uploaded, or its "
             "commitment is a copy of another Solver's."
         )
         next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
@@ -175,15 +175,19 @@ _EVIDENCE: Final = (
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turn a refusal of the sealed data itself into evidence."""
+def sealed_data_errors() -> Iterator[None]:
+    """Turn a refusal of the sealed data itself into a sentence that fits a Verdict.
+
+    Called malformed is only what the Solver alone can have caused, since every byte behind it hashes to the commitment
+    on chain; a bad download, a key that does not fit, a full disk or a silent beacon keep their own message.
+    """
     try:
         yield
     except SealedDataError as error:
-        words = _THE_SOLVERS.get(error.failure)
-        if words is None:
+        reason = _THE_SOLVERS.get(error.failure)
+        if reason is None:
             raise
-        message = f"The Submission is malformed: {words} ({error.message})."
+        message = f"The Submission is malformed: {reason} ({error.message})."
         raise Refused(error.code, message, next_action=_EVIDENCE) from None
 
 
@@ -194,11 +198,12 @@ _UNBOUND: Final = (
 
 
 def write_artifact(submission: Submission, identity: Identity, output_dir: Path, name: str) -> None:
+    """Fetch and open the work below ``output_dir``, and print it as the event ``name``."""
     ciphertext = submission.envelope.ciphertext
     output_dir.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="service-cli-") as folder:
         file = fetch_ciphertext(submission, Path(folder))
-        with explained(), Progress("opening") as progress:
+        with sealed_data_errors(), Progress("opening") as progress:
             opened = open_artifact(
                 file,
                 identity,

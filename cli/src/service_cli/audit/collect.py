@@ -14,7 +14,7 @@ from typing import Final
 
 from service_common.chain.abi import hub_abi
 from service_common.chain.blocks import parse_header
-from service_common.chain.events import Log, SubmissionRecorded, decode_log, parse_log
+from service_common.chain.events import Log, SubmissionRecorded, decode_log
 from service_common.chain.events import bounty_of as bounty_of_event
 from service_common.chain.hub import BountyView
 from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
@@ -24,7 +24,7 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSe
 
 from service_cli.api import ApiClient
 from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence, Story
-from service_cli.chain.receipts import LOG_RANGE, bounty_topic, first_block
+from service_cli.chain.receipts import LOG_RANGE, bounty_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import Failed, Refused
@@ -104,26 +104,9 @@ def _logs(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, end: Bloc
     """The bounty's logs in the order of the chain."""
     if (ranges := (end - start) // LOG_RANGE) > _MANY:
         say(f"reading the Hub's log of {end - start} blocks in {ranges} steps")
-    found: list[Log] = []
-    for first in range(start, end + 1, LOG_RANGE):
-        wanted = {
-            "address": chain.hub.address,
-            "fromBlock": hex(first),
-            "toBlock": hex(min(end, first + LOG_RANGE - 1)),
-            "topics": [None, bounty_topic(bounty_id)],
-        }
-        answer = chain.rpc.call("eth_getLogs", wanted)
-        if not isinstance(answer, list):
-            raise ChainUnavailable("an RPC endpoint answered no list of logs")
-        found += [log for log in map(parse_log, answer) if _belongs(log, chain.hub.address, bounty_id)]
-    return sorted(found, key=lambda log: (log.block_number, log.log_index))
-
-
-def _belongs(log: Log, hub: Address, bounty_id: BountyId) -> bool:
-    """Another event's first topic may be the same number: a roster's version."""
-    if log.address != hub:
-        raise ChainUnavailable("an RPC endpoint answered a log of another contract")
-    return bounty_of_event(decode_log(log)) == bounty_id
+    events = hub_events(chain, start, [None, bounty_topic(bounty_id)], end)
+    own = [log for log, event in events if bounty_of_event(event) == bounty_id]  # a roster's version may be that number
+    return sorted(own, key=lambda log: (log.block_number, log.log_index))
 
 
 def _times(chain: ChainClient, logs: Sequence[Log]) -> dict[Bytes32, UnixSeconds]:
@@ -262,6 +245,6 @@ def _verdict(api: ApiClient, commitment: Bytes32) -> bytes:
 def _envelope(api: ApiClient, story: Story, signer: LocalSigner, commitment: Bytes32) -> bytes:
     bounty_id = story.chain.bounty_id
     path = f"/api/bounties/{bounty_id}/submissions/{commitment}/content"
-    answer = api.signed(signer, "GET", path, words=f"read Submission {commitment} of bounty {bounty_id}").json()
+    answer = api.signed(signer, "GET", path, summary=f"read Submission {commitment} of bounty {bounty_id}").json()
     envelope = answer.get("envelope")
     return envelope.encode() if isinstance(envelope, str) else b""

@@ -16,18 +16,13 @@ from service_common.domain.commitments import spec_commitment
 from service_common.errors import Issue, ServiceError
 from service_common.types import BountyId
 
-from service_cli.api import ApiClient
+from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain.session import ChainClient
 from service_cli.errors import Failed, Refused
 from service_cli.shell.output import Waiting, say
 
 PATIENCE_SECONDS: Final = 1_800.0
 _POLL_SECONDS: Final = 1.0
-
-
-def bounty_detail(api: ApiClient, bounty_id: BountyId) -> dict[str, object]:
-    """The public read, once."""
-    return api.get(f"/api/bounties/{bounty_id}").json()
 
 
 def wait_until(

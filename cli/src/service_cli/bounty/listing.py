@@ -12,16 +12,15 @@ from typing import Protocol
 from service_common.errors import ServiceError
 from service_common.types import Address, BountyId, parse_address, parse_decimal
 
-from service_cli.api import ApiClient, api_of
-from service_cli.bounty.detail import bounty_detail
+from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.config.settings import Settings
 from service_cli.errors import Refused
 from service_cli.shell.output import event, on_terminal, say
 from service_cli.shell.text import amount, moment, printable
 
 
-class Timed(Protocol):
-    """What the stage of a bounty depends on, as the chain or the API tells it. ``outcome`` is falsy while open."""
+class BountyTimes(Protocol):
+    """What the step of a bounty depends on, by the chain or the API. ``outcome`` is None while it is open."""
 
     @property
     def submission_deadline(self) -> int: ...
@@ -36,34 +35,36 @@ class Timed(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class NextStep:
     """What a bounty waits for. ``at`` is chain time, None where only its people decide."""
 
     step: str
     at: int | None
-    words: str = field(compare=False)
+    text: str = field(compare=False)
 
 
-def what_next(bounty: Timed, now: int) -> Next:
+def next_step(bounty: BountyTimes, now: int) -> NextStep:
     """The step a bounty is in, and until when."""
-    if bounty.outcome:
-        return Next("finality", None, "final; waiting until the block is finalized")
+    if bounty.outcome is not None:
+        return NextStep("finality", None, "final; waiting until the block is finalized")
     if now < bounty.submission_deadline:
-        words = f"Submissions until {moment(bounty.submission_deadline, now)}"
-        return Next("submissions", bounty.submission_deadline, words)
+        text = f"Submissions until {moment(bounty.submission_deadline, now)}"
+        return NextStep("submissions", bounty.submission_deadline, text)
     if bounty.has_submissions and now < bounty.reveal_at:
-        return Next("reveal", bounty.reveal_at, f"sealed until the reveal point at {moment(bounty.reveal_at, now)}")
+        return NextStep("reveal", bounty.reveal_at, f"sealed until the reveal point at {moment(bounty.reveal_at, now)}")
     if bounty.has_submissions and now < bounty.judging_deadline:
-        return Next("judging", bounty.judging_deadline, f"Guardians judge until {moment(bounty.judging_deadline, now)}")
-    return Next("settlement", None, "time is up; anyone can settle it now")
+        return NextStep(
+            "judging", bounty.judging_deadline, f"Guardians judge until {moment(bounty.judging_deadline, now)}"
+        )
+    return NextStep("settlement", None, "time is up; anyone can settle it now")
 
 
-_STRANGE = "its facts cannot be read"
+_UNREADABLE = "its facts cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the words need of a bounty's facts."""
+class ShownFacts:
+    """What is shown of a bounty's facts."""
 
     escrow_amount: int
     submission_deadline: int
@@ -101,7 +102,7 @@ def one_line(item: Mapping[str, object], token: TokenNames, now: int) -> str:
     name = f"bounty {printable(str(item.get('bounty_id')))}"
     facts = _facts(item)
     if facts is None:
-        return f"{name}: {_STRANGE}"
+        return f"{name}: {_UNREADABLE}"
     count = f"{facts.submissions} Submission{'' if facts.submissions == 1 else 's'}"
     return f"{name}: {amount(facts.escrow_amount, token)}; {count}; {_stage(facts, now)}"
 
@@ -141,22 +142,22 @@ def _page(detail: Mapping[str, object]) -> str:
     return "states other terms than the chain"
 
 
-def _stage(facts: Facts, now: int) -> str:
+def _stage(facts: ShownFacts, now: int) -> str:
     if facts.outcome is None:
-        return what_next(facts, now).words
+        return next_step(facts, now).text
     why = printable((facts.reason or "").replace("_", " "), 40)
     if facts.outcome == "awarded":
         return f"awarded to {printable(str(facts.winner), 42)} ({why})"
     return f"ended without a valid Submission ({why})"
 
 
-def _facts(item: Mapping[str, object]) -> Facts | None:
+def _facts(item: Mapping[str, object]) -> ShownFacts | None:
     found, count = item.get("facts"), item.get("active_submission_count")
     if not isinstance(found, dict):
         return None
     winner, outcome, reason = found.get("winner"), found.get("outcome"), found.get("settlement_reason")
     try:
-        return Facts(
+        return ShownFacts(
             escrow_amount=parse_decimal(str(found.get("escrow_amount"))),
             submission_deadline=_whole(found.get("submission_deadline")),
             reveal_at=_whole(found.get("reveal_at")),

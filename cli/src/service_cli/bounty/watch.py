@@ -16,25 +16,21 @@ from service_common.chain.events import (
     Log,
     VerdictRecorded,
     bounty_of,
-    decode_log,
-    parse_log,
 )
 from service_common.chain.hub import BountyView
-from service_common.chain.json_rpc import ChainUnavailable
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.types import BlockNumber, BountyId, Bytes32
 
-from service_cli.api import api_of
-from service_cli.bounty.detail import bounty_detail
-from service_cli.bounty.listing import Next, what_next
-from service_cli.chain.receipts import LOG_RANGE, bounty_topic
+from service_cli.api import api_of, bounty_detail
+from service_cli.bounty.listing import NextStep, next_step
+from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.token import amounts_in_words, base_units
+from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
 from service_cli.errors import Failed
 from service_cli.shell.output import Waiting, event, say
 
-_WORDS: Final[Mapping[str, str]] = {
+_SENTENCES: Final[Mapping[str, str]] = {
     "BountyCreated": "created by {poster} with {escrow_amount} in escrow",
     "SubmissionRecorded": "{solver} submitted {submission_commitment}",
     "AwardClaimed": "{solver} claimed the award, {amount}",
@@ -45,15 +41,15 @@ _WORDS: Final[Mapping[str, str]] = {
 _SHOWN_AMOUNTS: Final = {"escrow_amount", "amount"}
 
 
-def happening(found: HubEvent, told: Callable[[int], str]) -> str:
-    """One sentence, with ``told`` for amounts; ``ValueError`` for numbers that the Hub never emits."""
+def describe(found: HubEvent, amount: Callable[[int], str]) -> str:
+    """An event in one sentence, with ``amount`` for amounts; ``ValueError`` for numbers that the Hub never emits."""
     if isinstance(found, VerdictRecorded):
         return f"{found.guardian} judged: {_verdict(found)}"
     if isinstance(found, BountyFinalized):
-        return f"it is final: {_end(found, told)}"
+        return f"it is final: {_end(found, amount)}"
     name = type(found).__name__
-    values = {key: told(value) if key in _SHOWN_AMOUNTS else value for key, value in asdict(found).items()}
-    return _WORDS.get(name, name).format(**values)
+    values = {key: amount(value) if key in _SHOWN_AMOUNTS else value for key, value in asdict(found).items()}
+    return _SENTENCES.get(name, name).format(**values)
 
 
 def _verdict(found: VerdictRecorded) -> str:
@@ -62,12 +58,12 @@ def _verdict(found: VerdictRecorded) -> str:
     return "no valid Submission"
 
 
-def _end(found: BountyFinalized, told: Callable[[int], str]) -> str:
+def _end(found: BountyFinalized, amount: Callable[[int], str]) -> str:
     reason = SettlementReason.of_number(found.reason)
     why = reason.value.replace("_", " ") if reason else "no reason"
     if Outcome.of_number(found.outcome) is Outcome.AWARDED:
         return f"awarded to {found.winner} ({why})"
-    return f"no valid Submission ({why}); {told(found.refund)} go back to the Poster"
+    return f"no valid Submission ({why}); {amount(found.refund)} go back to the Poster"
 
 
 PATIENCE_SECONDS: Final = 900.0
@@ -77,10 +73,9 @@ _AMOUNTS: Final = {"escrow_amount", "protocol_fee", "guardian_fee", "award", "re
 
 def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
-    chain = ChainClient(settings)
-    chain.check_deployment()
+    chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
-    watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id), told_amount=amounts_in_words(chain))
+    watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id), amount_shown(chain))
     answered = time.monotonic()
     with Waiting(f"bounty {bounty_id}") as waiting:
         while True:
@@ -99,14 +94,14 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
 
 @dataclass
 class _Watch:
-    """What has been told of a bounty: of blocks from ``first`` on, each log by its block and place."""
+    """What has been printed of a bounty: of blocks from ``first`` on, each log by its block and place."""
 
     chain: ChainClient
     bounty_id: BountyId
     first: BlockNumber
-    told: dict[tuple[Bytes32, int], Log] = field(default_factory=dict)
-    told_amount: Callable[[int], str] = base_units
-    upcoming: Next | None = None
+    amount: Callable[[int], str] = base_units
+    printed: dict[tuple[Bytes32, int], Log] = field(default_factory=dict)
+    upcoming: NextStep | None = None
     seconds_left: int | None = None
 
     def look(self) -> BountyView | None:
@@ -117,56 +112,44 @@ class _Watch:
         bounty = self.chain.bounty(self.bounty_id)
         if bounty.outcome and self._is_final(final):
             return bounty
-        self._print_step(what_next(bounty, head.time), head.time)
+        self._print_step(next_step(bounty, head.time), head.time)
         self._let_go(final)
         return None
 
     def _print_news(self, head: BlockNumber) -> None:
         """Logs that were not there at the last look, and those that are there no more."""
         found = {(log.block_hash, log.log_index): (log, what) for log, what in self._logs(head)}
-        for place, log in self.told.items():
+        for place, log in self.printed.items():
             if place not in found:
                 gone = {"tx_hash": log.tx_hash, "block_number": log.block_number}
                 event("bounty_watch.event_removed", {"bounty_id": str(self.bounty_id), **gone})
                 say(f"block {log.block_number} was replaced; its event no longer counts")
         for place, (log, what) in found.items():
-            if place not in self.told:
-                _print_event(log, what, self.told_amount)
-        self.told = {place: log for place, (log, _) in found.items()}
+            if place not in self.printed:
+                _print_event(log, what, self.amount)
+        self.printed = {place: log for place, (log, _) in found.items()}
 
-    def _print_step(self, upcoming: Next, now: int) -> None:
+    def _print_step(self, upcoming: NextStep, now: int) -> None:
         self.seconds_left = None if upcoming.at is None else upcoming.at - now
         if upcoming != self.upcoming:
             self.upcoming = upcoming
             event("bounty_watch.next", {"bounty_id": str(self.bounty_id), "step": upcoming.step, "at": upcoming.at})
-            say(upcoming.words)
+            say(upcoming.text)
 
     def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
-        with chain_errors():
-            for first in range(self.first, head + 1, LOG_RANGE):
-                wanted = {
-                    "address": self.chain.hub.address,
-                    "fromBlock": hex(first),
-                    "toBlock": hex(min(head, first + LOG_RANGE - 1)),
-                    "topics": [None, bounty_topic(self.bounty_id)],
-                }
-                answer = self.chain.rpc.call("eth_getLogs", wanted)
-                if not isinstance(answer, list):
-                    raise ChainUnavailable("an RPC endpoint answered no list of logs")
-                for log in map(parse_log, answer):
-                    what = decode_log(log)
-                    if bounty_of(what) == self.bounty_id:  # another event's first topic may be the same number
-                        yield log, what
+        for log, what in hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head):
+            if bounty_of(what) == self.bounty_id:  # another event's first topic may be the same number
+                yield log, what
 
     def _let_go(self, final: BlockNumber) -> None:
         """What is final is not read again."""
-        self.told = {place: log for place, log in self.told.items() if log.block_number > final}
+        self.printed = {place: log for place, log in self.printed.items() if log.block_number > final}
         self.first = BlockNumber(max(self.first, final + 1))
 
     def _is_final(self, final: BlockNumber) -> bool:
         with chain_errors():
             view = self.chain.hub.bounty(self.bounty_id, final)
-        return view is not None and view.outcome != 0
+        return view is not None and view.outcome is not None
 
 
 def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
@@ -179,12 +162,12 @@ def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
     return BlockNumber(number)
 
 
-def _print_event(log: Log, what: HubEvent, told_amount: Callable[[int], str]) -> None:
+def _print_event(log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
     with chain_errors():
-        fields, words = _fields(what), happening(what, told_amount)
+        fields, sentence = _fields(what), describe(what, amount)
     place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
     event("bounty_watch.event", {"name": type(what).__name__, **fields, **place})
-    say(f"block {log.block_number}: {words}")
+    say(f"block {log.block_number}: {sentence}")
 
 
 def _fields(found: HubEvent) -> dict[str, object]:
@@ -201,13 +184,13 @@ def _fields(found: HubEvent) -> dict[str, object]:
 
 
 def _print_end(bounty_id: BountyId, bounty: BountyView) -> None:
-    awarded = bounty.outcome == Outcome.AWARDED.number
+    awarded = bounty.outcome is Outcome.AWARDED
     event(
         "bounty_watch.final",
         {
             "bounty_id": str(bounty_id),
-            "outcome": Outcome.of_number(bounty.outcome),
-            "settlement_reason": SettlementReason.of_number(bounty.reason),
+            "outcome": bounty.outcome,
+            "settlement_reason": bounty.reason,
             "winner": bounty.winner if awarded else None,
             "submission_commitment": bounty.winning_submission if awarded else None,
         },

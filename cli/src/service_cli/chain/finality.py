@@ -16,7 +16,7 @@ from service_common.clock import iso_utc
 from service_common.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.bounty.detail import PATIENCE_SECONDS
-from service_cli.chain.receipts import bounty_topic, find_event
+from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import Failed
 from service_cli.shell.output import Waiting, event, say
@@ -98,7 +98,7 @@ def _stands(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, finaliz
 def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> Pending | None:
     """How far finality has to come, if it goes on as far behind as now; None where a reorg took the outcome out."""
     start = BlockNumber(finalized.number + 1)
-    found = find_event(chain, BountyFinalized, start, lambda _: True, [bounty_topic(bounty_id)])
+    found = ExpectedEvent(BountyFinalized, [bounty_topic(bounty_id)]).newest(chain, start)
     if found is None:
         return None
     now = chain.latest().time

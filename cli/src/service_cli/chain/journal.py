@@ -8,66 +8,115 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Generic, TypeVar
 
 from service_common.types import Address, ChainId
 
 from service_cli.errors import Failed, Refused
 
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[R]):
+    """One named entry of a journal: how its value is written as JSON, and read again.
+
+    ``read`` raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything that ``write`` does not make. Names and
+    forms are those of every release so far: a journal outlives the client that wrote it.
+    """
+
+    name: str
+    write: Callable[[R], object]
+    read: Callable[[object], R]
+
+
+def text_of(value: object) -> str:
+    """Text of a journal."""
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value
+
+
+def whole_of(value: object) -> int:
+    """A whole number of a journal, as a number or in decimal digits."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError("not a whole number")
+    return value
+
+
+def list_of(value: object) -> list[object]:
+    """A list of a journal."""
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return value
+
+
+def object_of(value: object) -> dict[str, object]:
+    """An object of a journal."""
+    if not isinstance(value, dict):
+        raise TypeError("not an object")
+    return value
+
+
+def text_entry(name: str) -> Entry[str]:
+    """An entry that is text."""
+    return Entry(name, str, text_of)
+
 
 class Journal:
-    """One piece of work's folder: its steps, and files that belong to them."""
+    """One piece of work's folder: what it has done so far, and files that belong to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._file = folder / "journal.json"
-        self._steps: dict[str, object] = self._load()
+        self._entries: dict[str, object] = self._load()
 
-    def get(self, step: str) -> object:
-        """What a step noted, or None."""
-        return self._steps.get(step)
+    def get(self, entry: Entry[R]) -> R | None:
+        """What was noted, or None; ``journal_unreadable`` for a value that no release has written."""
+        if entry.name not in self._entries:
+            return None
+        try:
+            return entry.read(self._entries[entry.name])
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._unreadable() from error
 
-    def text(self, step: str) -> str | None:
-        """What a step noted, when it is text."""
-        value = self._steps.get(step)
-        return value if isinstance(value, str) else None
-
-    def mapping(self, step: str) -> dict[str, object] | None:
-        """What a step noted, when it is an object."""
-        value = self._steps.get(step)
-        return value if isinstance(value, dict) else None
-
-    def note(self, step: str, value: object) -> None:
-        """Keep a step's result; on disk before this returns."""
-        self._steps[step] = value
+    def note(self, entry: Entry[R], value: R) -> None:
+        """Keep a value; on disk before this returns."""
+        self._entries[entry.name] = entry.write(value)
         self._save()
 
-    def forget(self, *steps: str) -> None:
-        """Drop steps that turned out void."""
-        for step in steps:
-            self._steps.pop(step, None)
+    def forget(self, *entries: Entry[Any]) -> None:
+        """Drop what turned out void."""
+        for entry in entries:
+            self._entries.pop(entry.name, None)
         self._save()
+
+    def _unreadable(self) -> Refused:
+        problem = f"The journal {self._file} cannot be read."
+        return Refused("journal_unreadable", problem, next_action="Look at the chain, then move the file away.")
 
     def _load(self) -> dict[str, object]:
         try:
-            steps = json.loads(self._file.read_text(encoding="utf-8"))
+            found = json.loads(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError):
-            steps = None
-        if not isinstance(steps, dict):
-            problem = f"The journal {self._file} cannot be read."
-            raise Refused("journal_unreadable", problem, next_action="Look at the chain, then move the file away.")
-        return steps
+            found = None
+        if not isinstance(found, dict):
+            raise self._unreadable()
+        return found
 
     def _save(self) -> None:
         draft = self._file.with_suffix(".new")
         try:
             with open(draft, "w", encoding="utf-8", opener=_private) as file:
-                json.dump(self._steps, file)
+                json.dump(self._entries, file)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(self._file)
@@ -100,7 +149,7 @@ def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
 
 
 def was_done(chain_id: ChainId, hub: Address, *names: str) -> bool:
-    """Whether ``note_done`` was told of it on this machine."""
+    """Whether ``note_done`` noted it on this machine."""
     return (_folder(chain_id, hub, names) / "done").exists()
 
 

@@ -1,16 +1,16 @@
-"""What happened on chain, found by looking: receipts that are really part of the chain, and the Hub's own logs.
+"""What happened on chain: receipts that are really part of the chain, and the logs of the Hub and its token.
 
-Promises: a receipt counts only for the transaction that was asked about, in a block that the chain holds at that
-height; a fact of the Hub is found by its event, whoever sent the transaction and whatever became of its receipt.
+A receipt counts only for the transaction it was requested for, in a block that the chain holds at that height. What a
+transaction brings about is found by its event, whoever sent the transaction and whatever became of its receipt.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from service_common.chain.abi import hub_abi
 from service_common.chain.blocks import header_at
-from service_common.chain.events import HubEvent, decode_log, parse_log
+from service_common.chain.events import HubEvent, Log, decode_log, parse_log
 from service_common.chain.json_rpc import ChainUnavailable, block_number, hash_of, mapping, quantity
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, bytes32
 
@@ -19,11 +19,12 @@ from service_cli.chain.session import ChainClient, chain_errors
 LOG_RANGE: Final = 5_000
 """Blocks per ``eth_getLogs``: what public endpoints serve in one answer."""
 E = TypeVar("E")
+Topics = Sequence[Bytes32 | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A transaction in a block. ``events`` are the Hub's; empty where only the fact was found."""
+    """A transaction in a block. ``events`` are the Hub's; where it was found by its event, only that one."""
 
     tx_hash: Bytes32
     block_number: BlockNumber
@@ -31,8 +32,34 @@ class Receipt:
     succeeded: bool = True
 
 
-Fact = Callable[[BlockNumber], Receipt | None]
-"""Looks for what a transaction was to bring about, from a block on."""
+@dataclass(frozen=True, slots=True)
+class ExpectedEvent(Generic[E]):
+    """An event of the Hub that proves what a transaction was to bring about.
+
+    ``topics`` are the indexed arguments in their order; ``since`` is the block to look from, where that is another than
+    the tip before the transaction was signed.
+    """
+
+    kind: type[E]
+    topics: Topics = ()
+    matches: Callable[[E], bool] = lambda _event: True
+    since: BlockNumber | None = None
+
+    def found(self, chain: ChainClient, start: BlockNumber) -> Iterator[tuple[Log, E]]:
+        """Each such event from ``since``, else ``start``, in the order of the chain."""
+        topic = next(topic for topic, event in hub_abi().events.items() if event.name == self.kind.__name__)
+        first = start if self.since is None else self.since
+        for log, event in hub_events(chain, first, [topic, *self.topics]):
+            if isinstance(event, self.kind) and self.matches(event):
+                yield log, event
+
+    def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
+        """The newest transaction with such an event."""
+        receipt = None
+        for log, event in self.found(chain, start):
+            if isinstance(event, HubEvent):
+                receipt = Receipt(log.tx_hash, log.block_number, (event,))
+        return receipt
 
 
 def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
@@ -56,31 +83,34 @@ def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
         return Receipt(tx_hash, number, events, quantity(fields.get("status")) == 1)
 
 
-def find_event(
-    chain: ChainClient,
-    kind: type[E],
-    start: BlockNumber,
-    matches: Callable[[E], bool],
-    topics: Sequence[Bytes32 | None] = (),
-) -> Receipt | None:
-    """The newest transaction since ``start`` with such an event of the Hub."""
-    topic = next(topic for topic, event in hub_abi().events.items() if event.name == kind.__name__)
-    found: Receipt | None = None
+def hub_events(
+    chain: ChainClient, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
+) -> Iterator[tuple[Log, HubEvent]]:
+    """The Hub's events from block ``first`` on, up to ``last`` or the newest block."""
     with chain_errors():
-        head = quantity(chain.rpc.call("eth_blockNumber"))
-        first = int(start)
-        while first <= head:
-            last = min(head, first + LOG_RANGE - 1)
-            wanted = {"address": chain.hub.address, "fromBlock": hex(first), "toBlock": hex(last)}
-            answer = chain.rpc.call("eth_getLogs", {**wanted, "topics": [topic, *topics]})
-            if not isinstance(answer, list):
-                raise ChainUnavailable("an RPC endpoint answered no list of logs")
-            for log in map(parse_log, answer):
-                event = decode_log(log)
-                if log.address == chain.hub.address and isinstance(event, kind) and matches(event):
-                    found = Receipt(log.tx_hash, log.block_number, (event,))
-            first = last + 1
-    return found
+        for log in read_logs(chain, chain.hub.address, first, topics, last):
+            yield log, decode_log(log)
+
+
+def read_logs(
+    chain: ChainClient, contract: Address, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
+) -> Iterator[Log]:
+    """A contract's logs in ranges that endpoints serve; ``ChainUnavailable`` for an answer of another shape."""
+    end = quantity(chain.rpc.call("eth_blockNumber")) if last is None else last
+    for start in range(first, end + 1, LOG_RANGE):
+        wanted = {
+            "address": contract,
+            "fromBlock": hex(start),
+            "toBlock": hex(min(end, start + LOG_RANGE - 1)),
+            "topics": list(topics),
+        }
+        answer = chain.rpc.call("eth_getLogs", wanted)
+        if not isinstance(answer, list):
+            raise ChainUnavailable("an RPC endpoint answered no list of logs")
+        for log in map(parse_log, answer):
+            if log.address != contract:
+                raise ChainUnavailable("an RPC endpoint answered a log of another contract")
+            yield log
 
 
 def bounty_topic(bounty_id: BountyId) -> Bytes32:

@@ -1,16 +1,21 @@
 """Sending one transaction exactly once.
 
-Promises: a signed transaction is in the journal before it is sent, so a run after a kill sends the same bytes again or
-finds what became of them; everything signed for one step shares one account nonce, so a second transaction for the
-same thing can never be mined beside the first; nothing that may have been broadcast is forgotten before the chain
-shows, consistently, that it cannot be mined any more. A lost connection is resolved by looking at the chain.
+A signed transaction is in the journal before it is sent, so a run after a kill sends the same bytes again or finds what
+became of them. Everything signed for one step shares one account nonce, so a second transaction for the same thing can
+never be mined beside the first. Nothing that may have been broadcast is forgotten before the chain shows, consistently,
+that it cannot be mined any more. A lost connection is resolved by looking at the chain.
 
 What is concluded is concluded from one look: everything was read while one block was the tip, and is deep enough below
 it. A reorg during the look, or after it, makes the next look start from what the chain holds then.
+
+    Kept ──offer──▶ Offered ◀──retry──▶ Contended          any of them ──▶ Receipt: mined, or done by another
+                       │ no block takes it: higher fees      any of them ──▶ Missing ──▶ NonceLost, or back
+                       └──▶ Offered
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import Final
 
 from service_common.chain.blocks import Header, header_at
@@ -18,18 +23,15 @@ from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, quantity
 from service_common.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock
-from service_cli.chain.receipts import Fact, Receipt, receipt_of
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.receipts import Receipt, receipt_of
+from service_cli.chain.session import Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import (
     Attempt,
-    Call,
+    Step,
+    Transaction,
     account_nonce,
-    current_fees,
-    give_up,
-    given_up,
-    keep_attempt,
-    load_attempt,
+    current_price,
     sign_attempt,
     simulate,
 )
@@ -49,17 +51,97 @@ _LOCAL_CONFIRMATIONS: Final = 1
 _CONFIRMATIONS: Final = 3
 
 
-def send(chain: ChainClient, signer: LocalSigner, call: Call, journal: Journal, step: str, fact: Fact) -> Receipt:
+class Reach(Enum):
+    """How far what is signed may have come."""
+
+    THIS_RUN = auto()
+    """Signed by this run, and no node took it: nothing of it can be mined behind our back."""
+    EARLIER_RUN = auto()
+    """Signed by an earlier run, which may have sent it before it was killed."""
+    NODE = auto()
+    """A node took it, or may have: the connection broke before it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Signed, in the journal, and not offered by this run.
+
+    Survives a kill between signing and sending, and one right after sending: this run looks for it on chain first, and
+    then offers the same bytes, which a node takes only once.
+    """
+
+    attempt: Attempt
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Sent to a node at ``at``, and no block has it yet.
+
+    Survives a lost answer and a node that drops it: a replacement with higher fees keeps the nonce and is in the
+    journal before it is sent, so a kill in between loses neither of the two.
+    """
+
+    attempt: Attempt
+    reach: Reach
+    at: float
+    replacements: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contended:
+    """Offered, but another pending transaction of this account has the nonce and pays more.
+
+    It is not outbid, since it may be a person's own; it is waited for, and ours is offered again now and then.
+    """
+
+    attempt: Attempt
+    reach: Reach
+    at: float
+    replacements: int
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The account's nonce is used, and neither a receipt of ours nor the event shows, in every look since ``since``.
+
+    Survives a receipt that lags behind the nonce, and a reorg that takes the nonce's transaction out again, ours or the
+    other one: a look that finds the nonce free, or ours mined, goes back to the state before.
+    """
+
+    before: Kept | Offered | Contended
+    since: float
+
+    @property
+    def attempt(self) -> Attempt:
+        return self.before.attempt
+
+    @property
+    def reach(self) -> Reach:
+        return self.before.reach
+
+
+@dataclass(frozen=True, slots=True)
+class NonceLost:
+    """Another transaction has the nonce for good; ``reason`` is what that means for the command, if anything."""
+
+    reason: Refused | None
+
+
+Ending = Receipt | NonceLost | Failed | Refused
+
+
+def send(session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: Step) -> Receipt:
     """Send the call once and wait for its block; continues an earlier run's transaction.
 
-    ``fact`` looks for what the call brings about. Raises ``transaction_reverted`` and ``transaction_replaced`` once
-    that is certain (the next run starts over), ``transaction_pending`` and ``transaction_unknown`` otherwise.
+    Raises ``transaction_reverted`` and ``transaction_replaced`` once that is certain (the next run starts over),
+    ``transaction_pending`` and ``transaction_unknown`` otherwise.
     """
-    for tx_hash in given_up(journal, step):
-        if (receipt := receipt_of(chain, tx_hash)) is not None and receipt.succeeded:
+    for tx_hash in journal.get(step.given_up) or ():
+        if (receipt := receipt_of(session.chain, tx_hash)) is not None and receipt.succeeded:
             return receipt
     for _ in range(MAX_RACES):
-        sending = _Sending(chain, signer, call, journal, step, fact)
+        sending = _Sending(session, transaction, journal, step)
         if (receipt := sending.run()) is not None:
             return receipt
         say("another transaction of this account was faster; signing with the next nonce")
@@ -67,163 +149,133 @@ def send(chain: ChainClient, signer: LocalSigner, call: Call, journal: Journal, 
     raise Failed("nonce_contended", message, next_action="Stop the other program, then run the command again.")
 
 
-def was_attempted(journal: Journal, step: str) -> bool:
-    """Whether a transaction for this step was signed in an earlier run and is not given up."""
-    return load_attempt(journal, step) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _NonceTaken:
-    """Another transaction has the nonce for good; ``lost`` is what that means for the command, if anything."""
-
-    lost: Refused | None
-
-
 class _Sending:
-    """One attempt and what is known of it."""
+    """One attempt: its state, and what moves it."""
 
-    def __init__(
-        self, chain: ChainClient, signer: LocalSigner, call: Call, journal: Journal, step: str, fact: Fact
-    ) -> None:
-        self.chain, self.signer, self.call = chain, signer, call
-        self.journal, self.step, self.fact = journal, step, fact
-        kept = load_attempt(journal, step)
-        self.fresh = kept is None
-        self.accepted = False
-        self.contended = False
-        self.offered_at: float | None = None
-        self.replacements = 0
-        self.looked_at = time.monotonic()
-        self.missing_since: float | None = None
-        self.attempt = kept or self._first()
+    def __init__(self, session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: Step) -> None:
+        self.chain, self.signer = session.chain, session.signer
+        self.transaction, self.call = transaction, transaction.call
+        self.journal, self.step = journal, step
+        self.searched_at = time.monotonic()
+        self.state: Kept | Offered | Contended | Missing
+        if (kept := journal.get(step.attempt)) is not None:
+            self.state = Kept(kept, Reach.EARLIER_RUN)
+            return
+        simulate(self.chain, self.signer.address, self.call)
+        with account_lock(self.chain.chain_id, self.signer.address):  # so that the next command sees the nonce taken
+            self.state = Kept(self._sign(None), Reach.THIS_RUN)
+            self._offer(self.state.attempt, 0)
 
     def run(self) -> Receipt | None:
         """The receipt; None when the nonce was lost and this run never had the transaction taken by a node."""
-        with Waiting("waiting for the block") as waiting:
-            return self._settled(waiting)
-
-    def _settled(self, waiting: Waiting) -> Receipt | None:
         ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
-        while time.monotonic() < ends:
-            try:
-                head = self.chain.latest()
-                ending = self._look(head)
-                if ending is not None and self._is_part(head):
-                    return self._end(ending)
-                unanswered = False
-            except Failed as failure:
-                self.missing_since = None
-                if failure.code != "chain_unavailable":
-                    raise
-                if not unanswered:
-                    say(f"{failure.message} Looking again; the transaction is in the journal.")
-                unanswered = True
-            waiting.tick()
-            time.sleep(_POLL_SECONDS)
+        with Waiting("waiting for the block") as waiting:
+            while time.monotonic() < ends:
+                try:
+                    head = self.chain.latest()
+                    ending = self._look(head)
+                    if ending is not None and self._is_part(head):
+                        return self._end(ending)
+                    unanswered = False
+                except Failed as failure:
+                    self._not_missing()
+                    if failure.code != "chain_unavailable":
+                        raise
+                    if not unanswered:
+                        say(f"{failure.message} Looking again; the transaction is in the journal.")
+                    unanswered = True
+                waiting.tick()
+                time.sleep(_POLL_SECONDS)
         raise self._impatience(unanswered)
 
-    def _look(self, head: Header) -> Receipt | _NonceTaken | Failed | Refused | None:
+    def _look(self, head: Header) -> Ending | None:
         """What the chain below ``head`` shows: how this ended, or None while it has not."""
-        for tx_hash in self.attempt.hashes:
-            receipt = receipt_of(self.chain, tx_hash)
-            if receipt is None:
-                continue
-            self.missing_since = None
-            return self._mined(receipt, head) if self._deep(receipt, head) else None
+        for tx_hash in self.state.attempt.hashes:
+            if (receipt := receipt_of(self.chain, tx_hash)) is not None:
+                self._not_missing()
+                return self._mined(receipt, head) if self._is_deep(receipt, head) else None
         if self._nonce_used("latest"):
-            if (found := self._fact()) is None:
+            if (found := self._event()) is None:
                 return self._missing(head)
-            self.missing_since = None
-            return found if self._deep(found, head) else None
-        self.missing_since = None  # never used, or free again: a reorg took out the transaction that had it
+            self._not_missing()
+            return found if self._is_deep(found, head) else None
+        self._not_missing()  # never used, or free again: a reorg took out the transaction that had it
         try:
             self._keep_offering()
         except Refused as refused:
-            if (found := self._fact()) is None:
+            if (found := self._event()) is None:
                 return refused
-            return found if self._deep(found, head) else None  # refused because it has happened
-        return self._happened_otherwise(head)
+            return found if self._is_deep(found, head) else None  # refused because it has happened
+        return self._done_by_another(head)
 
-    def _end(self, ending: Receipt | _NonceTaken | Failed | Refused) -> Receipt | None:
+    def _end(self, ending: Ending) -> Receipt | None:
         """Give up what can never be mined, then report."""
-        if isinstance(ending, Failed):
-            raise ending
         if isinstance(ending, Receipt):
             return ending
-        refused = ending.lost if isinstance(ending, _NonceTaken) else ending
-        if isinstance(ending, _NonceTaken):
-            give_up(self.journal, self.step, self.attempt)
-        if refused is None:
+        if not isinstance(ending, NonceLost):
+            raise ending
+        self.step.give_up(self.journal, self.state.attempt)
+        if ending.reason is None:
             return None
-        raise refused
+        raise ending.reason
 
     def _impatience(self, unanswered: bool) -> Failed:
         """Why the wait ended; the transaction stays in the journal."""
-        if self.contended:
+        if isinstance(self.state, Contended):
             message = "Another pending transaction of this account holds the nonce."
             next_action = "Wait until it is mined, then run the command again."
             return Failed("nonce_contended", message, next_action=next_action)
-        code, words = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
-        message = f"Transaction {self.attempt.hashes[-1]} is not {words} yet."
+        code, what = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
+        message = f"Transaction {self.state.attempt.hashes[-1]} is not {what} yet."
         return Failed(code, message, next_action="Run the command again: it waits for the same transaction.")
 
-    def _first(self) -> Attempt:
-        """Signed and offered under the account's lock, so that the next command sees the nonce taken."""
-        simulate(self.chain, self.signer.address, self.call)
-        with account_lock(self.chain.chain_id, self.signer.address):
-            self.attempt = self._sign(None)
-            self._offer()
-        return self.attempt
-
-    def _sign(self, replaces: Attempt | None) -> Attempt:
-        attempt = sign_attempt(self.chain, self.signer, self.call, replaces)
-        keep_attempt(self.journal, self.step, attempt)
-        return attempt
-
-    def _mined(self, receipt: Receipt, head: Header) -> Receipt | _NonceTaken | None:
+    def _mined(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
         """A receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
         if receipt.succeeded:
             return receipt
-        if (found := self._fact()) is not None:
-            return found if self._deep(found, head) else None
+        if (found := self._event()) is not None:
+            return found if self._is_deep(found, head) else None
         if not self._nonce_used(self._depth(head)):
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
         next_action = "Re-read the bounty, then run the command again."
-        return _NonceTaken(Refused("transaction_reverted", message, next_action=next_action))
+        return NonceLost(Refused("transaction_reverted", message, next_action=next_action))
 
-    def _missing(self, head: Header) -> _NonceTaken | Failed | None:
-        """The nonce is used and nothing of ours shows: decide once that has been so for long and deep enough.
-
-        Survives a receipt that lags behind the nonce, and a reorg that takes the nonce's transaction out again, ours
-        or the other one: the next look then finds the nonce free and starts over.
-        """
-        if not (self.fresh and not self.accepted):  # otherwise no node ever took it: nothing of ours can lag
-            self.missing_since = self.missing_since or time.monotonic()
-            if time.monotonic() - self.missing_since < MISSING_SECONDS or not self._nonce_used(self._depth(head)):
+    def _missing(self, head: Header) -> NonceLost | Failed | None:
+        """The nonce is used and nothing of ours shows: decided once that has been so for long and deep enough."""
+        state = self.state
+        if state.reach is not Reach.THIS_RUN:  # otherwise no node ever took it: nothing of ours can lag
+            if not isinstance(state, Missing):
+                self.state = state = Missing(state, time.monotonic())
+            if time.monotonic() - state.since < MISSING_SECONDS or not self._nonce_used(self._depth(head)):
                 return None
-        if self._known():
-            message = f"The nonce of transaction {self.attempt.hashes[-1]} is used, but its receipt does not show."
+        if self._is_known():
+            message = f"The nonce of transaction {state.attempt.hashes[-1]} is used, but its receipt does not show."
             next_action = "Run the command again later, or use another RPC endpoint."
             return Failed("transaction_unknown", message, next_action=next_action)
-        if not self.accepted:
-            return _NonceTaken(None)
+        if state.reach is not Reach.NODE:
+            return NonceLost(None)
         message = "Another transaction of this account took the nonce of the one prepared."
-        return _NonceTaken(Refused("transaction_replaced", message, next_action="Run the command again."))
+        return NonceLost(Refused("transaction_replaced", message, next_action="Run the command again."))
 
-    def _happened_otherwise(self, head: Header) -> Receipt | None:
-        """The fact without our transaction, looked for now and then: somebody else may have relayed the call."""
-        if time.monotonic() - self.looked_at < _LOOK_SECONDS:
+    def _not_missing(self) -> None:
+        if isinstance(self.state, Missing):
+            self.state = self.state.before
+
+    def _done_by_another(self, head: Header) -> Receipt | None:
+        """The event without our transaction, looked for now and then: somebody else may have relayed the call."""
+        if time.monotonic() - self.searched_at < _LOOK_SECONDS:
             return None
-        self.looked_at = time.monotonic()
-        found = self._fact()
-        return found if found is not None and self._deep(found, head) else None
+        self.searched_at = time.monotonic()
+        found = self._event()
+        return found if found is not None and self._is_deep(found, head) else None
 
-    def _fact(self) -> Receipt | None:
+    def _event(self) -> Receipt | None:
         """What the call was to bring about, as the chain shows it now."""
-        return self.fact(self.attempt.from_block)
+        expects = self.transaction.expects
+        return None if expects is None else expects.newest(self.chain, self.state.attempt.from_block)
 
-    def _deep(self, receipt: Receipt, head: Header) -> bool:
+    def _is_deep(self, receipt: Receipt, head: Header) -> bool:
         """Whether it has enough blocks on top; until then the next look decides."""
         return receipt.block_number <= self._depth(head)
 
@@ -240,65 +292,69 @@ class _Sending:
     def _nonce_used(self, at: BlockNumber | str) -> bool:
         with chain_errors():
             tag = hex(at) if isinstance(at, int) else at
-            return quantity(account_nonce(self.chain, self.signer, tag)) > self.attempt.nonce
+            return quantity(account_nonce(self.chain, self.signer, tag)) > self.state.attempt.nonce
 
-    def _keep_offering(self) -> None:
-        """Broadcast at first, when the node lost it, and with higher fees when no block takes it."""
-        if self.offered_at is None:
-            self._renew()
-            self._offer()
-            return
-        waited = time.monotonic() - self.offered_at
-        if self.contended:
-            if waited > _LOOK_SECONDS:
-                self._offer()
-        elif waited > STUCK_SECONDS and self.replacements < MAX_REPLACEMENTS:
-            say("no block took the transaction; raising its fees")
-            self.replacements += 1
-            self.attempt = self._sign(self.attempt)
-            self._offer()
-
-    def _renew(self) -> None:
-        """Before an earlier run's transaction is sent again: it must still make sense, and say what is meant now."""
-        same = self.attempt.data == self.call.data
-        if same and self._known():
-            return
-        simulate(self.chain, self.signer.address, self.call)
-        if not same or current_fees(self.chain).cap > self.attempt.fees.cap:
-            self.attempt = self._sign(self.attempt)
-
-    def _offer(self) -> None:
-        self.offered_at = time.monotonic()
-        self._broadcast()
-        say(f"sent transaction {self.attempt.hashes[-1]}; waiting for its block")
-
-    def _known(self) -> bool:
+    def _is_known(self) -> bool:
         """Whether the node knows any of the attempt's transactions, mined or not."""
         with chain_errors():
-            return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.attempt.hashes)
+            return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.state.attempt.hashes)
 
-    def _broadcast(self) -> None:
+    def _sign(self, replaces: Attempt | None) -> Attempt:
+        """Sign, and keep it in the journal before anything of it is sent."""
+        attempt = sign_attempt(self.chain, self.signer, self.call, replaces)
+        self.journal.note(self.step.attempt, attempt)
+        return attempt
+
+    def _keep_offering(self) -> None:
+        """Offer at first, again where another transaction has the nonce, with higher fees when no block takes it."""
+        match self.state:
+            case Kept():
+                self._renew(self.state)
+                self._offer(self.state.attempt, 0)
+            case Contended(attempt=attempt, at=at, replacements=count) if time.monotonic() - at > _LOOK_SECONDS:
+                self._offer(attempt, count)
+            case Offered(at=at, replacements=count) as state if (
+                time.monotonic() - at > STUCK_SECONDS and count < MAX_REPLACEMENTS
+            ):
+                say("no block took the transaction; raising its fees")
+                self.state = replace(state, replacements=count + 1)
+                self.state = replace(self.state, attempt=self._sign(state.attempt))
+                self._offer(self.state.attempt, count + 1)
+
+    def _renew(self, state: Kept) -> None:
+        """Before an earlier run's transaction is sent again: it must still make sense, and do what is meant now."""
+        same = state.attempt.data == self.call.data
+        if same and self._is_known():
+            return
+        simulate(self.chain, self.signer.address, self.call)
+        if not same or current_price(self.chain).cap > state.attempt.price.cap:
+            self.state = Kept(self._sign(state.attempt), state.reach)
+
+    def _offer(self, attempt: Attempt, replacements: int) -> None:
+        """Send the newest transaction to the node."""
+        offered = Offered(attempt, self.state.reach, time.monotonic(), replacements)
+        self.state = offered  # before the node answers: whatever it answers, it may have it
         try:
-            self.contended = False
-            self.chain.rpc.call("eth_sendRawTransaction", self.attempt.raws[-1])
-            self.accepted = True
+            self.chain.rpc.call("eth_sendRawTransaction", attempt.raws[-1])
+            self.state = replace(offered, reach=Reach.NODE)
         except ChainUnavailable:
-            self.accepted = True  # perhaps: from here on only the chain can tell
+            self.state = replace(offered, reach=Reach.NODE)  # perhaps: from here on only the chain can tell
         except RpcRefused as refusal:
-            self._judge(refusal.message.lower())
+            self._judge(offered, refusal.message.lower())
+        say(f"sent transaction {attempt.hashes[-1]}; waiting for its block")
 
-    def _judge(self, words: str) -> None:
+    def _judge(self, offered: Offered, answer: str) -> None:
         """What a node's refusal of a transaction means; nothing is forgotten here."""
-        if "nonce too low" in words:
+        if "nonce too low" in answer:
             return  # the next look at the account's nonce decides
-        if "already known" in words or "already imported" in words or self._known():
-            self.accepted = True
-            return
-        if "underpriced" in words:
-            self.contended = True  # another pending transaction of this account; it is not outbid, but waited for
-            return
-        if "insufficient funds" in words:
+        if "already known" in answer or "already imported" in answer or self._is_known():
+            self.state = replace(offered, reach=Reach.NODE)
+        elif "underpriced" in answer:
+            self.state = Contended(offered.attempt, offered.reach, offered.at, offered.replacements)
+        elif "insufficient funds" in answer:
             message = f"{self.signer.address} cannot pay for gas."
             raise Refused("gas_insufficient", message, next_action="Add ether to this account, then run it again.")
-        message = "The RPC endpoint did not accept the transaction; it stays in the journal."
-        raise Refused("transaction_refused", message, next_action="Run the command again, or use another endpoint.")
+        else:
+            message = "The RPC endpoint did not accept the transaction; it stays in the journal."
+            next_action = "Run the command again, or use another endpoint."
+            raise Refused("transaction_refused", message, next_action=next_action)

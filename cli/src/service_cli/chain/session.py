@@ -1,11 +1,14 @@
-"""The chain as the client sees it, checked to be the deployment that was meant.
+"""A deployment's chain as the client sees it, and an account at work on it.
 
-Promises: before anything is signed, the RPC's chain id, the Hub's code, its token and its reveal delay are compared
-with the configuration; a disagreement is refused. An unreachable endpoint is ``Failed``, never a guess.
+Before anything is signed, the RPC's chain id, the Hub's code, its token and its reveal delay are compared with the
+configuration; a disagreement is refused. An unreachable endpoint is ``Failed``, never a guess.
 """
 
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import Approval
@@ -17,11 +20,17 @@ from service_common.chain.reverts import explain
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
 
+from service_cli.chain.journal import Journal, open_journal
+from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import Failed, Refused
 
-AWARDED = 1
-_COHERENT = "Use the values of one deployment; service-cli --help tells how one is selected."
+if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
+    from service_cli.api import ApiClient
+
+S = TypeVar("S", bound=Signer)
+S_co = TypeVar("S_co", bound=Signer, covariant=True)
+_COHERENT = "Use the values of one deployment; service-cli --help shows how one is selected."
 
 
 class ChainClient:
@@ -37,6 +46,13 @@ class ChainClient:
     def is_local(self) -> bool:
         """Whether this is a chain of one machine, where a block is as good as many."""
         return self.chain_id == LOCAL_CHAIN_ID
+
+    @staticmethod
+    def checked(settings: Settings) -> "ChainClient":
+        """The chain of these settings, refused where it is another deployment's."""
+        chain = ChainClient(settings)
+        chain.check_deployment()
+        return chain
 
     def check_deployment(self) -> None:
         """Refuse an RPC, Hub, token or reveal delay of another deployment."""
@@ -130,6 +146,38 @@ class ChainClient:
         return int.from_bytes(answer, "big")
 
 
+@dataclass(frozen=True)
+class Session(Generic[S_co]):
+    """An account at work on one deployment: its signer, the chain, and the API where that is needed."""
+
+    chain: ChainClient
+    signer: S_co
+
+    @staticmethod
+    def open(settings: Settings, signer: S) -> "Session[S]":
+        """A session on a chain that was checked to be the deployment's."""
+        return Session(ChainClient.checked(settings), signer)
+
+    @property
+    def settings(self) -> Settings:
+        return self.chain.settings
+
+    @property
+    def account(self) -> Address:
+        return self.signer.address
+
+    @cached_property
+    def api(self) -> "ApiClient":
+        """The deployment's API; its address is needed only by those who call it."""
+        from service_cli.api import api_of
+
+        return api_of(self.settings, self.chain)
+
+    def journal(self, *names: str) -> AbstractContextManager[Journal]:
+        """The journal of one piece of work on this Hub, held by this process alone."""
+        return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
+
+
 def require_bounty_id(value: object) -> None:
     """Refuse what a program took for an id, such as its text."""
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
@@ -153,7 +201,7 @@ def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: B
 
 @contextmanager
 def chain_errors() -> Iterator[None]:
-    """Turn the chain room's errors into the command's."""
+    """Turn errors of the chain library into the command's own."""
     try:
         yield
     except ChainUnavailable as error:

@@ -32,8 +32,8 @@ class Signer(Protocol):
     def address(self) -> Address:
         """The account."""
 
-    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
-        """65 bytes for a plain key, often more for a contract wallet; ``words`` tell a person what is signed."""
+    def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
+        """65 bytes for a plain key, often more for a contract wallet; ``summary`` is what a person reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class LocalSigner:
     address: Address
     _key: bytes = field(repr=False)
 
-    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
-        say(f"signing: {words}")
+    def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
+        say(f"signing: {summary}")
         return bytes(eth_account().sign_typed_data(self._key, full_message=_with_integers(typed_data)).signature)
 
-    def sign_transaction(self, fields: Mapping[str, object], words: str) -> bytes:
+    def sign_transaction(self, fields: Mapping[str, object], summary: str) -> bytes:
         """The raw signed transaction."""
-        say(f"signing: {words}")
+        say(f"signing: {summary}")
         return bytes(eth_account().sign_transaction(dict(fields), self._key).raw_transaction)
 
 
@@ -59,8 +59,8 @@ class ExternalSigner:
 
     address: Address
 
-    def sign_typed_data(self, typed_data: Mapping[str, object], words: str) -> bytes:
-        say(f"to sign in your wallet: {words}; paste the signature as one line")
+    def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
+        say(f"to sign in your wallet: {summary}; paste the signature as one line")
         event("submit.approval_required", {"solver": self.address, "typed_data": dict(typed_data)})
         return _signature(sys.stdin.readline().strip())
 

@@ -10,12 +10,12 @@ from enum import Enum
 from typing import Final
 
 from service_common.chain.hub_constants import EscrowToken, read_token
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes, quantity
+from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes
 from service_common.errors import ServiceError
 from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 
-from service_cli.chain.receipts import LOG_RANGE, account_topic
+from service_cli.chain.receipts import account_topic, read_logs
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.shell.text import amount
 
@@ -47,8 +47,8 @@ def base_units(value: int) -> str:
     return f"{value} base units"
 
 
-def amounts_in_words(chain: ChainClient) -> Callable[[int], str]:
-    """How amounts of the escrow token are told to people; the token is asked once."""
+def amount_shown(chain: ChainClient) -> Callable[[int], str]:
+    """How amounts of the escrow token are shown to people; the token is queried once."""
     try:
         token = token_of(chain)
     except ServiceError:
@@ -56,9 +56,9 @@ def amounts_in_words(chain: ChainClient) -> Callable[[int], str]:
     return lambda value: amount(value, token)
 
 
-def in_words(chain: ChainClient, value: int) -> str:
+def shown_amount(chain: ChainClient, value: int) -> str:
     """One amount of the escrow token for people."""
-    return amounts_in_words(chain)(value)
+    return amount_shown(chain)(value)
 
 
 def allowance(chain: ChainClient, owner: Address) -> int:
@@ -101,17 +101,8 @@ def authorization_state(
 
 
 def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> bool:
-    head = quantity(chain.rpc.call("eth_blockNumber"))
-    for first in range(since, head + 1, LOG_RANGE):
-        wanted = {
-            "address": chain.settings.escrow_token(),
-            "fromBlock": hex(first),
-            "toBlock": hex(min(head, first + LOG_RANGE - 1)),
-            "topics": [_CANCELED, account_topic(owner), nonce],
-        }
-        if chain.rpc.call("eth_getLogs", wanted):
-            return True
-    return False
+    topics = [_CANCELED, account_topic(owner), nonce]
+    return any(True for _ in read_logs(chain, chain.settings.escrow_token(), since, topics))
 
 
 def _separator(chain: ChainClient, token: EscrowToken) -> bytes:

@@ -14,18 +14,21 @@ from service_common.chain.json_rpc import mapping, quantity
 from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, bytes32, checksum_address
 
-from service_cli.chain.journal import Journal
+from service_cli.chain.journal import Entry, Journal, list_of, object_of, text_of, whole_of
+from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import Refused
 from service_cli.shell.text import wei
 
+_GAS_MARGIN: Final = 1.25
 
-class Call(Protocol):
+
+class ContractCall(Protocol):
     """A call as it will be sent."""
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """What is signed, for a person."""
 
     @property
@@ -42,7 +45,7 @@ class HubCall:
 
     function: str
     arguments: Sequence[object]
-    words: str
+    summary: str
 
     @property
     def data(self) -> str:
@@ -58,7 +61,7 @@ class TokenApproval:
 
     hub: Address
     amount: int
-    words: str
+    summary: str
 
     @property
     def data(self) -> str:
@@ -68,8 +71,106 @@ class TokenApproval:
         return chain.settings.escrow_token()
 
 
-def simulate(chain: ChainClient, sender: Address, call: Call) -> None:
-    """Run the call without sending it; a revert is refused with its sentence."""
+class Proof(Protocol):
+    """What shows that a transaction's work is done, whoever did it."""
+
+    def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
+        """The newest transaction since ``start`` that did it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """What is sent for one step, and the event that proves it; without one only a receipt does."""
+
+    call: ContractCall
+    expects: Proof | None
+
+
+@dataclass(frozen=True, slots=True)
+class GasPrice:
+    """What a transaction offers per unit of gas, in wei."""
+
+    cap: int
+    tip: int
+
+    def above(self, other: "GasPrice") -> "GasPrice":
+        """This price, raised where it must be to replace ``other``."""
+        tip = max(self.tip, other.tip + other.tip // 8 + 1)
+        return GasPrice(max(self.cap, other.cap + other.cap // 8 + 1, tip), tip)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Everything signed for one step. ``from_block`` is the tip before the first signature; newest ``raws`` last."""
+
+    nonce: int
+    from_block: BlockNumber
+    data: str
+    price: GasPrice
+    raws: tuple[str, ...]
+
+    @property
+    def hashes(self) -> tuple[Bytes32, ...]:
+        """The transactions' hashes."""
+        return tuple(bytes32(keccak256(bytes.fromhex(raw[2:]))) for raw in self.raws)
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "nonce": self.nonce,
+            "from_block": self.from_block,
+            "data": self.data,
+            "fee_cap": str(self.price.cap),
+            "fee_tip": str(self.price.tip),
+            "raws": list(self.raws),
+        }
+
+    @staticmethod
+    def from_json(value: object) -> "Attempt":
+        fields = object_of(value)
+        return Attempt(
+            nonce=whole_of(fields["nonce"]),
+            from_block=BlockNumber(whole_of(fields["from_block"])),
+            data=text_of(fields["data"]),
+            price=GasPrice(whole_of(fields["fee_cap"]), whole_of(fields["fee_tip"])),
+            raws=tuple(map(text_of, list_of(fields["raws"]))),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transaction's place in a journal: what was signed for it, and what was given up.
+
+    A transaction is in the journal before it can be sent. An attempt is given up once another transaction has its nonce
+    for good, and even then its hashes stay, to be looked for.
+    """
+
+    name: str
+
+    @property
+    def attempt(self) -> Entry[Attempt]:
+        return Entry(self.name, Attempt.to_json, Attempt.from_json)
+
+    @property
+    def given_up(self) -> Entry[tuple[Bytes32, ...]]:
+        return Entry(f"{self.name}_given_up", list, lambda kept: tuple(Bytes32(text_of(one)) for one in list_of(kept)))
+
+    def was_attempted(self, journal: Journal) -> bool:
+        """Whether a transaction was signed in an earlier run and is not given up."""
+        return journal.get(self.attempt) is not None
+
+    def give_up(self, journal: Journal, attempt: Attempt) -> None:
+        """Another transaction took the nonce: none of these can be mined, unless the chain is not what it showed."""
+        journal.note(self.given_up, (*(journal.get(self.given_up) or ()), *attempt.hashes))
+        journal.forget(self.attempt)
+
+    @property
+    def entries(self) -> tuple[Entry[Attempt], Entry[tuple[Bytes32, ...]]]:
+        """Both, to be dropped together: the work is done, or is to be done again from the beginning."""
+        return self.attempt, self.given_up
+
+
+def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:
+    """Run the call without sending it; a revert is refused with its sentence, at no cost."""
     with chain_errors():
         chain.rpc.call("eth_call", {"from": sender, "to": call.target(chain), "data": call.data}, "latest")
 
@@ -82,99 +183,22 @@ def prepared_transaction(chain: ChainClient, call: HubCall) -> dict[str, object]
         "value": "0",
         "data": call.data,
         "function_name": call.function,
-        "args": [_printed(argument) for argument in call.arguments],
+        "args": ["0x" + one.hex() if isinstance(one, bytes) else str(one) for one in call.arguments],
     }
 
 
-def _printed(argument: object) -> object:
-    return "0x" + argument.hex() if isinstance(argument, bytes) else str(argument)
-
-
-_GAS_MARGIN: Final = 1.25
-
-
-@dataclass(frozen=True, slots=True)
-class Fees:
-    """What a transaction offers per unit of gas, in wei."""
-
-    cap: int
-    tip: int
-
-    def above(self, other: "Fees") -> "Fees":
-        """These fees, raised where they must be to replace ``other``."""
-        tip = max(self.tip, other.tip + other.tip // 8 + 1)
-        return Fees(max(self.cap, other.cap + other.cap // 8 + 1, tip), tip)
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """Everything signed for one step. ``from_block`` is the tip before the first signature; newest ``raws`` last."""
-
-    nonce: int
-    from_block: BlockNumber
-    data: str
-    fees: Fees
-    raws: tuple[str, ...]
-
-    @property
-    def hashes(self) -> tuple[Bytes32, ...]:
-        """The transactions' hashes."""
-        return tuple(_hash(raw) for raw in self.raws)
-
-
-def load_attempt(journal: Journal, step: str) -> Attempt | None:
-    """What an earlier run signed for this step."""
-    kept = journal.mapping(step)
-    if kept is None:
-        return None
-    raws = kept["raws"]
-    return Attempt(
-        nonce=int(str(kept["nonce"])),
-        from_block=BlockNumber(int(str(kept["from_block"]))),
-        data=str(kept["data"]),
-        fees=Fees(int(str(kept["fee_cap"])), int(str(kept["fee_tip"]))),
-        raws=tuple(str(raw) for raw in raws) if isinstance(raws, list) else (),
-    )
-
-
-def keep_attempt(journal: Journal, step: str, attempt: Attempt) -> None:
-    """On disk before anything of it is sent."""
-    kept = {
-        "nonce": attempt.nonce,
-        "from_block": attempt.from_block,
-        "data": attempt.data,
-        "fee_cap": str(attempt.fees.cap),
-        "fee_tip": str(attempt.fees.tip),
-        "raws": list(attempt.raws),
-    }
-    journal.note(step, kept)
-
-
-def give_up(journal: Journal, step: str, attempt: Attempt) -> None:
-    """Another transaction took the nonce: none of these can be mined, unless the chain is not what it said."""
-    earlier = journal.get(f"{step}_given_up")
-    journal.note(f"{step}_given_up", [*(earlier if isinstance(earlier, list) else []), *attempt.hashes])
-    journal.forget(step)
-
-
-def given_up(journal: Journal, step: str) -> tuple[Bytes32, ...]:
-    """Hashes of attempts that were given up."""
-    kept = journal.get(f"{step}_given_up")
-    return tuple(Bytes32(str(found)) for found in kept) if isinstance(kept, list) else ()
-
-
-def sign_attempt(chain: ChainClient, signer: LocalSigner, call: Call, replaces: Attempt | None) -> Attempt:
+def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, replaces: Attempt | None) -> Attempt:
     """A first transaction, or one that takes the place of an earlier one that is not mined yet."""
     with chain_errors():
         head = BlockNumber(quantity(chain.rpc.call("eth_blockNumber")))
         request = {"from": signer.address, "to": call.target(chain), "data": call.data}
         gas = int(quantity(chain.rpc.call("eth_estimateGas", request)) * _GAS_MARGIN)
         nonce = replaces.nonce if replaces else quantity(account_nonce(chain, signer, "pending"))
-    fees = current_fees(chain)
+    price = current_price(chain)
     if replaces is not None:
-        fees = fees.above(replaces.fees)
-    if (balance := chain.balance(signer.address)) < gas * fees.cap:
-        message = f"{signer.address} holds {wei(balance)}; the transaction may cost {wei(gas * fees.cap)}."
+        price = price.above(replaces.price)
+    if (balance := chain.balance(signer.address)) < gas * price.cap:
+        message = f"{signer.address} holds {wei(balance)}; the transaction may cost {wei(gas * price.cap)}."
         raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
     fields = {
         "chainId": chain.chain_id,
@@ -184,12 +208,12 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: Call, replaces: 
         "value": 0,
         "data": call.data,
         "gas": gas,
-        "maxFeePerGas": fees.cap,
-        "maxPriorityFeePerGas": fees.tip,
+        "maxFeePerGas": price.cap,
+        "maxPriorityFeePerGas": price.tip,
     }
-    raw = "0x" + signer.sign_transaction(fields, call.words).hex()
+    raw = "0x" + signer.sign_transaction(fields, call.summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
-    return Attempt(nonce, start, call.data, fees, (*earlier, raw))
+    return Attempt(nonce, start, call.data, price, (*earlier, raw))
 
 
 def account_nonce(chain: ChainClient, signer: LocalSigner, tag: str) -> object:
@@ -197,13 +221,9 @@ def account_nonce(chain: ChainClient, signer: LocalSigner, tag: str) -> object:
     return chain.rpc.call("eth_getTransactionCount", signer.address, tag)
 
 
-def current_fees(chain: ChainClient) -> Fees:
-    """Twice the base fee and the tip that the endpoint suggests."""
+def current_price(chain: ChainClient) -> GasPrice:
+    """Twice the base fee, and the tip that the endpoint suggests."""
     with chain_errors():
         tip = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
         base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
-    return Fees(2 * base + tip, tip)
-
-
-def _hash(raw: str) -> Bytes32:
-    return bytes32(keccak256(bytes.fromhex(raw[2:])))
+    return GasPrice(2 * base + tip, tip)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from service_common.chain.hub import BountyView
 from service_common.crypto.beacon_info import BeaconInfo
 from service_common.crypto.binding import ExpectedBinding, expected_binding
 from service_common.crypto.capsule import (
@@ -26,9 +27,8 @@ from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
 from service_common.types import Address, BountyId, Bytes32
 
-from service_cli.api import api_of
 from service_cli.chain.journal import note_done, opened_name
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import Failed, Refused
@@ -39,39 +39,43 @@ from service_cli.submissions import (
     beacon_of,
     check_envelope,
     checked_submission,
-    explained,
     fetch_submission,
     round_signature,
+    sealed_data_errors,
     write_artifact,
 )
 
+_ACCOUNT_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _NAMES: Final = "envelope.json, ciphertext.age, identity.txt"
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOver:
-    """The folder."""
+class Folder:
+    """What another person passed on of a Submission: envelope, ciphertext, content key, or only some of them.
 
-    folder: Path
+    Files of another kind, links to nowhere and oversized ones are refused by name.
+    """
+
+    path: Path
 
     @property
     def envelope(self) -> Path:
-        return self.folder / "envelope.json"
+        return self.path / "envelope.json"
 
     @property
     def ciphertext(self) -> Path:
-        return self.folder / "ciphertext.age"
+        return self.path / "ciphertext.age"
 
     @property
     def identity(self) -> Path:
-        return self.folder / "identity.txt"
+        return self.path / "identity.txt"
 
     def submission(
         self, bounty_id: BountyId, pair: tuple[Address, Bytes32], fetch: Callable[[], Submission]
     ) -> Submission:
-        """The Submission; ``fetch`` is asked for it only where envelope or ciphertext is not here."""
+        """The Submission; ``fetch`` reads it only where envelope or ciphertext is not here."""
         if not any(path.exists() for path in (self.envelope, self.ciphertext, self.identity)):
-            message = f"{self.folder} holds none of {_NAMES}."
+            message = f"{self.path} holds none of {_NAMES}."
             raise Refused("file_unreadable", message, next_action="Give the files these names.")
         if self.ciphertext.exists():
             _read(self.ciphertext, 1)
@@ -92,7 +96,7 @@ class HandedOver:
             ExpectedBinding(envelope.binding, required=False).check(found.binding, "the identity file")
             return check_identity(found.identity, envelope.content_public_key)
         except SealedDataError as error:
-            message = f"The identity handed over does not open this Submission: {error.message}."
+            message = f"The identity passed on does not open this Submission: {error.message}."
             next_action = "Ask the other Guardian again, or open with your own key."
             raise Refused("identity_mismatch", message, next_action=next_action) from None
 
@@ -119,20 +123,95 @@ def guardian_open(
     if keep_identity is not None and keep_identity.exists():
         raise Refused("file_exists", f"{keep_identity} exists already.", next_action="Name a file that is new.")
     if source is not None:
-        submission, identity = open_from_folder(settings, source, bounty_id, solver, commitment)
+        submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
-        signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-        submission, identity = open_as_guardian(settings, signer, bounty_id, solver, commitment)
+        signer, keyring = local_signer(settings.environment, _ACCOUNT_KEY), keyring_of(settings)
+        session = Session.open(settings, signer)
+        submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     event("guardian_open.submission_verified", submission.names())
     if keep_identity is not None:
-        _hand_over(IdentityFile(identity, submission.envelope.binding), keep_identity)
+        _keep_identity(IdentityFile(identity, submission.envelope.binding), keep_identity)
     write_artifact(submission, identity, output_dir, "guardian_open.artifact_opened")
     with suppress(Failed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
 
 
-def _hand_over(content_key: IdentityFile, path: Path) -> None:
-    """The content key in a file of its own; whoever holds it can read the work, and nothing else."""
+def open_as_guardian(
+    session: Session[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
+) -> tuple[Submission, Identity]:
+    """The checked Submission and its content key, by this Guardian's encryption keys."""
+    opening = _Opening.begin(session.chain, bounty_id, pair)
+    submission = fetch_submission(session.api, session.signer, bounty_id, pair)
+    opening.check(submission)
+    return submission, opening.unlock(submission, keyring)
+
+
+def open_from_folder(
+    settings: Settings, folder: Folder, bounty_id: BountyId, pair: tuple[Address, Bytes32]
+) -> tuple[Submission, Identity]:
+    """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
+
+    def fetch() -> Submission:
+        session = Session(opening.chain, local_signer(settings.environment, _ACCOUNT_KEY))
+        return fetch_submission(session.api, session.signer, bounty_id, pair)
+
+    keyring = () if folder.identity.exists() else keyring_of(settings)
+    opening = _Opening.begin(ChainClient.checked(settings), bounty_id, pair)
+    submission = folder.submission(bounty_id, pair, fetch)
+    opening.check(submission)
+    key = opening.unlock(submission, keyring) if keyring else folder.content_key(submission.envelope)
+    return submission, key
+
+
+def keyring_of(settings: Settings) -> tuple[Identity, ...]:
+    """This Guardian's encryption keys, newest first."""
+    text = settings.environment.secret("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
+    if text is None:
+        message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
+        raise Refused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
+    return parse_keyring(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A Submission that the contract records, with what its envelope is checked against."""
+
+    chain: ChainClient
+    bounty: BountyView
+    info: BeaconInfo
+
+    @staticmethod
+    def begin(chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> "_Opening":
+        bounty, (solver, commitment) = chain.bounty(bounty_id), pair
+        with chain_errors():
+            recorded = chain.hub.submission(bounty_id, solver)
+        if recorded != commitment:
+            message = "The contract does not record this Submission as that Solver's current one."
+            raise Refused("submission_not_recorded", message, next_action="guardian:judgeable lists the current ones.")
+        return _Opening(chain, bounty, beacon_of(chain.settings))
+
+    def check(self, submission: Submission) -> None:
+        check_envelope(self.chain, submission, self.bounty, self.info)
+
+    def unlock(self, submission: Submission, keyring: tuple[Identity, ...]) -> Identity:
+        """The content key, from both locks of the capsule."""
+        envelope = submission.envelope
+        roster_size = len(self.chain.pinned_roster(self.bounty).members)
+        signature = round_signature(self.chain.settings, self.info, envelope.reveal_policy.round)
+        with sealed_data_errors():
+            return open_capsule(
+                envelope.key_capsule,
+                beacon=signature,
+                info=self.info,
+                keyring=keyring,
+                roster_size=roster_size,
+                content_public_key=envelope.content_public_key,
+                expected=expected_binding(envelope),
+            )
+
+
+def _keep_identity(content_key: IdentityFile, path: Path) -> None:
+    """The content key in a file of its own; anyone who has it can read this work, and nothing else."""
     try:
         with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(content_key.to_bytes())
@@ -140,80 +219,3 @@ def _hand_over(content_key: IdentityFile, path: Path) -> None:
         message = f"The content key could not be written to {path}: {error.strerror}."
         raise Refused("file_not_written", message, next_action="Name a file that can be written.") from None
     say(f"the content key of this Submission is in {path}; as identity.txt in a folder it opens with --from")
-
-
-def open_as_guardian(
-    settings: Settings, signer: LocalSigner, bounty_id: BountyId, solver: Address, commitment: Bytes32
-) -> tuple[Submission, Identity]:
-    """The checked Submission and its content key, by this Guardian's encryption key."""
-    keyring = _keyring(settings)
-    chain = ChainClient(settings)
-    chain.check_deployment()
-    bounty = chain.bounty(bounty_id)
-    _require_recorded(chain, bounty_id, solver, commitment)
-    info = beacon_of(settings)
-    api = api_of(settings, chain)
-    submission = fetch_submission(api, signer, bounty_id, (solver, commitment))
-    check_envelope(chain, submission, bounty, info)
-    return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
-
-
-def open_from_folder(
-    settings: Settings, folder: Path, bounty_id: BountyId, solver: Address, commitment: Bytes32
-) -> tuple[Submission, Identity]:
-    """The same with whatever a folder holds of it: ``envelope.json``, ``ciphertext.age``, and ``identity.txt`` where
-    another Guardian handed the content key over. Only what is missing is read from the API."""
-    found = HandedOver(folder)
-    keyring = () if found.identity.exists() else _keyring(settings)
-    chain = ChainClient(settings)
-    chain.check_deployment()
-    bounty = chain.bounty(bounty_id)
-    _require_recorded(chain, bounty_id, solver, commitment)
-    info = beacon_of(settings)
-    submission = found.submission(
-        bounty_id, (solver, commitment), lambda: _fetched(settings, chain, bounty_id, (solver, commitment))
-    )
-    check_envelope(chain, submission, bounty, info)
-    if keyring:
-        return submission, _unlock(settings, submission, info, keyring, len(chain.pinned_roster(bounty).members))
-    return submission, found.content_key(submission.envelope)
-
-
-def _fetched(settings: Settings, chain: ChainClient, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
-    """The Submission as the API has it, read with this Guardian's signature."""
-    signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-    return fetch_submission(api_of(settings, chain), signer, bounty_id, pair)
-
-
-def _unlock(
-    settings: Settings, submission: Submission, info: BeaconInfo, keyring: tuple[Identity, ...], roster_size: int
-) -> Identity:
-    """The content key, from both locks of the capsule."""
-    envelope = submission.envelope
-    signature = round_signature(settings, info, envelope.reveal_policy.round)
-    with explained():
-        return open_capsule(
-            envelope.key_capsule,
-            beacon=signature,
-            info=info,
-            keyring=keyring,
-            roster_size=roster_size,
-            content_public_key=envelope.content_public_key,
-            expected=expected_binding(envelope),
-        )
-
-
-def _require_recorded(chain: ChainClient, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> None:
-    with chain_errors():
-        recorded = chain.hub.submission(bounty_id, solver)
-    if recorded != commitment:
-        message = "The contract does not record this Submission as that Solver's current one."
-        raise Refused("submission_not_recorded", message, next_action="guardian:judgeable lists the current ones.")
-
-
-def _keyring(settings: Settings) -> tuple[Identity, ...]:
-    text = settings.environment.secret("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
-    if text is None:
-        message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
-        raise Refused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
-    return parse_keyring(text)

@@ -1,31 +1,110 @@
-"""Publishing a written Verdict and recording the same Verdict on chain.
+"""``guardian:verdict``: a written Verdict published, and the same Verdict recorded on chain.
 
-Promises: the document is stored, read back by its commitment and compared byte for byte before the transaction that
-anchors it is signed, so no Verdict on chain points at reasons nobody can read.
+The document is stored, read back by its commitment and compared byte for byte before the transaction that anchors it is
+signed, so no Verdict on chain points at reasons nobody can read.
 """
+
+from dataclasses import dataclass
+from typing import Final
 
 from service_common.chain.events import VerdictRecorded
 from service_common.domain.commitments import report_commitment
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, render_verdict
-from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, to_bytes
+from service_common.types import (
+    ZERO_ADDRESS,
+    ZERO_BYTES32,
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    parse_address,
+    parse_bounty_id,
+    parse_bytes32,
+    to_bytes,
+)
 
-from service_cli.api import api_of
 from service_cli.bounty.detail import check_detail, wait_finalized
-from service_cli.chain.journal import open_journal, opened_name, was_done
-from service_cli.chain.receipts import Receipt, account_topic, bounty_topic, find_event
-from service_cli.chain.sender import send, was_attempted
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.journal import Entry, object_of, opened_name, text_of, was_done, whole_of
+from service_cli.chain.receipts import ExpectedEvent, account_topic, bounty_topic
+from service_cli.chain.sender import send
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import HubCall, simulate
+from service_cli.chain.transactions import HubCall, Step, Transaction, simulate
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import Refused
 from service_cli.shell.output import event, warn
 from service_cli.shell.text import moment
 
-_SEND = "verdict_transaction"
 Named = tuple[Address, Bytes32] | None
+"""The Solver and Submission that an awarded Verdict names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A Guardian's Verdict as events name it."""
+
+    bounty_id: BountyId
+    guardian: Address
+    kind: VerdictKind
+    named: Named
+    report_commitment: Bytes32
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "bounty_id": str(self.bounty_id),
+            "guardian": self.guardian,
+            "kind": self.kind.value,
+            "solver": self.named[0] if self.named else None,
+            "submission_commitment": self.named[1] if self.named else None,
+            "report_commitment": self.report_commitment,
+        }
+
+    def call(self) -> HubCall:
+        """The call that records it."""
+        solver, submission = self.named or (ZERO_ADDRESS, ZERO_BYTES32)
+        summary = f"record the Verdict {self.kind.value} on bounty {self.bounty_id}"
+        if self.named:
+            summary += f" for Submission {submission} of {solver}"
+        arguments = [self.bounty_id, self.kind.number, solver, to_bytes(submission), to_bytes(self.report_commitment)]
+        return HubCall("recordVerdict", arguments, summary)
+
+    def expected(self) -> ExpectedEvent[VerdictRecorded]:
+        """The event that shows it recorded."""
+        topics = [bounty_topic(self.bounty_id), account_topic(self.guardian)]
+        return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedVerdict:
+    """A Verdict that the Hub recorded, and where."""
+
+    verdict: Verdict
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+    def to_json(self) -> dict[str, object]:
+        return self.verdict.to_json() | {"tx_hash": self.tx_hash, "block_number": self.block_number}
+
+    @staticmethod
+    def from_json(value: object) -> "RecordedVerdict":
+        fields = object_of(value)
+        solver, submission = fields["solver"], fields["submission_commitment"]
+        named = None if solver is None else (parse_address(text_of(solver)), parse_bytes32(text_of(submission)))
+        verdict = Verdict(
+            parse_bounty_id(text_of(fields["bounty_id"])),
+            parse_address(text_of(fields["guardian"])),
+            VerdictKind(text_of(fields["kind"])),
+            named,
+            parse_bytes32(text_of(fields["report_commitment"])),
+        )
+        tx_hash, block = parse_bytes32(text_of(fields["tx_hash"])), BlockNumber(whole_of(fields["block_number"]))
+        return RecordedVerdict(verdict, tx_hash, block)
+
+
+_STEP: Final = Step("verdict_transaction")
+_RECORDED: Final = Entry("recorded", RecordedVerdict.to_json, RecordedVerdict.from_json)
 
 
 def record_verdict(
@@ -33,67 +112,45 @@ def record_verdict(
 ) -> None:
     """The command ``guardian:verdict``."""
     check_document(settings.environment, body, "The Verdict's body")
-    signer = local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-    chain = ChainClient(settings)
-    chain.check_deployment()
-    document = render_verdict(_written(chain, signer, bounty_id, kind, named, body))
-    commitment = report_commitment(document)
-    call = _call(bounty_id, kind, named, commitment)
-    fields: dict[str, object] = {
-        "bounty_id": str(bounty_id),
-        "guardian": signer.address,
-        "kind": kind.value,
-        "solver": named[0] if named else None,
-        "submission_commitment": named[1] if named else None,
-        "report_commitment": commitment,
-    }
-    journal_names = ("verdict", str(bounty_id), signer.address, commitment)
-    with open_journal(chain.chain_id, chain.hub.address, *journal_names) as journal:
-        if (done := journal.mapping("recorded")) is not None:
-            if _still_counts(chain, bounty_id, signer.address, commitment, done):
-                event("guardian_verdict.recorded", done)
+    session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    chain = session.chain
+    document = render_verdict(_written(session, bounty_id, kind, named, body))
+    verdict = Verdict(bounty_id, session.account, kind, named, report_commitment(document))
+    with session.journal("verdict", str(bounty_id), session.account, verdict.report_commitment) as journal:
+        if (done := journal.get(_RECORDED)) is not None:
+            if _still_counts(chain, done):
+                event("guardian_verdict.recorded", done.to_json())
                 return
             _require_judging(chain, bounty_id)
             if not replace:
                 message = "This Verdict was recorded, and you put another one in its place later."
                 raise Refused("verdict_replaced", message, next_action="To put this one back, add --replace.")
-            journal.forget("recorded", _SEND, f"{_SEND}_given_up")
-        if not was_attempted(journal, _SEND):
+            journal.forget(_RECORDED, *_STEP.entries)
+        if not _STEP.was_attempted(journal):
             _require_judging(chain, bounty_id)
             _warn_unopened(chain, bounty_id, named)
             if not replace:
-                _refuse_second(chain, bounty_id, signer.address)
-            simulate(chain, signer.address, call)
-            _publish(settings, chain, signer, bounty_id, document, commitment, fields)
-
-        def fact(start: BlockNumber) -> Receipt | None:
-            topics = [bounty_topic(bounty_id), account_topic(signer.address)]
-            return find_event(
-                chain, VerdictRecorded, start, lambda found: found.report_commitment == commitment, topics
-            )
-
-        receipt = send(chain, signer, call, journal, _SEND, fact)
-        done = fields | {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
-        journal.note("recorded", done)
-    event("guardian_verdict.recorded", done)
+                _refuse_second(chain, bounty_id, session.account)
+            simulate(chain, session.account, verdict.call())
+            _publish(session, verdict, document)
+        receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
+        done = RecordedVerdict(verdict, receipt.tx_hash, receipt.block_number)
+        journal.note(_RECORDED, done)
+    event("guardian_verdict.recorded", done.to_json())
 
 
-def _still_counts(
-    chain: ChainClient, bounty_id: BountyId, guardian: Address, commitment: Bytes32, done: dict[str, object]
-) -> bool:
+def _still_counts(chain: ChainClient, done: RecordedVerdict) -> bool:
     """Whether no later Verdict of this Guardian took the place of the one recorded before."""
-    number = done.get("block_number")
-    start = BlockNumber(number if isinstance(number, int) else 0)
-    topics = [bounty_topic(bounty_id), account_topic(guardian)]
-    newest = find_event(chain, VerdictRecorded, start, lambda _: True, topics)
-    found = [one.report_commitment for one in newest.events if isinstance(one, VerdictRecorded)] if newest else []
-    return not found or found[-1] == commitment
+    verdict = done.verdict
+    topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
+    later = [one.report_commitment for _, one in ExpectedEvent(VerdictRecorded, topics).found(chain, done.block_number)]
+    return not later or later[-1] == verdict.report_commitment
 
 
 def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
     """The Hub would refuse, too; here the moment is one that people read."""
     bounty, now = chain.bounty(bounty_id), chain.latest().time
-    if bounty.outcome:
+    if bounty.outcome is not None:
         message = f"Bounty {bounty_id} is final: no Verdict counts any more."
         next_action = f"See service-cli bounty:show {bounty_id}; guardian:claim-fee pays a recorded Verdict."
         raise Refused("bounty_final", message, next_action=next_action)
@@ -114,19 +171,19 @@ def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -
     """A Guardian may replace its Verdict, but not by accident."""
     with chain_errors():
         recorded = chain.hub.verdict(bounty_id, guardian)
-    if recorded.kind:
-        kind = "awarded" if recorded.kind == VerdictKind.AWARDED.number else "no_valid_submission"
-        message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {kind}."
+    if recorded.kind is not None:
+        message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
         raise Refused("verdict_already_recorded", message, next_action="To put this one in its place, add --replace.")
 
 
 def _written(
-    chain: ChainClient, signer: LocalSigner, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
+    session: Session[LocalSigner], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
 ) -> WrittenVerdict:
     """The document this Guardian signs; accounts outside the pinned roster are refused before anything is sent."""
+    chain = session.chain
     bounty = chain.bounty(bounty_id)
-    if signer.address not in chain.pinned_roster(bounty).accounts:
-        message = f"{signer.address} is not on the roster that bounty {bounty_id} pinned."
+    if session.account not in chain.pinned_roster(bounty).accounts:
+        message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
         raise Refused("not_guardian", message, next_action="Use a pinned Guardian's account.")
     if named is not None:
         with chain_errors():
@@ -144,44 +201,28 @@ def _written(
         chain_id=chain.chain_id,
         hub_address=chain.hub.address,
         bounty_id=bounty_id,
-        guardian_address=signer.address,
+        guardian_address=session.account,
         solver_address=named[0] if named else None,
         submission_commitment=named[1] if named else None,
         body=text,
     )
 
 
-def _publish(
-    settings: Settings,
-    chain: ChainClient,
-    signer: LocalSigner,
-    bounty_id: BountyId,
-    document: bytes,
-    commitment: Bytes32,
-    fields: dict[str, object],
-) -> None:
-    api = api_of(settings, chain)
-    check_detail(chain, bounty_id, chain.bounty(bounty_id), wait_finalized(api, bounty_id))
-    path = f"/api/written-verdicts/{commitment}"
+def _publish(session: Session[LocalSigner], verdict: Verdict, document: bytes) -> None:
+    """Store the document, and read it back by its commitment."""
+    api, bounty_id = session.api, verdict.bounty_id
+    check_detail(session.chain, bounty_id, session.chain.bounty(bounty_id), wait_finalized(api, bounty_id))
+    path = f"/api/written-verdicts/{verdict.report_commitment}"
     api.signed(
-        signer,
+        session.signer,
         "POST",
         path,
         body=document,
         media_type="text/markdown",
-        words=f"publish the written Verdict {commitment} of bounty {bounty_id}",
+        summary=f"publish the written Verdict {verdict.report_commitment} of bounty {bounty_id}",
     )
-    event("guardian_verdict.published", fields)
+    event("guardian_verdict.published", verdict.to_json())
     if api.get(path).body != document:
         message = "The written Verdict reads back differently from what was sent."
         raise Refused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
-    event("guardian_verdict.read_back", fields)
-
-
-def _call(bounty_id: BountyId, kind: VerdictKind, named: Named, commitment: Bytes32) -> HubCall:
-    solver, submission = named or (ZERO_ADDRESS, ZERO_BYTES32)
-    words = f"record the Verdict {kind.value} on bounty {bounty_id}"
-    if named:
-        words += f" for Submission {submission} of {solver}"
-    arguments = [bounty_id, kind.number, solver, to_bytes(submission), to_bytes(commitment)]
-    return HubCall("recordVerdict", arguments, words)
+    event("guardian_verdict.read_back", verdict.to_json())

@@ -1,7 +1,7 @@
-"""What the Hub offers a bounty created now, and what a page would cost on it.
+"""The Hub's conditions for a bounty created now, and what a page would cost on them.
 
-Promises: every figure is read from the Hub itself and computed here; terms that the Hub would refuse are named all at
-once, before anything is signed. Nothing here needs a key.
+Every figure is read from the Hub itself and computed here; terms that the Hub would refuse are named all at once,
+before anything is signed. Nothing here needs a key.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from service_cli.shell.text import amount, moment
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class HubConditions:
     """Roster, fee policy and limits of the Hub."""
 
     roster: Roster
@@ -34,7 +34,7 @@ class Offer:
         return fee_amount(escrow, self.protocol_fee_bps), fee_amount(escrow, self.guardian_fee_bps)
 
     def terms(self, page: ChallengePage, commitment: Bytes32, salt: Bytes32) -> Terms:
-        """The page's terms on this offer."""
+        """The page's terms on these conditions."""
         protocol_fee, guardian_fee = self.fees(page.escrow_amount)
         return Terms(
             spec_commitment=commitment,
@@ -47,25 +47,25 @@ class Offer:
             salt=salt,
         )
 
-    def honours(self, terms: Terms) -> bool:
+    def honour(self, terms: Terms) -> bool:
         """Whether the Hub would still create a bounty on these terms."""
         protocol_fee, guardian_fee = self.fees(terms.escrow_amount)
         fits = protocol_fee <= terms.max_protocol_fee and guardian_fee <= terms.max_guardian_fee
         return fits and terms.expected_roster_hash == self.roster.guardian_roster_hash
 
 
-def read_offer(chain: ChainClient) -> Offer:
-    """The Hub's current offer."""
+def read_conditions(chain: ChainClient) -> HubConditions:
+    """The Hub's current conditions."""
     roster = chain.current_roster()
     with chain_errors():
         protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
         constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)
-    return Offer(roster, protocol_bps, guardian_bps, recipient, constants)
+    return HubConditions(roster, protocol_bps, guardian_bps, recipient, constants)
 
 
-def check_terms(chain: ChainClient, offer: Offer, page: ChallengePage, poster: Address | None) -> None:
+def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:
     """Refuse terms that the Hub would refuse, with every reason."""
-    hub, now, issues = offer.constants, chain.latest().time, []
+    hub, now, issues = conditions.constants, chain.latest().time, []
     if page.escrow_amount < hub.min_escrow:
         issues.append(
             Issue("escrow_amount", f"must be at least {amount(hub.min_escrow, hub.token)}, the Hub's minimum")
@@ -78,7 +78,7 @@ def check_terms(chain: ChainClient, offer: Offer, page: ChallengePage, poster: A
         bounds = f"{earliest} ({moment(earliest, now)}) to {latest} ({moment(latest, now)})"
         stated = moment(page.submission_deadline, now)
         issues.append(Issue("submission_deadline", f"must be within {bounds}; the page says {stated}"))
-    if poster is not None and poster in offer.roster.accounts:
+    if poster is not None and poster in conditions.roster.accounts:
         issues.append(Issue("poster", "a Guardian of the current roster cannot fund a bounty it would judge"))
     if issues:
         message = "The Hub would not create a bounty on this page's terms."
@@ -86,27 +86,29 @@ def check_terms(chain: ChainClient, offer: Offer, page: ChallengePage, poster: A
         raise Refused("terms_refused", message, issues=issues, next_action=next_action)
 
 
-def preview(chain: ChainClient, offer: Offer, page: ChallengePage, commitment: Bytes32) -> dict[str, object]:
+def preview(
+    chain: ChainClient, conditions: HubConditions, page: ChallengePage, commitment: Bytes32
+) -> dict[str, object]:
     """What funding the page would fix and cost, for ``--check``."""
-    protocol_fee, guardian_fee = offer.fees(page.escrow_amount)
-    reveal_at = page.submission_deadline + offer.constants.reveal_delay
+    protocol_fee, guardian_fee = conditions.fees(page.escrow_amount)
+    reveal_at = page.submission_deadline + conditions.constants.reveal_delay
     members = [
         {"guardian_address": member.guardian_address, "last_active_at": member.last_active_at or None}
-        for member in offer.roster.members
+        for member in conditions.roster.members
     ]
     return {
         "spec_commitment": commitment,
         "chain_id": chain.chain_id,
         "hub_address": chain.hub.address,
         "escrow_amount": str(page.escrow_amount),
-        "escrow_token": offer.constants.token.symbol,
+        "escrow_token": conditions.constants.token.symbol,
         "protocol_fee": str(protocol_fee),
         "guardian_fee": str(guardian_fee),
         "winner_award": str(page.escrow_amount - protocol_fee - guardian_fee),
         "submission_deadline": page.submission_deadline,
         "reveal_at": reveal_at,
         "judging_deadline": reveal_at + page.judging_window_seconds,
-        "guardian_roster_hash": offer.roster.guardian_roster_hash,
-        "quorum": offer.roster.quorum,
+        "guardian_roster_hash": conditions.roster.guardian_roster_hash,
+        "quorum": conditions.roster.quorum,
         "guardians": members,
     }

@@ -1,13 +1,15 @@
 """Funding a published page: once, whatever happens in between.
 
-Promises: the path (authorization or allowance) is chosen and written down before anything is signed, and so is every
-nonce under which the Hub may create this page's bounty; before anything new is signed, the Hub's log is searched for
-all of them. Terms that were signed are kept while the Hub honours them; other terms are signed only once the earlier
-authorization can provably not be used any more. On the allowance path the Hub may take the escrow exactly once.
+The path (authorization or allowance) is chosen and written down before anything is signed, and so is every nonce under
+which the Hub may create this page's bounty; before anything new is signed, the Hub's log is searched for all of them.
+Terms that were signed are kept while the Hub honours them; other terms are signed only once the earlier authorization
+can provably not be used any more. On the allowance path the Hub may take the escrow exactly once.
 """
 
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from service_common.chain.eip3009 import authorization_typed_data
@@ -15,191 +17,248 @@ from service_common.chain.events import BountyCreated
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage
 from service_common.domain.terms import Terms
-from service_common.types import BlockNumber, Bytes32, UnixSeconds, bytes32
+from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32, parse_bounty_id, parse_bytes32
 
-from service_cli.chain.journal import Journal
-from service_cli.chain.receipts import Receipt, account_topic, find_event
-from service_cli.chain.sender import send, was_attempted
-from service_cli.chain.session import ChainClient
+from service_cli.chain.journal import Entry, Journal, list_of, object_of, text_of, whole_of
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
+from service_cli.chain.sender import send
+from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.token import (
     AuthorizationState,
     allowance,
     authorization_state,
-    in_words,
+    shown_amount,
     takes_authorizations,
     token_of,
 )
-from service_cli.chain.transactions import HubCall, TokenApproval, given_up
+from service_cli.chain.transactions import HubCall, Step, TokenApproval, Transaction
 from service_cli.errors import Refused
-from service_cli.poster.conditions import Offer
+from service_cli.poster.conditions import HubConditions
 from service_cli.shell.output import event, say
 from service_cli.shell.text import amount, duration, moment
 
 AUTHORIZATION_SECONDS: Final = 3_600
 _MARGIN_SECONDS: Final = 60
-CREATE: Final = "create_transaction"
-_APPROVE: Final = "approve_transaction"
+
+
+class FundingPath(StrEnum):
+    """How the escrow comes into the Hub."""
+
+    AUTHORIZATION = "authorization"
+    ALLOWANCE = "allowance"
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A signed token authorization over these terms; until ``valid_before`` anybody may send it to the Hub."""
+
+    terms: Terms
+    valid_before: UnixSeconds
+    signature: bytes
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "terms": self.terms.to_args(),
+            "valid_before": str(self.valid_before),
+            "signature": self.signature.hex(),
+        }
+
+    @staticmethod
+    def from_json(value: object) -> "Authorization":
+        fields = object_of(value)
+        terms, signature = Terms.from_args(list_of(fields["terms"])), bytes.fromhex(text_of(fields["signature"]))
+        return Authorization(terms, UnixSeconds(whole_of(fields["valid_before"])), signature)
+
+
+@dataclass(frozen=True, slots=True)
+class FundedBounty:
+    """The bounty that a page led to, and where."""
+
+    bounty_id: BountyId
+    spec_commitment: Bytes32
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+    def to_json(self) -> dict[str, object]:
+        return {
+            "tx_hash": self.tx_hash,
+            "block_number": self.block_number,
+            "bounty_id": str(self.bounty_id),
+            "spec_commitment": self.spec_commitment,
+        }
+
+    @staticmethod
+    def from_json(value: object) -> "FundedBounty":
+        fields = object_of(value)
+        return FundedBounty(
+            parse_bounty_id(text_of(fields["bounty_id"])),
+            parse_bytes32(text_of(fields["spec_commitment"])),
+            parse_bytes32(text_of(fields["tx_hash"])),
+            BlockNumber(whole_of(fields["block_number"])),
+        )
+
+
+def _nonces_of(value: object) -> Mapping[Bytes32, BlockNumber]:
+    return {parse_bytes32(nonce): BlockNumber(whole_of(block)) for nonce, block in object_of(value).items()}
+
+
+FUNDED: Final = Entry("bounty_created", FundedBounty.to_json, FundedBounty.from_json)
+CREATE: Final = Step("create_transaction")
+_APPROVE: Final = Step("approve_transaction")
+_PATH: Final = Entry("path", str, lambda value: FundingPath(text_of(value)))
+_SALT: Final = Entry("salt", str, lambda value: parse_bytes32(text_of(value)))
+_TERMS: Final = Entry("terms", Terms.to_args, lambda value: Terms.from_args(list_of(value)))
+_NONCES: Final = Entry("nonces", dict, _nonces_of)
+"""Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
+_AUTHORIZATION: Final = Entry("authorization", Authorization.to_json, Authorization.from_json)
 
 
 @dataclass(frozen=True, slots=True)
 class Funding:
     """One page being funded by one account."""
 
-    chain: ChainClient
-    signer: LocalSigner
+    session: Session[LocalSigner]
     page: ChallengePage
     commitment: Bytes32
     journal: Journal
 
     def created(self) -> Receipt | None:
         """The bounty, if the Hub created it under any nonce this client ever wrote down, whoever sent it."""
-        kept = self.journal.mapping("nonces") or {}
-        topics = [None, account_topic(self.signer.address), self.commitment]
-        start = min((int(str(block)) for block in kept.values()), default=None)
-        if start is None:
-            return None
-        return find_event(
-            self.chain,
-            BountyCreated,
-            BlockNumber(start),
-            lambda found: found.authorization_nonce in kept,
-            topics,
-        )
+        expected = self._expected()
+        return None if expected.since is None else expected.newest(self.session.chain, expected.since)
 
-    def run(self, offer: Offer) -> Receipt:
+    def run(self, conditions: HubConditions) -> Receipt:
         """Create the bounty by the path chosen once."""
-        path = self.journal.text("path")
+        path = self.journal.get(_PATH)
         if path is None:
-            path = "authorization" if takes_authorizations(self.chain, self.signer.address) else "allowance"
-            self.journal.note("path", path)
-        call = self._authorized(offer) if path == "authorization" else self._allowed(offer)
+            takes = takes_authorizations(self.session.chain, self.session.account)
+            path = FundingPath.AUTHORIZATION if takes else FundingPath.ALLOWANCE
+            self.journal.note(_PATH, path)
+        authorized = path is FundingPath.AUTHORIZATION
+        call = self._authorized(conditions) if authorized else self._allowed(conditions)
         try:
-            return send(self.chain, self.signer, call, self.journal, CREATE, lambda _: self.created())
+            return send(self.session, Transaction(call, self._expected()), self.journal, CREATE)
         except Refused as error:
             if error.code != "reverted":
                 raise
             # Whatever the Hub refuses it names; what has no name comes from the token, the only other contract called.
-            message = f"The escrow token refuses to move {in_words(self.chain, self.page.escrow_amount)}."
+            message = f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}."
             next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
             raise Refused("token_transfer_failed", message, next_action=next_action) from error
 
-    def _authorized(self, offer: Offer) -> HubCall:
-        terms = self._terms(offer)
-        kept = self.journal.mapping("authorization")
-        soon = self.chain.latest().time + _MARGIN_SECONDS
-        if kept is None or kept["terms"] != terms.to_args() or int(str(kept["valid_before"])) <= soon:
-            kept = self._sign(terms, offer)
-        valid_before, signature = int(str(kept["valid_before"])), bytes.fromhex(str(kept["signature"]))
-        arguments = [terms.as_tuple(), self.signer.address, 0, valid_before, signature]
-        return HubCall("createBountyWithAuthorization", arguments, self._words(offer))
+    def _expected(self) -> ExpectedEvent[BountyCreated]:
+        """The creation under one of the nonces written down so far."""
+        nonces = self.journal.get(_NONCES) or {}
+        topics = [None, account_topic(self.session.account), self.commitment]
+        since = min(nonces.values(), default=None)
+        return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
-    def _sign(self, terms: Terms, offer: Offer) -> dict[str, object]:
+    def _authorized(self, conditions: HubConditions) -> HubCall:
+        terms = self._terms(conditions)
+        kept = self.journal.get(_AUTHORIZATION)
+        soon = self.session.chain.latest().time + _MARGIN_SECONDS
+        if kept is None or kept.terms != terms or kept.valid_before <= soon:
+            kept = self._sign(terms, conditions)
+        arguments = [terms.as_tuple(), self.session.account, 0, kept.valid_before, kept.signature]
+        return HubCall("createBountyWithAuthorization", arguments, self._summary(conditions))
+
+    def _sign(self, terms: Terms, conditions: HubConditions) -> Authorization:
         """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""
-        now = self.chain.latest().time
+        chain, roster = self.session.chain, conditions.roster
+        now = chain.latest().time
         valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
-        token = token_of(self.chain)
+        token = token_of(chain)
         typed = authorization_typed_data(
             token,
-            self.chain.chain_id,
-            owner=self.signer.address,
-            payee=self.chain.hub.address,
+            chain.chain_id,
+            owner=self.session.account,
+            payee=chain.hub.address,
             value=terms.escrow_amount,
             valid_after=UnixSeconds(0),
             valid_before=valid_before,
             nonce=self._nonce(terms),
         )
-        words = (
-            f"let the Hub {self.chain.hub.address} take {amount(terms.escrow_amount, token)} until "
+        summary = (
+            f"let the Hub {chain.hub.address} take {amount(terms.escrow_amount, token)} until "
             f"{moment(valid_before, now)} for exactly these terms: page {terms.spec_commitment}, submissions until "
             f"{moment(terms.submission_deadline, now)}, {duration(terms.judging_window)} of judging by a quorum of "
-            f"{offer.roster.quorum} of {len(offer.roster.members)} Guardians, fees of at most "
+            f"{roster.quorum} of {len(roster.members)} Guardians, fees of at most "
             f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
-        signature = self.signer.sign_typed_data(typed, words)
-        kept: dict[str, object] = {
-            "terms": terms.to_args(),
-            "valid_before": str(valid_before),
-            "signature": signature.hex(),
-        }
-        self.journal.note("authorization", kept)
-        return kept
+        signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary))
+        self.journal.note(_AUTHORIZATION, signed)
+        return signed
 
-    def _terms(self, offer: Offer) -> Terms:
+    def _terms(self, conditions: HubConditions) -> Terms:
         """The terms written down, while they can still be meant; else new ones, written down before use."""
-        kept = self.journal.get("terms")
-        salt = self.journal.text("salt")
-        if isinstance(kept, list):
-            terms = Terms.from_args(kept)
-            cancelled = self._settle_authorization(terms, honoured=offer.honours(terms))
-            if offer.honours(terms) and not cancelled:
+        salt = self.journal.get(_SALT)
+        if (terms := self.journal.get(_TERMS)) is not None:
+            honoured = conditions.honour(terms)
+            cancelled = self._settle_authorization(terms, honoured=honoured)
+            if honoured and not cancelled:
                 return terms
             say("the Hub's roster or fees changed, or the authorization was cancelled: new terms")
             salt = None if cancelled else salt
         if salt is None:
             salt = bytes32(secrets.token_bytes(32))
-            self.journal.note("salt", salt)
-        terms = offer.terms(self.page, self.commitment, Bytes32(salt))
-        nonces = self.journal.mapping("nonces") or {}
-        self.journal.note("nonces", {**nonces, self._nonce(terms): self.chain.latest().number})
-        self.journal.note("terms", terms.to_args())
+            self.journal.note(_SALT, salt)
+        terms = conditions.terms(self.page, self.commitment, salt)
+        nonces = self.journal.get(_NONCES) or {}
+        self.journal.note(_NONCES, {**nonces, self._nonce(terms): self.session.chain.latest().number})
+        self.journal.note(_TERMS, terms)
         return terms
 
     def _settle_authorization(self, terms: Terms, *, honoured: bool) -> bool:
         """Whether a signed authorization was cancelled; refuses to go on beside one that may still be used."""
-        kept = self.journal.mapping("authorization")
+        kept = self.journal.get(_AUTHORIZATION)
         if kept is None:
             return False
-        nonce, valid_before = self._nonce(terms), UnixSeconds(int(str(kept["valid_before"])))
-        since = BlockNumber(int(str((self.journal.mapping("nonces") or {}).get(nonce, 0))))
-        state = authorization_state(self.chain, self.signer.address, nonce, valid_before, since)
+        chain, nonce = self.session.chain, self._nonce(terms)
+        since = (self.journal.get(_NONCES) or {}).get(nonce, BlockNumber(0))
+        state = authorization_state(chain, self.session.account, nonce, kept.valid_before, since)
         if state is AuthorizationState.USED:
             message = "The token says that the authorization was used, but no bounty of it shows."
-            raise Refused(
-                "authorization_used",
-                message,
-                next_action="Do not fund again; look at the account's transfers on chain.",
-            )
+            next_action = "Do not fund again; look at the account's transfers on chain."
+            raise Refused("authorization_used", message, next_action=next_action)
         if state is AuthorizationState.LIVE and not honoured:
-            until = moment(valid_before, self.chain.latest().time)
+            until = moment(kept.valid_before, chain.latest().time)
             message = f"The Hub's roster or fees changed, and the authorization signed before is good until {until}."
             next_action = "Run the command again after that time (once its block is final), or cancel it on the token."
             raise Refused("authorization_outstanding", message, next_action=next_action)
         return state is AuthorizationState.CANCELLED
 
-    def _allowed(self, offer: Offer) -> HubCall:
+    def _allowed(self, conditions: HubConditions) -> HubCall:
         """Allow the Hub exactly the escrow, once; what a creation took is never allowed again."""
-        terms = self._terms(offer)
-        if (allowed := allowance(self.chain, self.signer.address)) != terms.escrow_amount:
-            if was_attempted(self.journal, CREATE) or given_up(self.journal, CREATE):
+        terms = self._terms(conditions)
+        if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
+            if CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None:
                 message = f"A creation was sent before, and the Hub may now take {allowed} instead of the escrow."
-                raise Refused(
-                    "creation_unknown",
-                    message,
-                    next_action="Look at the account's transactions on chain before funding.",
-                )
-            self._approve(terms, offer)
-        return HubCall("createBounty", [terms.as_tuple()], self._words(offer))
+                next_action = "Look at the account's transactions on chain before funding."
+                raise Refused("creation_unknown", message, next_action=next_action)
+            self._approve(terms, conditions)
+        return HubCall("createBounty", [terms.as_tuple()], self._summary(conditions))
 
-    def _approve(self, terms: Terms, offer: Offer) -> None:
-        escrow = amount(terms.escrow_amount, offer.constants.token)
-        words = f"allow the Hub {self.chain.hub.address} to take {escrow}, once"
-        call = TokenApproval(self.chain.hub.address, terms.escrow_amount, words)
-        receipt = send(self.chain, self.signer, call, self.journal, _APPROVE, lambda _: None)
-        self.journal.forget(_APPROVE)
+    def _approve(self, terms: Terms, conditions: HubConditions) -> None:
+        hub = self.session.chain.hub.address
+        summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
+        approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None)
+        receipt = send(self.session, approval, self.journal, _APPROVE)
+        self.journal.forget(_APPROVE.attempt)
         approved = {
             "tx_hash": receipt.tx_hash,
             "block_number": receipt.block_number,
-            "poster": self.signer.address,
-            "spender": self.chain.hub.address,
+            "poster": self.session.account,
+            "spender": hub,
             "amount": str(terms.escrow_amount),
         }
         event("publish_fund.token_approved", approved)
 
     def _nonce(self, terms: Terms) -> Bytes32:
-        return authorization_nonce(self.chain.chain_id, self.chain.hub.address, self.signer.address, terms)
+        chain = self.session.chain
+        return authorization_nonce(chain.chain_id, chain.hub.address, self.session.account, terms)
 
-    def _words(self, offer: Offer) -> str:
-        escrow, token = self.page.escrow_amount, offer.constants.token
-        award = amount(escrow - sum(offer.fees(escrow)), token)
+    def _summary(self, conditions: HubConditions) -> str:
+        escrow, token = self.page.escrow_amount, conditions.constants.token
+        award = amount(escrow - sum(conditions.fees(escrow)), token)
         return f"create the bounty with an escrow of {amount(escrow, token)}, {award} of it for the winner"

@@ -9,11 +9,11 @@ from pathlib import Path
 from service_common.chain.hub import BountyView
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
+from service_common.domain.lifecycle import Outcome
 from service_common.types import Address, BountyId, Bytes32
 
-from service_cli.api import ApiClient, api_of
 from service_cli.bounty.detail import check_detail, wait_finalized
-from service_cli.chain.session import AWARDED, ChainClient
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import Refused
@@ -24,26 +24,24 @@ from service_cli.submissions import beacon_of, check_envelope, fetch_submission,
 
 def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir: Path | None) -> None:
     """The command ``poster:open-winning-submission``."""
-    signer = local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY")
-    chain = ChainClient(settings)
-    chain.check_deployment()
+    session = Session.open(settings, local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY"))
+    chain = session.chain
     bounty = chain.bounty(bounty_id)
-    if bounty.outcome != AWARDED:
-        raise _not_awarded(bounty_id, final=bounty.outcome != 0)
-    if bounty.poster != signer.address:
-        message = f"{signer.address} is not the Poster of bounty {bounty_id}."
+    if bounty.outcome is not Outcome.AWARDED:
+        raise _not_awarded(bounty_id, final=bounty.outcome is not None)
+    if bounty.poster != session.account:
+        message = f"{session.account} is not the Poster of bounty {bounty_id}."
         raise Refused("not_the_poster", message, next_action="Use the funding Poster's account.")
     target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
     require_new(target)
-    api = api_of(settings, chain)
-    check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
+    check_detail(chain, bounty_id, bounty, wait_finalized(session.api, bounty_id))
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
     try:
-        wrapped_key = _retrieve(api, signer, bounty_id, winner, fresh)
+        wrapped_key = _retrieve(session, bounty_id, winner, fresh)
     except Refused as refused:
-        raise _explained(chain, bounty, bounty_id, refused) from None
-    submission = fetch_submission(api, signer, bounty_id, winner)
+        raise _with_guardians(chain, bounty, bounty_id, refused) from None
+    submission = fetch_submission(session.api, session.signer, bounty_id, winner)
     check_envelope(chain, submission, bounty, beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     event("open_winning_submission.key_retrieved", submission.names())
@@ -58,27 +56,27 @@ def _not_awarded(bounty_id: BountyId, *, final: bool) -> Refused:
     return Refused("not_awarded", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}.")
 
 
-def _explained(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, refused: Refused) -> Refused:
-    """Where no key was handed over yet: who can do it, and how."""
+def _with_guardians(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, refused: Refused) -> Refused:
+    """Where no key was delivered yet: who can do it, and how."""
     if refused.code != "winning_solution_key_not_found":
         return refused
     guardians = ", ".join(chain.pinned_roster(bounty).accounts)
-    message = f"No Guardian has handed the winning key over yet. Each Guardian of this bounty can: {guardians}."
+    message = f"No Guardian has delivered the winning key yet. Each Guardian of this bounty can: {guardians}."
     command = f"service-cli guardian:deliver-key {bounty_id} {bounty.winner} {bounty.winning_submission}"
     return Refused(refused.code, message, next_action=f"Ask one of them to run {command}, then run this again.")
 
 
 def _retrieve(
-    api: ApiClient, signer: LocalSigner, bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
+    session: Session[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
 ) -> str:
     """The content key sealed to a fresh key; the answer must name the contract's winner."""
-    answer = api.signed(
-        signer,
+    answer = session.api.signed(
+        session.signer,
         "POST",
         f"/api/bounties/{bounty_id}/delivery/retrieve",
         body=f'{{"poster_ephemeral_public_key":"{fresh.public_key}"}}'.encode(),
         media_type="application/json",
-        words=f"retrieve the winning key of bounty {bounty_id}, sealed to a one-time key",
+        summary=f"retrieve the winning key of bounty {bounty_id}, sealed to a one-time key",
     ).json()
     if (answer.get("solver_address"), answer.get("submission_commitment")) != winner:
         message = "The API delivers another Submission than the winner on chain."

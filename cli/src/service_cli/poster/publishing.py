@@ -10,6 +10,7 @@ block is not known from the API's list; a bounty counts only when the Hub itself
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from service_common.chain.events import BountyCreated
 from service_common.domain.challenge import ChallengePage, parse_challenge
@@ -19,42 +20,101 @@ from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32, parse
 from service_cli.api import api_of
 from service_cli.bounty.detail import require_agreement
 from service_cli.bounty.listing import listed
-from service_cli.chain.journal import Journal, open_journal
-from service_cli.chain.receipts import Receipt, account_topic, find_event, first_block
-from service_cli.chain.sender import was_attempted
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.journal import Journal
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import current_fees
+from service_cli.chain.transactions import current_price
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import Refused
-from service_cli.poster.conditions import Offer, check_terms, preview, read_offer
-from service_cli.poster.funding import CREATE, Funding
+from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions
+from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding
 from service_cli.poster.template import require_filled
 from service_cli.shell.command import confirm
 from service_cli.shell.output import event, say
 from service_cli.shell.text import Token, amount, wei
 
-MOST_LISTED = 10_000
+MOST_LISTED: Final = 10_000
+CREATION_GAS: Final = 350_000
+"""Above what any creation costs: to see before signing that the account can pay for it."""
+_DISAGREES: Final = "Do not fund: the API and this client disagree. Check the configuration, then report it."
 
 
-def refuse_second_escrow(settings: Settings, chain: ChainClient, poster: Address, commitment: Bytes32) -> None:
+def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
+    """The command ``poster:publish-fund``."""
+    challenge, commitment = _checked_page(settings, page)
+    session = Session.open(settings, local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY"))
+    chain = session.chain
+    with _journal(session, commitment, again=again) as journal:
+        if (done := journal.get(FUNDED)) is not None:
+            say(f"this page is funded already: bounty {done.bounty_id}")
+            event("publish_fund.bounty_created", done.to_json())
+            return
+        funding = Funding(session, challenge, commitment, journal)
+        if (receipt := funding.created()) is None:
+            begun = CREATE.was_attempted(journal)
+            if not begun and not again:
+                refuse_second_escrow(chain, session.account, commitment)
+            conditions = read_conditions(chain)
+            if not begun:
+                token = conditions.constants.token
+                check_terms(chain, conditions, challenge, session.account)
+                check_means(chain, session.account, challenge, token)
+                _publish(session, page, commitment, challenge, conditions)
+                confirm(settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
+            receipt = funding.run(conditions)
+        done = _funded(session, receipt, commitment)
+        journal.note(FUNDED, done)
+        event("publish_fund.bounty_created", done.to_json())
+
+
+def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
+    """``poster:publish-fund --check``: everything that can be known without a key."""
+    challenge, commitment = _checked_page(settings, page)
+    chain = ChainClient.checked(settings)
+    conditions = read_conditions(chain)
+    check_terms(chain, conditions, challenge, poster)
+    if poster is not None:
+        check_means(chain, poster, challenge, conditions.constants.token)
+    before = funded_as(chain, commitment, poster)
+    if before:
+        whose = "this account" if poster is not None else "somebody"
+        say(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
+    ids = None if before is None else [str(bounty_id) for bounty_id in before]
+    cost = CREATION_GAS * current_price(chain).cap
+    say(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
+    shown = {"byte_length": len(page), **preview(chain, conditions, challenge, commitment), "funded_as": ids}
+    shown["gas_cost_at_most"] = str(cost)
+    event("publish_fund.checked", shown)
+
+
+def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
+    """Refuse an account that cannot pay the escrow or the gas."""
+    held = chain.token_balance(poster)
+    if held < challenge.escrow_amount:
+        message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
+        raise Refused("balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow.")
+    cost = CREATION_GAS * current_price(chain).cap
+    if (ether := chain.balance(poster)) < cost:
+        message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
+        raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+
+
+def refuse_second_escrow(chain: ChainClient, poster: Address, commitment: Bytes32) -> None:
     """Refuse where the Hub holds a bounty of this account on this page already."""
-    if (bounty_id := bounty_of(settings, chain, poster, commitment)) is None:
+    if (bounty_id := bounty_of(chain, poster, commitment)) is None:
         return
     message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
     next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more add --again."
     raise Refused("already_funded", message, next_action=next_action)
 
 
-def bounty_of(settings: Settings, chain: ChainClient, poster: Address, commitment: Bytes32) -> BountyId | None:
+def bounty_of(chain: ChainClient, poster: Address, commitment: Bytes32) -> BountyId | None:
     """The newest bounty of this account on this page."""
-    if (start := first_block(chain)) is not None:
-        topics = [None, account_topic(poster), commitment]
-        found = find_event(chain, BountyCreated, start, lambda created: created.spec_commitment == commitment, topics)
-        ids = [one.bounty_id for one in found.events if isinstance(one, BountyCreated)] if found else []
-        return ids[-1] if ids else None
-    for bounty_id in _listed_ids(settings, poster, commitment):
+    if (found := funded_as(chain, commitment, poster)) is not None:
+        return found[-1] if found else None
+    for bounty_id in _listed_ids(chain.settings, poster, commitment):
         with chain_errors():
             view = chain.hub.bounty(bounty_id)
         if view is not None and (view.poster, view.spec_commitment) == (poster, commitment):
@@ -67,20 +127,14 @@ def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -
     if (start := first_block(chain)) is None:
         return None
     topics = [None, None if poster is None else account_topic(poster), commitment]
-    found: list[BountyId] = []
-
-    def keep(created: BountyCreated) -> bool:
-        if created.spec_commitment == commitment and poster in {None, created.poster}:
-            found.append(created.bounty_id)
-        return False  # go on to the end of the log
-
-    find_event(chain, BountyCreated, start, keep, topics)
-    return tuple(found)
+    created = ExpectedEvent(
+        BountyCreated, topics, lambda one: one.spec_commitment == commitment and poster in {None, one.poster}
+    )
+    return tuple(one.bounty_id for _, one in created.found(chain, start))
 
 
 def _listed_ids(settings: Settings, poster: Address, commitment: Bytes32) -> Iterator[BountyId]:
-    api = api_of(settings)
-    for item in listed(api, {"poster_address": poster}, MOST_LISTED):
+    for item in listed(api_of(settings), {"poster_address": poster}, MOST_LISTED):
         facts = item.get("facts")
         if isinstance(facts, dict) and facts.get("spec_commitment") == commitment:
             try:
@@ -89,120 +143,52 @@ def _listed_ids(settings: Settings, poster: Address, commitment: Bytes32) -> Ite
                 continue
 
 
-CREATION_GAS = 350_000
-"""Above what any creation costs: to see before signing that the account can pay for it."""
-_DISAGREES = "Do not fund: the API and this client disagree. Check the configuration, then report it."
-
-
-def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
-    """The command ``poster:publish-fund``."""
+def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes32]:
+    """The page and its commitment, if it holds no key and nothing of the template."""
     check_document(settings.environment, page, "The page")
     challenge = parse_challenge(page)
     require_filled(page)
-    commitment = spec_commitment(page)
-    signer = local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY")
-    chain = ChainClient(settings)
-    chain.check_deployment()
-    with _journal(chain, signer.address, commitment, again=again) as journal:
-        if (done := journal.mapping("bounty_created")) is not None:
-            say(f"this page is funded already: bounty {done.get('bounty_id')}")
-            event("publish_fund.bounty_created", done)
-            return
-        funding = Funding(chain, signer, challenge, commitment, journal)
-        if (receipt := funding.created()) is None:
-            begun = was_attempted(journal, CREATE)
-            if not begun and not again:
-                refuse_second_escrow(settings, chain, signer.address, commitment)
-            offer = read_offer(chain)
-            if not begun:
-                check_terms(chain, offer, challenge, signer.address)
-                check_means(chain, signer.address, challenge, offer.constants.token)
-                _publish(settings, chain, signer, page, commitment, challenge, offer)
-                confirm(settings, f"put {amount(challenge.escrow_amount, offer.constants.token)} into escrow", yes=yes)
-            receipt = funding.run(offer)
-        _conclude(chain, signer.address, receipt, commitment, journal)
+    return challenge, spec_commitment(page)
 
 
 @contextmanager
-def _journal(chain: ChainClient, poster: Address, commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
+def _journal(session: Session[LocalSigner], commitment: Bytes32, *, again: bool) -> Iterator[Journal]:
     """This page's journal; with ``again`` the first one that has not led to a bounty, so that it can be continued."""
     for number in itertools.count(1):
-        names = ("publish", poster, commitment, *([str(number)] if number > 1 else []))
-        with open_journal(chain.chain_id, chain.hub.address, *names) as journal:
-            if not again or journal.mapping("bounty_created") is None:
+        names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
+        with session.journal(*names) as journal:
+            if not again or journal.get(FUNDED) is None:
                 yield journal
                 return
 
 
-def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
-    """``poster:publish-fund --check``: everything that can be known without a key."""
-    check_document(settings.environment, page, "The page")
-    challenge = parse_challenge(page)
-    require_filled(page)
-    commitment = spec_commitment(page)
-    chain = ChainClient(settings)
-    chain.check_deployment()
-    offer = read_offer(chain)
-    check_terms(chain, offer, challenge, poster)
-    if poster is not None:
-        check_means(chain, poster, challenge, offer.constants.token)
-    before = funded_as(chain, commitment, poster)
-    if before:
-        whose = "this account" if poster is not None else "somebody"
-        say(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
-    ids = None if before is None else [str(bounty_id) for bounty_id in before]
-    cost = CREATION_GAS * current_fees(chain).cap
-    say(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
-    shown = {"byte_length": len(page), **preview(chain, offer, challenge, commitment), "funded_as": ids}
-    shown["gas_cost_at_most"] = str(cost)
-    event("publish_fund.checked", shown)
-
-
-def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
-    """Refuse an account that cannot pay the escrow or the gas."""
-    held = chain.token_balance(poster)
-    if held < challenge.escrow_amount:
-        message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
-        raise Refused("balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow.")
-    cost = CREATION_GAS * current_fees(chain).cap
-    if (ether := chain.balance(poster)) < cost:
-        message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
-        raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
-
-
 def _publish(
-    settings: Settings,
-    chain: ChainClient,
-    signer: LocalSigner,
+    session: Session[LocalSigner],
     page: bytes,
     commitment: Bytes32,
     challenge: ChallengePage,
-    offer: Offer,
+    conditions: HubConditions,
 ) -> None:
-    """Publish the exact bytes and hold every field of the answer against what is derived here."""
-    answer = (
-        api_of(settings, chain)
-        .signed(
-            signer,
-            "POST",
-            "/api/bounty-challenge-specs/prepare-publication",
-            query={"poster_address": signer.address},
-            body=page,
-            media_type="text/markdown",
-            words=f"publish this challenge page ({len(page)} bytes, {commitment}) as {signer.address}",
-            retry=(502, 503),
-        )
-        .json()
-    )
-    expected = {"byte_length": len(page), **_expected(settings, chain, signer.address, challenge, commitment, offer)}
+    """Publish the exact bytes, and compare every field of the answer with what is derived here."""
+    answer = session.api.signed(
+        session.signer,
+        "POST",
+        "/api/bounty-challenge-specs/prepare-publication",
+        query={"poster_address": session.account},
+        body=page,
+        media_type="text/markdown",
+        summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
+        retry=(502, 503),
+    ).json()
+    expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
     require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
     event(
         "publish_fund.publication_prepared",
         {
             "spec_commitment": commitment,
             "byte_length": len(page),
-            "poster": signer.address,
-            "hub_address": chain.hub.address,
+            "poster": session.account,
+            "hub_address": session.chain.hub.address,
             "escrow_amount": str(challenge.escrow_amount),
             "submission_deadline": challenge.submission_deadline,
         },
@@ -210,53 +196,47 @@ def _publish(
 
 
 def _expected(
-    settings: Settings, chain: ChainClient, poster: Address, page: ChallengePage, commitment: Bytes32, offer: Offer
+    session: Session[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
     """What the answer must hold; the salt and the expiry that the API proposes are never used."""
-    terms = dict(enumerate(offer.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
+    terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
     members = {
         index: {
             "guardian_address": member.guardian_address,
             "encryption_public_key": member.encryption_public_key,
         }
-        for index, member in enumerate(offer.roster.members)
+        for index, member in enumerate(conditions.roster.members)
     }
     return {
         "spec_commitment": commitment,
-        "chain_id": chain.chain_id,
-        "hub_address": chain.hub.address,
-        "escrow_token_address": settings.escrow_token(),
-        "poster_address": poster,
+        "chain_id": session.chain.chain_id,
+        "hub_address": session.chain.hub.address,
+        "escrow_token_address": session.settings.escrow_token(),
+        "poster_address": session.account,
         "fee_policy": {
-            "protocol_fee_bps": offer.protocol_fee_bps,
-            "guardian_fee_bps": offer.guardian_fee_bps,
-            "protocol_fee_recipient": offer.protocol_fee_recipient,
+            "protocol_fee_bps": conditions.protocol_fee_bps,
+            "guardian_fee_bps": conditions.guardian_fee_bps,
+            "protocol_fee_recipient": conditions.protocol_fee_recipient,
         },
         "guardian_roster": {
-            "version": offer.roster.version,
-            "guardian_roster_hash": offer.roster.guardian_roster_hash,
-            "quorum": offer.roster.quorum,
+            "version": conditions.roster.version,
+            "guardian_roster_hash": conditions.roster.guardian_roster_hash,
+            "quorum": conditions.roster.quorum,
             "members": members,
         },
         "create_bounty": {"function_name": "createBounty", "args": {0: terms}},
         "create_bounty_with_authorization": {
             "function_name": "createBountyWithAuthorization",
-            "args": {0: terms, 1: poster, 2: "0"},
+            "args": {0: terms, 1: session.account, 2: "0"},
         },
     }
 
 
-def _conclude(chain: ChainClient, poster: Address, receipt: Receipt, commitment: Bytes32, journal: Journal) -> None:
+def _funded(session: Session[LocalSigner], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
+    """The bounty that the transaction created, as the Hub itself has it."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
-    view = chain.bounty(created.bounty_id) if created is not None else None
-    if created is None or view is None or (view.poster, view.spec_commitment) != (poster, commitment):
+    view = session.chain.bounty(created.bounty_id) if created is not None else None
+    if created is None or view is None or (view.poster, view.spec_commitment) != (session.account, commitment):
         message = f"Transaction {receipt.tx_hash} did not create this bounty."
         raise Refused("creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again.")
-    done = {
-        "tx_hash": receipt.tx_hash,
-        "block_number": receipt.block_number,
-        "bounty_id": str(created.bounty_id),
-        "spec_commitment": commitment,
-    }
-    journal.note("bounty_created", done)
-    event("publish_fund.bounty_created", done)
+    return FundedBounty(created.bounty_id, commitment, receipt.tx_hash, receipt.block_number)

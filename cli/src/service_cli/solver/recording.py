@@ -1,24 +1,24 @@
 """Recording a sealed Submission on chain: once, and never by accident in another one's place.
 
-Promises: the Hub is read before anything is sent or shown to a wallet; what it records already is told with the
-transaction that did it, by whichever wallet. A replacement counts from its own, later block: changed files replace what
-this machine recorded, and say so; what it knows nothing of is replaced only where that was asked for.
+The Hub is read before anything is sent or shown to a wallet; what it records already is shown with the transaction that
+did it, by whichever wallet. A replacement counts from its own, later block: changed files replace what this machine
+recorded, which is reported; what this machine knows nothing of is replaced only with ``--replace``.
 """
 
 from service_common.chain.events import SubmissionRecorded
-from service_common.domain.envelope import Envelope, parse_envelope
-from service_common.types import ZERO_BYTES32, BlockNumber, Bytes32, to_bytes
+from service_common.domain.envelope import Envelope
+from service_common.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.chain.journal import Journal
-from service_cli.chain.receipts import Receipt, account_topic, bounty_topic, find_event, first_block
-from service_cli.chain.sender import send, was_attempted
-from service_cli.chain.session import chain_errors
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
+from service_cli.chain.sender import send
+from service_cli.chain.session import Session, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.chain.transactions import HubCall, prepared_transaction, simulate
+from service_cli.chain.transactions import HubCall, Step, Transaction, prepared_transaction, simulate
 from service_cli.errors import Failed, Refused
 from service_cli.shell.output import event, say, warn
 from service_cli.shell.text import moment
-from service_cli.solver.sealing import SEALED_AT, Work
+from service_cli.solver.sealing import PREPARED, SEALED, SEALED_AT, SHOWN, Work
 
 
 def submit_call(work: Work, envelope: Envelope) -> HubCall:
@@ -34,7 +34,7 @@ def submit_call(work: Work, envelope: Envelope) -> HubCall:
 def active(work: Work) -> Bytes32:
     """What the Hub records of this Solver; zero when nothing."""
     with chain_errors():
-        return work.chain.hub.submission(work.bounty_id, work.signer.address)
+        return work.chain.hub.submission(work.bounty_id, work.solver)
 
 
 def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replace: bool) -> Bytes32 | None:
@@ -47,11 +47,11 @@ def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replac
         return None
     if former == ZERO_BYTES32:
         return _on_its_way(journal) if mine is None else None
-    if commitment is not None and was_attempted(journal, _step(commitment)):
+    if commitment is not None and _step(commitment).was_attempted(journal):
         if _in_log(work, commitment, journal) is None:
             return None  # asked for in an earlier run, and still on its way
         if replace:  # recorded once, and replaced since
-            journal.forget(_step(commitment), f"{_step(commitment)}_given_up")
+            journal.forget(*_step(commitment).entries)
     if not replace:
         raise _exists(work, former)
     return former
@@ -59,49 +59,53 @@ def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replac
 
 def made_here(work: Work, journal: Journal) -> bool:
     """Whether this machine made what the Hub records of this Solver, or what is on its way there."""
-    former, kept = active(work), journal.text("envelope")
+    former, kept = active(work), journal.get(SEALED)
     if former == ZERO_BYTES32:
         return _on_its_way(journal) is not None
-    mine = {journal.text("prepared"), parse_envelope(kept.encode()).commitment() if kept is not None else None}
-    return former in mine or was_attempted(journal, _step(former))
+    mine = {journal.get(PREPARED), kept.commitment() if kept is not None else None}
+    return former in mine or _step(former).was_attempted(journal)
 
 
 def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -> None:
-    """Tell what is recorded already, or send the call, or show it to a wallet."""
+    """Show what is recorded already, or send the call, or show it to a wallet."""
     call, commitment = submit_call(work, envelope), envelope.commitment()
     if (former := require_place(work, envelope, journal, replace=replace)) is not None:
         warn(f"this replaces your Submission {former} to bounty {work.bounty_id}, and counts from its own block")
-    step = _step(commitment)  # a step of its own for each Submission: an earlier one may still be on its way
-    signer, recorded = work.signer, active(work) == commitment  # read once: a reorg must not change the branch midway
-    if isinstance(signer, LocalSigner) and (was_attempted(journal, step) or not recorded):
-        receipt = send(work.chain, signer, call, journal, step, lambda start: _recorded(work, commitment, start))
+    step = _step(commitment)
+    signer, recorded = (
+        work.session.signer,
+        active(work) == commitment,
+    )  # read once: a reorg must not change the branch midway
+    if isinstance(signer, LocalSigner) and (step.was_attempted(journal) or not recorded):
+        session = Session(work.chain, signer)
+        receipt = send(session, Transaction(call, _recorded(work, commitment)), journal, step)
     elif recorded:
         receipt = _found(work, commitment, journal)
     else:
         _show(work, call, journal)
         return
-    _tell(work, envelope, receipt)
+    _print_recorded(work, envelope, receipt)
 
 
 def _show(work: Work, call: HubCall, journal: Journal) -> None:
     """The same call each time, until it is mined."""
-    simulate(work.chain, work.signer.address, call)
+    simulate(work.chain, work.solver, call)
     event("submit.transaction_prepared", prepared_transaction(work.chain, call))
     until = moment(work.bounty.submission_deadline, work.chain.latest().time)
     say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
-    if journal.text("shown") == call.data:
+    if journal.get(SHOWN) == call.data:
         say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
-    journal.note("shown", call.data)
+    journal.note(SHOWN, call.data)
 
 
-def _tell(work: Work, envelope: Envelope, receipt: Receipt) -> None:
+def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> None:
     event(
         "submit.submission_recorded",
         {
             "tx_hash": receipt.tx_hash,
             "block_number": receipt.block_number,
             "bounty_id": str(work.bounty_id),
-            "solver": work.signer.address,
+            "solver": work.solver,
             "submission_commitment": envelope.commitment(),
             "guardian_roster_hash": envelope.guardian_roster_hash,
         },
@@ -115,35 +119,34 @@ def _found(work: Work, commitment: Bytes32, journal: Journal) -> Receipt:
     return receipt
 
 
-def is_under_way(work: Work, envelope: Envelope, journal: Journal) -> bool:
+def may_be_recorded(work: Work, envelope: Envelope, journal: Journal) -> bool:
     """Whether the Hub records it, or may do so yet: it was sent from here, or shown to a wallet."""
     call, commitment = submit_call(work, envelope), envelope.commitment()
-    return active(work) == commitment or was_attempted(journal, _step(commitment)) or journal.text("shown") == call.data
+    return active(work) == commitment or _step(commitment).was_attempted(journal) or journal.get(SHOWN) == call.data
 
 
 def _in_log(work: Work, commitment: Bytes32, journal: Journal) -> Receipt | None:
     """The newest transaction that recorded it, since it was sealed."""
-    number = journal.get(SEALED_AT)
-    start = BlockNumber(number) if isinstance(number, int) else first_block(work.chain)
-    return None if start is None else _recorded(work, commitment, start)
+    sealed_at = journal.get(SEALED_AT)
+    start = first_block(work.chain) if sealed_at is None else sealed_at
+    return None if start is None else _recorded(work, commitment).newest(work.chain, start)
 
 
-def _recorded(work: Work, commitment: Bytes32, start: BlockNumber) -> Receipt | None:
-    """The transaction that recorded this Submission, found in the Hub's log."""
-    topics = [bounty_topic(work.bounty_id), account_topic(work.signer.address), commitment]
-    return find_event(work.chain, SubmissionRecorded, start, lambda _: True, topics)
+def _recorded(work: Work, commitment: Bytes32) -> ExpectedEvent[SubmissionRecorded]:
+    """The event that shows this Submission recorded."""
+    return ExpectedEvent(SubmissionRecorded, [bounty_topic(work.bounty_id), account_topic(work.solver), commitment])
 
 
 def _on_its_way(journal: Journal) -> Bytes32 | None:
     """The commitment of other files whose transaction was signed and is not given up."""
-    if (kept := journal.text("envelope")) is None:
+    if (kept := journal.get(SEALED)) is None:
         return None
-    commitment = parse_envelope(kept.encode()).commitment()
-    return commitment if was_attempted(journal, _step(commitment)) else None
+    return kept.commitment() if _step(kept.commitment()).was_attempted(journal) else None
 
 
-def _step(commitment: Bytes32) -> str:
-    return f"submit_{commitment}"
+def _step(commitment: Bytes32) -> Step:
+    """Each Submission has a step of its own: an earlier one may still be on its way."""
+    return Step(f"submit_{commitment}")
 
 
 def _exists(work: Work, former: Bytes32) -> Refused:

@@ -6,6 +6,7 @@ and so with the same commitment; a changed directory is sealed anew.
 
 import hashlib
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,12 +18,11 @@ from service_common.crypto.x25519 import Identity
 from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
 from service_common.domain.roster import Roster
-from service_common.types import BountyId
+from service_common.types import Address, BlockNumber, BountyId
 
-from service_cli.chain.journal import Journal
-from service_cli.chain.session import ChainClient
+from service_cli.chain.journal import Entry, Journal, text_entry, text_of, whole_of
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import Signer
-from service_cli.config.settings import Settings
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
 from service_cli.submissions import beacon_of
@@ -40,31 +40,53 @@ def fingerprint(directory: Path) -> str:
 
 CIPHERTEXT: Final = "ciphertext.age"
 ENVELOPE: Final = "envelope.json"
-SEALED_AT: Final = "sealed_at_block"
-"""In the journal: the newest block when it was sealed; whatever records it is later."""
+
+CONTENT: Final = text_entry("content")
+"""The fingerprint of the files that were sealed."""
+SEALED: Final = Entry(
+    "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(text_of(text).encode())
+)
+SEALED_AT: Final = Entry("sealed_at_block", int, lambda block: BlockNumber(whole_of(block)))
+"""The newest block when it was sealed; what records it is later."""
+UPLOADED: Final = text_entry("uploaded")
+"""The digest of the ciphertext that the storage took."""
+PREPARED: Final = text_entry("prepared")
+"""The commitment that the API prepared a transaction for."""
+SHOWN: Final = text_entry("shown")
+"""The call data that was shown to a wallet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """One Solver's Submission to one bounty, as far as the chain determines it."""
 
-    settings: Settings
-    chain: ChainClient
-    signer: Signer
+    session: Session[Signer]
     bounty_id: BountyId
     bounty: BountyView
     roster: Roster
 
     @property
+    def chain(self) -> ChainClient:
+        return self.session.chain
+
+    @property
+    def solver(self) -> Address:
+        return self.session.account
+
+    @property
     def path(self) -> str:
         """The API's path of this Solver's Submissions."""
-        return f"/api/bounties/{self.bounty_id}/submissions/{self.signer.address}"
+        return f"/api/bounties/{self.bounty_id}/submissions/{self.solver}"
+
+    def journal(self) -> AbstractContextManager[Journal]:
+        """The journal of this Solver's Submissions to the bounty."""
+        return self.session.journal("submit", str(self.bounty_id), self.solver)
 
 
 def sealed_before(journal: Journal, content: str) -> Envelope | None:
     """What an earlier run sealed of the same files; ``content`` is their fingerprint."""
-    if journal.text("content") == content and (kept := journal.text("envelope")):
-        return parse_envelope(kept.encode()) if (journal.folder / CIPHERTEXT).exists() else None
+    if journal.get(CONTENT) == content and (kept := journal.get(SEALED)) is not None:
+        return kept if (journal.folder / CIPHERTEXT).exists() else None
     return None
 
 
@@ -73,7 +95,7 @@ def seal(work: Work, directory: Path, content: str, journal: Journal) -> Envelop
     if (kept := sealed_before(journal, content)) is not None:
         say("continuing with the bytes sealed before")
         return kept
-    journal.forget("content", "envelope")
+    journal.forget(CONTENT, SEALED)
     file = journal.folder / CIPHERTEXT
     file.unlink(missing_ok=True)
     head = work.chain.latest()
@@ -82,23 +104,23 @@ def seal(work: Work, directory: Path, content: str, journal: Journal) -> Envelop
     say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
     envelope = _sealed(work, directory, file)
     _keep_envelope(envelope, journal.folder / ENVELOPE)
-    journal.note("envelope", envelope.canonical_bytes().decode())
-    journal.note("content", content)
+    journal.note(SEALED, envelope)
+    journal.note(CONTENT, content)
     return envelope
 
 
 def _keep_envelope(envelope: Envelope, path: Path) -> None:
-    """Beside the ciphertext, so that the folder can be handed over as it is."""
+    """Beside the ciphertext, so that the folder can be passed on as it is."""
     with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(envelope.canonical_bytes())
 
 
 def _sealed(work: Work, directory: Path, file: Path) -> Envelope:
     identity = Identity.generate()
-    binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.signer.address)
+    binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)
     with Progress("sealing") as progress:
         sealed = seal_directory(directory, identity.public_key, binding, file, progress=progress)
-    info = beacon_of(work.settings)
+    info = beacon_of(work.session.settings)
     policy = info.reveal_policy(work.bounty.reveal_at)
     return build_envelope(
         binding=binding,

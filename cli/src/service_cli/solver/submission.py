@@ -1,7 +1,8 @@
-"""From a directory to a recorded Submission.
+"""``solver:submit``: from a directory to a recorded Submission.
 
-Promises: what is sealed stays in the journal (see ``sealing``); only ciphertext leaves this machine; the API's locator,
-commitment and transaction must equal what is derived here; without the API the same commitment is recorded.
+What is sealed stays in the journal (``sealing``). Only ciphertext leaves this machine. The API's locator, commitment
+and transaction must equal what is derived here (``upload``); without the API the same commitment is recorded
+(``recording``).
 """
 
 from collections.abc import Iterator
@@ -9,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from service_common.chain.hub import BountyView
-from service_common.domain.envelope import VERSION, Envelope, parse_envelope
+from service_common.domain.envelope import VERSION, Envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.types import Address, BountyId, ChainId, to_bytes
+from service_common.types import BountyId, to_bytes
 
-from service_cli.api import ApiClient, api_of
+from service_cli.api import ApiClient
 from service_cli.bounty.detail import check_detail, check_page, wait_finalized
-from service_cli.chain.journal import Journal, open_journal
-from service_cli.chain.session import ChainClient
+from service_cli.chain.journal import Journal
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import HubCall, simulate
 from service_cli.config.keys import check_directory
@@ -24,9 +25,9 @@ from service_cli.config.settings import Settings
 from service_cli.errors import Failed, Refused
 from service_cli.shell.output import event, say
 from service_cli.shell.text import moment
-from service_cli.solver.recording import active, is_under_way, made_here, record, require_place
-from service_cli.solver.sealing import Work, fingerprint, seal, sealed_before
-from service_cli.solver.upload import hand_in, upload_late
+from service_cli.solver.recording import active, made_here, may_be_recorded, record, require_place
+from service_cli.solver.sealing import CONTENT, PREPARED, SEALED, UPLOADED, Work, fingerprint, seal, sealed_before
+from service_cli.solver.upload import upload_and_prepare, upload_late
 
 
 def submit(
@@ -40,21 +41,20 @@ def submit(
     replace: bool = False,
 ) -> None:
     """The command ``solver:submit``."""
-    chain = ChainClient(settings)
-    chain.check_deployment()
-    bounty = chain.bounty(bounty_id)
-    work = Work(settings, chain, signer, bounty_id, bounty, chain.pinned_roster(bounty))
-    api = None if without_api else api_of(settings, chain)
-    if not _accepting(chain, bounty):
+    session = Session.open(settings, signer)
+    bounty = session.chain.bounty(bounty_id)
+    work = Work(session, bounty_id, bounty, session.chain.pinned_roster(bounty))
+    api = None if without_api else session.api
+    if not _is_accepting(session.chain, bounty):
         _finish_late(work, api, directory)
         return
     check_directory(settings.environment, directory, open_key_files=isinstance(signer, LocalSigner))
     _require_permitted(work)
-    with open_journal(*_names(work)) as journal:
+    with work.journal() as journal:
         content = fingerprint(directory)
         earlier = sealed_before(journal, content)
-        if earlier is not None and earlier.version != VERSION and not is_under_way(work, earlier, journal):
-            journal.forget("content")  # an earlier release sealed it, unbound: it is sealed anew
+        if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
+            journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed anew
             earlier = None
         replace = replace or (earlier is None and made_here(work, journal))
         require_place(work, earlier, journal, replace=replace)
@@ -62,27 +62,27 @@ def submit(
             record(work, earlier, journal, replace=replace)
             return
         if api is not None:
-            with _way_out():
+            with _hint_without_api():
                 _check_terms(work, api, accept_differences)
         envelope = seal(work, directory, content, journal)
         if api is not None:
-            with _way_out():
-                hand_in(work, api, envelope, journal)
+            with _hint_without_api():
+                upload_and_prepare(work, api, envelope, journal)
         else:
-            _keep(work, envelope, journal)
+            _print_kept(work, envelope, journal)
         record(work, envelope, journal, replace=replace)
 
 
 def _is_settled(work: Work, envelope: Envelope, journal: Journal, *, without_api: bool) -> bool:
     """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
-    if isinstance(work.signer, LocalSigner) or without_api:
+    if isinstance(work.session.signer, LocalSigner) or without_api:
         return False
     commitment = envelope.commitment()
-    return journal.text("prepared") == commitment == active(work)
+    return journal.get(PREPARED) == commitment == active(work)
 
 
 @contextmanager
-def _way_out() -> Iterator[None]:
+def _hint_without_api() -> Iterator[None]:
     """Where the API or the storage stays away, a Submission can be recorded without them."""
     try:
         yield
@@ -93,44 +93,38 @@ def _way_out() -> Iterator[None]:
         raise Failed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
-def _accepting(chain: ChainClient, bounty: BountyView) -> bool:
+def _is_accepting(chain: ChainClient, bounty: BountyView) -> bool:
     schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
-    status = BountyStatus.OPEN if bounty.outcome == 0 else BountyStatus.FINAL
+    status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL
     return schedule.accepting(status, chain.latest().time)
 
 
 def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
-    """After the deadline: what an earlier run over these files recorded is told, and its bytes are uploaded where they
+    """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
-    with open_journal(*_names(work)) as journal:
-        kept = journal.text("envelope")
-        envelope = parse_envelope(kept.encode()) if kept is not None else None
+    with work.journal() as journal:
+        envelope = journal.get(SEALED)
         recorded = active(work)
         since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
         if envelope is None or envelope.commitment() != recorded:
             message = f"The bounty accepts no Submissions {since}."
             raise Refused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
-        if journal.text("content") != fingerprint(directory):
+        if journal.get(CONTENT) != fingerprint(directory):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
             next_action = f"Nothing can be changed. The sealed bytes of what is recorded are in {journal.folder}."
             raise Refused("bounty_not_accepting", message, next_action=next_action)
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         record(work, envelope, journal, replace=False)
         if api is None:
-            _keep(work, envelope, journal)
+            _print_kept(work, envelope, journal)
             return
         upload_late(work, api, envelope, journal)
-
-
-def _names(work: Work) -> tuple[ChainId, Address, str, str, str]:
-    """What the journal is called."""
-    return work.chain.chain_id, work.chain.hub.address, "submit", str(work.bounty_id), work.signer.address
 
 
 def _require_permitted(work: Work) -> None:
     """Ask the Hub, with a placeholder, whether this account may submit at all: before anything is sealed or signed."""
     placeholder = HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
-    simulate(work.chain, work.signer.address, placeholder)
+    simulate(work.chain, work.solver, placeholder)
 
 
 def _check_terms(work: Work, api: ApiClient, accept_differences: bool) -> None:
@@ -141,14 +135,14 @@ def _check_terms(work: Work, api: ApiClient, accept_differences: bool) -> None:
         check_page(work.bounty, detail)
 
 
-def _keep(work: Work, envelope: Envelope, journal: Journal) -> None:
-    """Both files are in one folder, as ``guardian:open --from`` takes them."""
+def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
+    """Where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
     names = {
         "bounty_id": str(work.bounty_id),
-        "solver": work.signer.address,
+        "solver": work.solver,
         "submission_commitment": envelope.commitment(),
     }
     event("submit.sealed_kept", names | {"directory": str(journal.folder)})
-    if journal.text("uploaded") != envelope.ciphertext.sha256:
+    if journal.get(UPLOADED) != envelope.ciphertext.sha256:
         say("these bytes are not uploaded, and the page's terms are not compared with the chain's")
-        say("run it again without --without-api before the deadline, or hand that folder to the Guardians")
+        say("run it again without --without-api before the deadline, or pass that folder on to the Guardians")

@@ -4,16 +4,19 @@ Promises: every answer is the contract's at one block; an answer that is not of 
 ``ChainUnavailable`` (a wrong address or a lying endpoint), never a half-read value.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from service_common.chain.abi import hub_abi
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
 
 
 @dataclass(frozen=True, slots=True)
 class BountyView:
-    """One bounty whole, as ``getBounty`` returns it. Amounts due are unclaimed, 0 while open."""
+    """One bounty, as ``getBounty`` returns it; open without an outcome. Amounts due are unclaimed, 0 while open."""
 
     poster: Address
     escrow_amount: TokenAmount
@@ -28,8 +31,8 @@ class BountyView:
     protocol_fee_recipient: Address
     has_submissions: bool
     verdict_count: int
-    outcome: int
-    reason: int
+    outcome: Outcome | None
+    reason: SettlementReason | None
     winner: Address
     winning_submission: Bytes32
     award_due: TokenAmount
@@ -54,9 +57,9 @@ class RosterView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """A Guardian's recorded Verdict; ``kind`` 0 when there is none."""
+    """A Guardian's recorded Verdict; without a kind when there is none."""
 
-    kind: int
+    kind: VerdictKind | None
     solver: Address
     submission_commitment: Bytes32
 
@@ -90,7 +93,10 @@ class Hub:
             if (revert := hub_abi().revert(refusal.data)) is not None and revert[0] == "BountyNotFound":
                 return None
             raise
-        return BountyView(*_tuple(fields))  # type: ignore[arg-type]  # the ABI fixes the types, decode checked them
+        view = BountyView(*_tuple(fields))  # type: ignore[arg-type]  # the ABI fixes the types, decode checked them
+        with _numbers_of_the_hub():
+            outcome, reason = Outcome.of_number(_int(view.outcome)), SettlementReason.of_number(_int(view.reason))
+        return replace(view, outcome=outcome, reason=reason)
 
     def roster(self, version: int, block: BlockNumber | str = "latest") -> RosterView:
         """A roster version."""
@@ -107,7 +113,9 @@ class Hub:
 
     def verdict(self, bounty_id: BountyId, guardian: Address) -> VerdictView:
         """A Guardian's recorded Verdict."""
-        return VerdictView(*self.read("getVerdict", bounty_id, guardian))  # type: ignore[arg-type]
+        kind, solver, commitment = self.read("getVerdict", bounty_id, guardian)
+        with _numbers_of_the_hub():
+            return VerdictView(VerdictKind.of_number(_int(kind)), Address(str(solver)), Bytes32(str(commitment)))
 
     def delivery_key(self) -> Bytes32:
         """The published delivery public key; zero when none is."""
@@ -130,6 +138,15 @@ class Hub:
 
     def _integer(self, function: str) -> int:
         return _int(self.read(function)[0])
+
+
+@contextmanager
+def _numbers_of_the_hub() -> Iterator[None]:
+    """An outcome, a reason or a kind that no Hub has is an answer of another contract."""
+    try:
+        yield
+    except ValueError as error:
+        raise ChainUnavailable(f"the contract answered what no Hub does: {error}") from error
 
 
 def _tuple(value: object) -> tuple[object, ...]:
