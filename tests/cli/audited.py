@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from service_api.usecases.show_bounty import show_bounty
-from service_cli.audit.history import ServiceEvidence, Story
+from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.audit.report import Report
 from service_cli.audit.run import check
 from service_common.chain.blocks import header_at
@@ -167,10 +167,10 @@ def evidence(audited: Audited, bounty: str, detail: object) -> ServiceEvidence:
     )
 
 
-def differences(story: Story, service: ServiceEvidence, capsys: pytest.CaptureFixture[str]) -> set[str]:
+def differences(history: BountyHistory, service: ServiceEvidence, capsys: pytest.CaptureFixture[str]) -> set[str]:
     """Every path at which an audit finds a difference."""
     capsys.readouterr()
-    check(story, service, Report())
+    check(history, service, Report())
     found = events_of(capsys.readouterr().out)
     rows = [row for event in found for row in event["differences"]]  # type: ignore[attr-defined]
     return {str(row["path"]) for row in rows}

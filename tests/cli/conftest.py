@@ -17,7 +17,7 @@ from tests.cli.terminal import Terminal
 from tests.servers import DatabaseServer, database_server
 
 if TYPE_CHECKING:
-    from service_cli.audit.history import Story
+    from service_cli.audit.history import BountyHistory
 
     from tests.cli.audited import Audited
     from tests.cli.submitted import Submitted
@@ -129,10 +129,10 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
 
 
 @pytest.fixture(scope="session")
-def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
+def histories(ledger: Ledger, audited: "Audited") -> dict[str, "BountyHistory"]:
     """Each bounty as collected from the chain."""
     from service_cli.audit.collect import collect_chain
-    from service_cli.audit.history import tell
+    from service_cli.audit.history import read_history
     from service_cli.chain.session import ChainClient
     from service_cli.config.environment import Environment
     from service_cli.config.settings import Settings
@@ -145,7 +145,7 @@ def stories(ledger: Ledger, audited: "Audited") -> dict[str, "Story"]:
     chain = ChainClient(settings)
     ids = (audited.awarded, audited.refunded, audited.silent)
     audited.refresh()
-    return {each: tell(collect_chain(chain, BountyId(int(each)), BlockNumber(0), beacon=True)) for each in ids}
+    return {each: read_history(collect_chain(chain, BountyId(int(each)), BlockNumber(0), beacon=True)) for each in ids}
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from service_cli.audit.history import Story
+from service_cli.audit.history import BountyHistory
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, differences, evidence, results
@@ -79,12 +79,12 @@ def test_audit__with_a_guardian_s_key__checks_the_envelope_too(
 
 
 def test_audit__an_api_that_lies_in_any_single_field__names_the_lie(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen = 0
-    for bounty, story in stories.items():
+    for bounty, history in histories.items():
         truth = json.loads(audited.details[bounty])
-        assert differences(story, evidence(audited, bounty, truth), capsys) == set()
+        assert differences(history, evidence(audited, bounty, truth), capsys) == set()
         for path in leaves(truth):
             detail = copy.deepcopy(truth)
             place = detail
@@ -95,7 +95,7 @@ def test_audit__an_api_that_lies_in_any_single_field__names_the_lie(
                 if lie == true:
                     continue
                 place[path[-1]] = lie
-                found = differences(story, evidence(audited, bounty, detail), capsys)
+                found = differences(history, evidence(audited, bounty, detail), capsys)
                 told = {each for each in found if each.startswith(named(path))}
                 assert told or (path == ("challenge",) and lie is None and found == {"bounty.error"}), (
                     path,
@@ -104,7 +104,7 @@ def test_audit__an_api_that_lies_in_any_single_field__names_the_lie(
                 )
             if isinstance(place, dict):
                 del place[path[-1]]
-                found = differences(story, evidence(audited, bounty, detail), capsys)
+                found = differences(history, evidence(audited, bounty, detail), capsys)
                 assert {each for each in found if each.startswith(named(path))} | (found & {"bounty.error"}), path
             seen += 1
     assert seen > 150
@@ -125,7 +125,7 @@ def test_audit__an_api_that_lies_in_any_single_field__names_the_lie(
     ],
 )
 def test_audit__a_detail_of_another_shape__names_the_place(
-    stories: dict[str, Story],
+    histories: dict[str, BountyHistory],
     audited: Audited,
     capsys: pytest.CaptureFixture[str],
     change: Callable[[dict[str, object]], object],
@@ -134,7 +134,7 @@ def test_audit__a_detail_of_another_shape__names_the_place(
     detail = json.loads(audited.details[audited.awarded])
     change(detail)
     service = evidence(audited, audited.awarded, detail)
-    assert path in differences(stories[audited.awarded], service, capsys)
+    assert path in differences(histories[audited.awarded], service, capsys)
 
 
 def test_audit__a_record_or_page_that_is_withheld__is_said_to_be_not_checked(

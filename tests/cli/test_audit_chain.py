@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 from service_cli.audit import collect as starts
-from service_cli.audit.history import Story, tell
+from service_cli.audit.history import BountyHistory, read_history
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_views
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_common.chain.events import SubmissionRecorded
 
 from tests.cli.api_twin import ApiTwin
@@ -59,41 +59,41 @@ def test_audit__without_beginning_or_end__is_refused(
 
 @pytest.mark.parametrize("event", ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "BountyFinalized"])
 def test_audit__a_log_altered_in_any_word__is_never_found_to_hold(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str], event: str
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str], event: str
 ) -> None:
     from service_common.chain.abi import hub_abi
 
-    story = stories[audited.awarded]
+    history = histories[audited.awarded]
     topic = next(topic for topic, found in hub_abi().events.items() if found.name == event)
-    index = next(i for i, log in enumerate(story.chain.logs) if log.topics[0] == topic)
-    log = story.chain.logs[index]
+    index = next(i for i, log in enumerate(history.chain.logs) if log.topics[0] == topic)
+    log = history.chain.logs[index]
     service = evidence(audited, audited.awarded, json.loads(audited.details[audited.awarded]))
     for word in range(len(log.data) // 32):
         data = bytearray(log.data)
         data[word * 32 + 31] ^= 1
-        logs = list(story.chain.logs)
+        logs = list(history.chain.logs)
         logs[index] = replace(log, data=bytes(data))
         try:
-            assert differences(tell(replace(story.chain, logs=tuple(logs))), service, capsys), word
-        except Refused as refused:
+            assert differences(read_history(replace(history.chain, logs=tuple(logs))), service, capsys), word
+        except CommandRefused as refused:
             assert refused.code == "log_incomplete"
 
 
 def test_audit__a_roster_that_is_not_the_pinned_one__differs(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    story = stories[audited.awarded]
+    history = histories[audited.awarded]
     service = evidence(audited, audited.awarded, json.loads(audited.details[audited.awarded]))
-    index = next(i for i, read in enumerate(story.chain.reads) if read.function == "getRoster")
-    answer = story.chain.reads[index].answer
+    index = next(i for i, read in enumerate(history.chain.reads) if read.function == "getRoster")
+    answer = history.chain.reads[index].answer
     for word in range(len(answer) // 32 - 3):  # the last three words are signs of life, which move
         altered = bytearray(answer)
         altered[word * 32 + 31] ^= 1
-        reads = list(story.chain.reads)
+        reads = list(history.chain.reads)
         reads[index] = replace(reads[index], answer=bytes(altered))
         try:
-            assert differences(tell(replace(story.chain, reads=tuple(reads))), service, capsys), word
-        except Refused as refused:
+            assert differences(read_history(replace(history.chain, reads=tuple(reads))), service, capsys), word
+        except CommandRefused as refused:
             assert refused.code == "log_incomplete"
 
 
@@ -113,13 +113,13 @@ def test_audit__of_a_long_log__begins_where_the_index_says_and_trusts_nothing_of
     api: ApiTwin,
     rpc: RpcProxy,
     audited: Audited,
-    stories: dict[str, Story],
+    histories: dict[str, BountyHistory],
     monkeypatch: pytest.MonkeyPatch,
     answer: Callable[[int], object],
     steps: int,
 ) -> None:
     monkeypatch.setattr(starts, "LONG_LOG", 0)
-    created = stories[audited.awarded].created.log.block_number
+    created = histories[audited.awarded].created.log.block_number
     api.scripts["subgraph"] = lambda _: as_json(answer(created))
     ran = auditor.audit(audited.awarded)
     assert ran.last["differs"] == 0
@@ -143,36 +143,36 @@ def test_audit__of_what_is_not_final__is_refused(
 
 
 def test_audit__a_view_altered_in_any_word__is_contradicted_by_the_log(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen = set()
-    for story in stories.values():
-        for index, read in enumerate(story.chain.reads):
+    for history in histories.values():
+        for index, read in enumerate(history.chain.reads):
             for word in range(len(read.answer) // 32 if read.function != "getRoster" else 0):
                 altered = bytearray(read.answer)
                 altered[word * 32 + 31] ^= 1
-                reads = list(story.chain.reads)
+                reads = list(history.chain.reads)
                 reads[index] = replace(read, answer=bytes(altered))
                 capsys.readouterr()
                 report = Report()
-                check_views(replace(story, chain=replace(story.chain, reads=tuple(reads))), report)
+                check_views(replace(history, chain=replace(history.chain, reads=tuple(reads))), report)
                 assert report.differing == ["chain.views"], (read.function, word)
                 seen.add(read.function)
     assert seen == {"getBounty", "getVerdict", "getSubmission"}
 
 
 def test_audit__a_winner_s_envelope_of_another_bounty__is_told_field_by_field(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    story, other = stories[audited.awarded], stories[audited.refunded]
+    history, other = histories[audited.awarded], histories[audited.refunded]
     commitment = other.active_submissions()[0].event.submission_commitment
     events = [
         replace(each, event=replace(each.event, submission_commitment=commitment))
         if isinstance(each.event, SubmissionRecorded) and each.event.solver == audited.solver
         else each
-        for each in story.events
+        for each in history.events
     ]
-    end = replace(story.finalized, event=replace(story.finalized.event, submission_commitment=commitment))
-    altered = replace(story, events=tuple(events), finalized=end)
+    end = replace(history.finalized, event=replace(history.finalized.event, submission_commitment=commitment))
+    altered = replace(history, events=tuple(events), finalized=end)
     service = evidence(audited, audited.awarded, json.loads(audited.details[audited.awarded]))
     assert {"bounty_id", "spec_commitment"} <= differences(altered, service, capsys)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from service_cli.audit.history import Placed, Story
+from service_cli.audit.history import BountyHistory, Placed
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_rules
 from service_common.chain.events import (
@@ -23,38 +23,40 @@ from tests.cli.terminal import events_of
 
 STRANGER = Address("0x" + "ab" * 20)
 OTHER = Bytes32("0x" + "cd" * 32)
-Change = Callable[[Story], Story]
+Change = Callable[[BountyHistory], BountyHistory]
 
 
-def broken(story: Story, capsys: pytest.CaptureFixture[str]) -> set[str]:
+def broken(history: BountyHistory, capsys: pytest.CaptureFixture[str]) -> set[str]:
     """The rules that an audit finds broken."""
     capsys.readouterr()
-    check_rules(story, Report())
+    check_rules(history, Report())
     return {str(event["check"]) for event in events_of(capsys.readouterr().out) if event["result"] == "differs"}
 
 
-def told(story: Story, events: list[Placed[HubEvent]]) -> Story:
+def told(history: BountyHistory, events: list[Placed[HubEvent]]) -> BountyHistory:
     """The same life with other events."""
     created = next(each for each in events if isinstance(each.event, BountyCreated))
     finalized = next(each for each in events if isinstance(each.event, BountyFinalized))
     return replace(
-        story,
+        history,
         events=tuple(events),
         created=cast("Placed[BountyCreated]", created),
         finalized=cast("Placed[BountyFinalized]", finalized),
     )
 
 
-def with_event(kind: type, index: int = 0, *, at: Callable[[Story], int] | None = None, **fields: object) -> Change:
+def with_event(
+    kind: type, index: int = 0, *, at: Callable[[BountyHistory], int] | None = None, **fields: object
+) -> Change:
     """Alter one event's fields, or its block's time."""
 
-    def change(story: Story) -> Story:
-        events = list(story.events)
+    def change(history: BountyHistory) -> BountyHistory:
+        events = list(history.events)
         place = [i for i, each in enumerate(events) if isinstance(each.event, kind)][index]
         found = events[place]
         event = replace(found.event, **fields)  # type: ignore[arg-type]
-        events[place] = Placed(event, found.log, found.time if at is None else UnixSeconds(at(story)))
-        return told(story, events)
+        events[place] = Placed(event, found.log, found.time if at is None else UnixSeconds(at(history)))
+        return told(history, events)
 
     return change
 
@@ -62,10 +64,10 @@ def with_event(kind: type, index: int = 0, *, at: Callable[[Story], int] | None 
 def without(kind: type, index: int = -1) -> Change:
     """Leave one event out."""
 
-    def change(story: Story) -> Story:
-        events = list(story.events)
+    def change(history: BountyHistory) -> BountyHistory:
+        events = list(history.events)
         del events[[i for i, each in enumerate(events) if isinstance(each.event, kind)][index]]
-        return told(story, events)
+        return told(history, events)
 
     return change
 
@@ -73,10 +75,10 @@ def without(kind: type, index: int = -1) -> Change:
 def again(kind: type) -> Change:
     """The last of these events once more, at the end."""
 
-    def change(story: Story) -> Story:
-        found = next(each for each in reversed(story.events) if isinstance(each.event, kind))
-        last = story.events[-1].log
-        return told(story, [*story.events, replace(found, log=replace(last, log_index=last.log_index + 1))])
+    def change(history: BountyHistory) -> BountyHistory:
+        found = next(each for each in reversed(history.events) if isinstance(each.event, kind))
+        last = history.events[-1].log
+        return told(history, [*history.events, replace(found, log=replace(last, log_index=last.log_index + 1))])
 
     return change
 
@@ -85,34 +87,34 @@ def created(**fields: object) -> Change:
     return with_event(BountyCreated, 0, at=None, **fields)
 
 
-def ended(at: Callable[[Story], int] | None = None, **fields: object) -> Change:
+def ended(at: Callable[[BountyHistory], int] | None = None, **fields: object) -> Change:
     return with_event(BountyFinalized, 0, at=at, **fields)
 
 
-def another_transaction(story: Story) -> Story:
+def another_transaction(history: BountyHistory) -> BountyHistory:
     """The end in another transaction than the deciding Verdict's."""
     events = [
         replace(each, log=replace(each.log, tx_hash=OTHER)) if isinstance(each.event, BountyFinalized) else each
-        for each in story.events
+        for each in history.events
     ]
-    return told(story, events)
+    return told(history, events)
 
 
 def members(**fields: object) -> Change:
     """One member altered."""
 
-    def change(story: Story) -> Story:
-        first, *others = story.roster.members
-        return replace(story, roster=replace(story.roster, members=(replace(first, **fields), *others)))  # type: ignore[arg-type]
+    def change(history: BountyHistory) -> BountyHistory:
+        first, *others = history.roster.members
+        return replace(history, roster=replace(history.roster, members=(replace(first, **fields), *others)))  # type: ignore[arg-type]
 
     return change
 
 
-def weak(story: Story) -> Story:
+def weak(history: BountyHistory) -> BountyHistory:
     """A roster of which one decides, its hash right."""
-    roster = replace(story.roster, quorum=1)
-    pinned = roster.compute_hash(story.chain.chain_id, story.chain.hub_address)
-    return created(guardian_roster_hash=pinned)(replace(story, roster=replace(roster, guardian_roster_hash=pinned)))
+    roster = replace(history.roster, quorum=1)
+    pinned = roster.compute_hash(history.chain.chain_id, history.chain.hub_address)
+    return created(guardian_roster_hash=pinned)(replace(history, roster=replace(roster, guardian_roster_hash=pinned)))
 
 
 AWARDED: list[tuple[str, Change, str]] = [
@@ -165,44 +167,44 @@ ALSO: dict[str, set[str]] = {
 
 
 def test_rules__of_a_true_life__hold(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert [broken(story, capsys) for story in stories.values()] == [set(), set(), set()]
+    assert [broken(history, capsys) for history in histories.values()] == [set(), set(), set()]
 
 
 @pytest.mark.parametrize(("what", "change", "rule"), AWARDED, ids=[what for what, _, _ in AWARDED])
 def test_rules__one_broken_in_an_award__is_the_one_that_is_named(
-    stories: dict[str, Story],
+    histories: dict[str, BountyHistory],
     audited: Audited,
     capsys: pytest.CaptureFixture[str],
     what: str,
     change: Change,
     rule: str,
 ) -> None:
-    found = broken(change(stories[audited.awarded]), capsys)
+    found = broken(change(histories[audited.awarded]), capsys)
     assert rule in found
     assert found <= {rule} | ALSO.get(what, set())
 
 
 @pytest.mark.parametrize("figure", ["award", "refund", "protocol_fee", "guardian_fee_each", "guardian_fee_count"])
 def test_amounts__any_figure_off_by_one__is_named(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str], figure: str
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str], figure: str
 ) -> None:
-    for story in stories.values():
-        true = getattr(story.finalized.event, figure)
-        assert "rules.amounts" in broken(ended(**{figure: true + 1})(story), capsys)
+    for history in histories.values():
+        true = getattr(history.finalized.event, figure)
+        assert "rules.amounts" in broken(ended(**{figure: true + 1})(history), capsys)
 
 
 def test_silence__settled_early_or_for_another_reason__is_named(
-    stories: dict[str, Story], audited: Audited, capsys: pytest.CaptureFixture[str]
+    histories: dict[str, BountyHistory], audited: Audited, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    silent = stories[audited.silent]
-    early = ended(at=lambda story: story.created.event.judging_deadline - 1)(silent)
+    silent = histories[audited.silent]
+    early = ended(at=lambda history: history.created.event.judging_deadline - 1)(silent)
     assert broken(early, capsys) == {"rules.outcome"}
     for reason in (1, 2, 4):
         assert broken(ended(reason=reason)(silent), capsys) == {"rules.outcome"}
-    nothing = ended(reason=2, at=lambda story: story.created.event.submission_deadline)(silent)
+    nothing = ended(reason=2, at=lambda history: history.created.event.submission_deadline)(silent)
     assert broken(without(SubmissionRecorded)(nothing), capsys) == set()
-    refunded = stories[audited.refunded]
+    refunded = histories[audited.refunded]
     assert broken(without(VerdictRecorded)(refunded), capsys) >= {"rules.outcome"}
     assert silent.finalized.event.winner == ZERO_ADDRESS

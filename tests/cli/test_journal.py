@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from service_cli.chain.journal import Entry, open_journal, state_directory, text_entry, whole_of
-from service_cli.errors import Failed, Refused
+from service_cli.chain.journal import JournalEntry, open_journal, state_directory, text_entry
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.json_values import whole_of
 from service_common.types import Address, ChainId
 
 CHAIN, HUB = ChainId(31337), Address("0x" + "ab" * 20)
@@ -22,7 +23,8 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 TEXT = text_entry("text")
-NUMBER: Entry[int] = Entry("number", str, whole_of)
+NUMBER: JournalEntry[int] = JournalEntry("number", str, whole_of)
+ANYTHING: JournalEntry[object] = JournalEntry("number", lambda kept: kept, lambda kept: kept)
 
 
 def test_journal__noted_and_opened_again__holds_the_entries() -> None:
@@ -40,9 +42,9 @@ def test_journal__noted_and_opened_again__holds_the_entries() -> None:
 @pytest.mark.parametrize("value", ["", "-1", "1.0", "٣", -1, 1.5, True, None, [], {}])
 def test_journal__an_entry_of_another_form__is_refused_and_left_where_it_is(value: object) -> None:
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        journal.note(Entry[object]("number", lambda kept: kept, lambda kept: kept), value)
+        journal.note(ANYTHING, value)
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(CommandRefused) as refused:
             journal.get(NUMBER)
         assert refused.value.code == "journal_unreadable"
         assert json.loads((journal.folder / "journal.json").read_text()) == {"number": value}
@@ -66,7 +68,7 @@ def test_journal__a_write_that_fails_half_way__leaves_the_old_one(monkeypatch: p
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
         journal.note(NUMBER, 1)
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(CommandFailed) as failed:
             journal.note(NUMBER, 2)
         assert failed.value.code == "journal_not_written"
     monkeypatch.undo()
@@ -80,7 +82,7 @@ def test_journal__unreadable__is_refused_and_left_where_it_is(content: bytes) ->
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
         file = journal.folder / "journal.json"
     file.write_bytes(content)
-    with pytest.raises(Refused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+    with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
         pass
     assert refused.value.code == "journal_unreadable"
     assert file.read_bytes() == content
@@ -88,7 +90,7 @@ def test_journal__unreadable__is_refused_and_left_where_it_is(content: bytes) ->
 
 def test_journal__held_by_another_run__is_refused_at_once() -> None:
     with open_journal(CHAIN, HUB, "claim", "1"):
-        with pytest.raises(Refused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+        with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
             pass
         assert refused.value.code == "already_running"
         with open_journal(CHAIN, HUB, "claim", "2"):
@@ -116,7 +118,7 @@ def test_state_directory__without_xdg__is_below_the_home(monkeypatch: pytest.Mon
 
 def test_journal__where_a_file_stands_in_the_way__fails_with_a_sentence(state: Path) -> None:
     (state / "service-cli").write_text("")
-    with pytest.raises(Failed) as failed, open_journal(CHAIN, HUB, "claim", "1"):
+    with pytest.raises(CommandFailed) as failed, open_journal(CHAIN, HUB, "claim", "1"):
         pass
     assert failed.value.code == "journal_not_written"
     assert json.dumps(failed.value.next_action)

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 from service_cli.config.environment import Environment, read_dotenv
 from service_cli.config.keys import loaded_keys
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 
 from tests.cli.terminal import Terminal
 
@@ -45,7 +45,7 @@ def test_key_file__that_is_no_small_text__is_refused_with_the_reason(
     tmp_path: Path, make: Callable[[Path], Path], reason: str
 ) -> None:
     path = make(tmp_path / "key")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandRefused) as refused:
         Environment({f"{KEY}_FILE": str(path)}, {}).secret(KEY)
     assert refused.value.message == f"The file named by {KEY}_FILE {reason}."
 

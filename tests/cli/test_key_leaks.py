@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from service_cli.config.environment import Environment
 from service_cli.config.keys import LoadedKeys, check_directory, check_document, loaded_keys
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_common.crypto.x25519 import Identity
 
 from tests.cli.api_twin import ApiTwin
@@ -104,7 +104,7 @@ def test_directory__with_a_key_in_any_form__is_refused_and_without_it_taken(
     (work / "a").write_text(f"x{text[:-1]}")
     check_directory(environment, work, open_key_files=True)
     (work / "a").write_text(f"x{text}x")
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandRefused) as refused:
         check_directory(environment, work, open_key_files=True)
     assert refused.value.code == "secret_in_artifact"
     assert KEY not in refused.value.message.lower()
@@ -145,7 +145,7 @@ def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:
 
 def test_directory__with_a_key_as_a_file_s_name__is_refused_without_the_name(tmp_path: Path) -> None:
     (tmp_path / f"0x{KEY}.json").write_text("{}")
-    with pytest.raises(Refused, match="A name in it") as refused:
+    with pytest.raises(CommandRefused, match="A name in it") as refused:
         check_directory(Environment({POSTER: KEY}, {}), tmp_path, open_key_files=True)
     assert KEY not in refused.value.message
 
@@ -186,5 +186,5 @@ def test_document__with_anybody_s_age_identity__is_refused_and_a_commitment_take
     nothing = Environment({}, {})
     check_document(nothing, f"0x{KEY}, age1 and AGE-SECRET-KEY-1...".encode(), "It")
     for text in (RING, RING.lower(), f"x{RING}y"):
-        with pytest.raises(Refused, match="It holds a private key"):
+        with pytest.raises(CommandRefused, match="It holds a private key"):
             check_document(nothing, text.encode(), "It")

@@ -8,7 +8,7 @@ import pytest
 from service_cli.chain.signer import ExternalSigner, local_signer
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.command import confirm
 from service_common.types import Address, ChainId
 
@@ -31,7 +31,7 @@ def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandRefused) as refused:
         confirm(settings(8453), "put 5 base units into escrow", yes=False)
     assert refused.value.code == "not_confirmed"
     told = capsys.readouterr()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from service_cli.config.environment import Environment
 from service_cli.config.settings import LOCAL_VARIABLES, Settings, load_settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 
 from tests.cli.terminal import Terminal
 
@@ -61,9 +61,9 @@ def test_network__option_over_variable_over_mainnet__selects_the_chain(
 
 @pytest.mark.parametrize("wrong", ["main", "1", "0x2105", "MAINNET", "8453 ", "-1", "31338"])
 def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
-    with pytest.raises(Refused, match=r"mainnet \(8453\), staging \(84532\) and local \(31337\)"):
+    with pytest.raises(CommandRefused, match=r"mainnet \(8453\), staging \(84532\) and local \(31337\)"):
         settings(monkeypatch, wrong)
-    with pytest.raises(Refused, match="SERVICE_CHAIN_ID"):
+    with pytest.raises(CommandRefused, match="SERVICE_CHAIN_ID"):
         settings(monkeypatch, None, SERVICE_CHAIN_ID=wrong)
 
 
@@ -114,7 +114,7 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
         "SERVICE_API_BASE_URL": found.api_base_url,
         "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": found.reveal_delay,
     }
-    with pytest.raises(Refused, match=name) as refused:
+    with pytest.raises(CommandRefused, match=name) as refused:
         readers[name]()
     assert refused.value.code == "configuration_malformed"
     assert value not in refused.value.message
@@ -198,7 +198,7 @@ def test_secret__from_a_file__is_read_without_its_line_end(tmp_path: Path) -> No
 @pytest.mark.parametrize("level", [0, 1])
 def test_secret__value_and_file_at_one_level__is_refused(tmp_path: Path, level: int) -> None:
     both = {KEY: "x", f"{KEY}_FILE": secret_file(tmp_path)}
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CommandRefused) as refused:
         environment(both if level == 0 else {}, both if level == 1 else {}).secret(KEY)
     assert refused.value.code == "configuration_contradictory"
 
@@ -223,7 +223,7 @@ def test_secret__in_a_file_that_others_can_read__is_warned_about(
 
 
 def test_secret__in_a_file_that_cannot_be_read__is_refused_without_its_path(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match=f"{KEY}_FILE") as refused:
+    with pytest.raises(CommandRefused, match=f"{KEY}_FILE") as refused:
         environment({f"{KEY}_FILE": str(tmp_path / "missing")}, {}).secret(KEY)
     assert str(tmp_path) not in refused.value.message
 

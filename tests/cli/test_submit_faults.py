@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from service_cli import api as api_module
 from service_cli.bounty import detail as read_model
-from service_cli.errors import Failed
+from service_cli.errors import CommandFailed
 from service_cli.storage import download
 
 from tests.cli.api_twin import ApiTwin, refusal
@@ -202,7 +202,7 @@ def test_submit__run_again_after_the_upload__asks_the_wallet_for_the_rest_only(
 @pytest.mark.parametrize("place", ["/dev/full", "nowhere/ciphertext.age"])
 def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin, tmp_path: Path, place: str) -> None:
     api.objects["a"] = bytes(1_000)
-    with pytest.raises(Failed) as failure:
+    with pytest.raises(CommandFailed) as failure:
         download(f"{api.url}/objects/a", tmp_path / place, 1_000)
     assert failure.value.code == "download_not_written"
     assert "TMPDIR" in failure.value.next_action

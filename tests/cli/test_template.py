@@ -7,7 +7,7 @@ import pytest
 from service_cli import submissions
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_common.crypto.beacon import NotYet
 from service_common.types import ChainId, UnixSeconds
 
@@ -62,5 +62,5 @@ def test_words__of_a_reveal_point_ahead__say_when_it_is(
     settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
     late = NotYet(round=7, due_at=UnixSeconds(int(time.time()) + 3_600), retry_after=3_600)
     monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)
-    with pytest.raises(Refused, match=r"is due at \d{4}-.* UTC \(in (1 h|59 min 59 s)\)\."):
+    with pytest.raises(CommandRefused, match=r"is due at \d{4}-.* UTC \(in (1 h|59 min 59 s)\)\."):
         submissions.round_signature(settings, ledger.beacon.info, 7)

@@ -17,8 +17,9 @@ import urllib3
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
 from service_common.types import BlockNumber, BountyId
 
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import say
+from service_cli.shell.text import printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
     from service_common.auth.sign import RequestToSign
@@ -56,9 +57,9 @@ class Peer:
     setting: str
     code: str = "api"
 
-    def malformed(self, problem: str) -> Failed:
+    def malformed(self, problem: str) -> CommandFailed:
         """An answer of another shape than the route's; ``problem`` goes on after the name."""
-        return Failed("answer_malformed", f"{self.name}{problem}", next_action=f"Check {self.setting}.")
+        return CommandFailed("answer_malformed", f"{self.name}{problem}", next_action=f"Check {self.setting}.")
 
 
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
@@ -154,7 +155,7 @@ class ApiClient:
                 method, url, body=body or None, headers=dict(headers), redirect=False, preload_content=False
             )
         except urllib3.exceptions.HTTPError as error:
-            raise Failed(
+            raise CommandFailed(
                 f"{self.peer.code}_unreachable",
                 f"{self.peer.name} did not answer.",
                 next_action=f"Check {self.peer.setting}, then run it again.",
@@ -211,7 +212,7 @@ def _read(response: urllib3.BaseHTTPResponse, peer: Peer) -> bytes:
                 raise peer.malformed("'s answer has no end.")
     except urllib3.exceptions.HTTPError as error:
         message = f"{peer.name}'s answer broke off."
-        raise Failed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
+        raise CommandFailed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
     response.release_conn()
     return bytes(data)
 
@@ -221,20 +222,20 @@ def _wait(response: urllib3.BaseHTTPResponse) -> int | None:
     return min(int(text), 600) if text.isascii() and text.isdigit() else None
 
 
-def _error(status: int, data: bytes, peer: Peer) -> Refused | Failed:
+def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
     """The API's own error envelope; anything else is an answer this client does not know."""
     try:
         error = json.loads(data)["error"]
-        code, message, next_action = (_text(error[name]) for name in ("code", "message", "next_action"))
-        issues = [Issue(_text(i["path"], MAX_ISSUE_PATH), _text(i["message"])) for i in error["issues"][:50]]
+        code, message, next_action = (
+            printable(error[name], MAX_ISSUE_MESSAGE) for name in ("code", "message", "next_action")
+        )
+        issues = [
+            Issue(printable(i["path"], MAX_ISSUE_PATH), printable(i["message"], MAX_ISSUE_MESSAGE))
+            for i in error["issues"][:50]
+        ]
     except (ValueError, KeyError, TypeError, RecursionError):
         return peer.malformed(f" answered {status} without an error envelope.")
-    kind = Failed if status >= 500 or status in {401, 429} else Refused
+    kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
     moment = error.get("retry_not_before")
     known = isinstance(moment, str) and _MOMENT.fullmatch(moment) is not None
     return kind(code, message, issues=issues, next_action=next_action, retry_not_before=moment if known else None)
-
-
-def _text(value: object, length: int = MAX_ISSUE_MESSAGE) -> str:
-    """Text of the API for a terminal: bounded, and without control characters that would drive it."""
-    return "".join(c if c.isprintable() else " " for c in str(value)[:length])

@@ -13,7 +13,7 @@ from service_common.errors import ServiceError
 from service_common.types import Address
 
 from service_cli.config.settings import Settings, load_settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
 from service_cli.shell.output import event, say, warn
@@ -46,7 +46,7 @@ def examine(settings: Settings, account: Address | None) -> None:
             failed.append(name)
     if failed:
         message = f"Not in order: {', '.join(failed)}."
-        raise Refused("unhealthy", message, next_action="Do what the failed checks say, then run it again.")
+        raise CommandRefused("unhealthy", message, next_action="Do what the failed checks say, then run it again.")
 
 
 def _report(name: str, check: Callable[[], str]) -> bool:
@@ -82,7 +82,9 @@ def _clock(settings: Settings) -> str:
     skew = int(time.time()) - ChainClient(settings).latest().time
     if abs(skew) > _SKEW_SECONDS:
         message = f"This machine's clock and the newest block are {duration(abs(skew))} apart."
-        raise Refused("clock_skewed", message, next_action="Set the clock, or use an RPC endpoint that keeps up.")
+        raise CommandRefused(
+            "clock_skewed", message, next_action="Set the clock, or use an RPC endpoint that keeps up."
+        )
     return f"{skew} seconds after the newest block"
 
 
@@ -103,7 +105,7 @@ def _api(settings: Settings) -> str:
     served = (answer.get("chain_id"), answer.get("hub_address"), address)
     if served != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
         message = "The API serves another chain, Hub or token than the one configured."
-        raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+        raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")
     return settings.api_base_url()
 
 
@@ -116,7 +118,7 @@ def _subgraph(settings: Settings) -> str:
     block = meta.get("block") if isinstance(meta, dict) else None
     if not isinstance(meta, dict) or not isinstance(block, dict) or meta.get("hasIndexingErrors"):
         message = "The subgraph endpoint reports errors or does not answer as one."
-        raise Refused("subgraph_unusable", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
+        raise CommandRefused("subgraph_unusable", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
     return f"indexed to block {block.get('number')}"
 
 
@@ -137,7 +139,7 @@ def _balance(settings: Settings, account: Address) -> str:
     wei, tokens = chain.balance(account), chain.token_balance(account)
     if wei == 0:
         message = f"{account} holds no ether for gas."
-        raise Refused("gas_insufficient", message, next_action="Add ether to the account.")
+        raise CommandRefused("gas_insufficient", message, next_action="Add ether to the account.")
     return f"{in_wei(wei)}, {shown_amount(chain, tokens)}"
 
 

@@ -7,9 +7,9 @@ Promises: a refusal or failure is one JSON line with ``code``, ``message`` and `
 from service_common.errors import ServiceError
 
 
-class Refused(ServiceError):
+class CommandRefused(ServiceError):
     """The state, the input or a disagreement does not permit what was asked."""
 
 
-class Failed(ServiceError):
+class CommandFailed(ServiceError):
     """Something did not answer, or not in time; running the command again continues."""

@@ -19,7 +19,7 @@ from service_common.types import Address, BlockNumber, ChainId, parse_address
 from service_cli.api import audience_of
 from service_cli.config.environment import Environment
 from service_cli.config.settings import CHAIN_AND_API, Settings, load_settings
-from service_cli.shell.output import Sink, redirected
+from service_cli.shell.output import OutputSink, redirected
 
 Event = dict[str, object]
 
@@ -31,7 +31,7 @@ def settings_of(
 
     Raises ``service_common.errors.ServiceError`` where a value is missing or malformed.
     """
-    with redirected(Sink(lambda _name, _fields: None, lambda _words: None)):
+    with redirected(OutputSink(lambda _name, _fields: None, lambda _words: None)):
         return load_settings(network, None, needs, environment=Environment(dict(values), {}))
 
 
@@ -42,7 +42,7 @@ def collecting(words: Callable[[str], None] = lambda _: None) -> Iterator[list[E
     ``words`` gets each sentence that a person would read.
     """
     events: list[Event] = []
-    with redirected(Sink(lambda name, fields: events.append({"event": name, **fields}), words)):
+    with redirected(OutputSink(lambda name, fields: events.append({"event": name, **fields}), words)):
         yield events
 
 

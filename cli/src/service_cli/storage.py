@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import urllib3
 
-from service_cli.errors import Failed
+from service_cli.errors import CommandFailed
 from service_cli.shell.output import Progress
 
 _CHUNK: Final = 1024 * 1024
@@ -27,7 +27,7 @@ _AGAIN: Final = "Run the command again: it continues here."
 
 
 @dataclass(frozen=True, slots=True)
-class UploadTarget:
+class UploadAddress:
     """Where ciphertext goes."""
 
     url: str
@@ -43,7 +43,7 @@ def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes
         progress(done, size)
 
 
-def read_target(answer: Mapping[str, object], api_url: str) -> UploadTarget:
+def read_target(answer: Mapping[str, object], api_url: str) -> UploadAddress:
     """The target of ``artifact-upload-url``; refused unless it is a plain upload."""
     headers = answer.get("upload_headers")
     if answer.get("upload_method") != "PUT" or not isinstance(headers, dict):
@@ -56,7 +56,7 @@ def read_target(answer: Mapping[str, object], api_url: str) -> UploadTarget:
             or not (value.isascii() and value.isprintable())
         ):
             raise _malformed_address("upload")
-    return UploadTarget(storage_url(answer.get("upload_url"), api_url), plain)
+    return UploadAddress(storage_url(answer.get("upload_url"), api_url), plain)
 
 
 def storage_url(url: object, api_url: str) -> str:
@@ -71,12 +71,14 @@ def storage_url(url: object, api_url: str) -> str:
     raise _malformed_address("storage")
 
 
-def _malformed_address(what: str) -> Failed:
+def _malformed_address(what: str) -> CommandFailed:
     message = f"The API's {what} address is none that this client would use."
-    return Failed("answer_malformed", message, next_action="Check SERVICE_API_BASE_URL; report it if it persists.")
+    return CommandFailed(
+        "answer_malformed", message, next_action="Check SERVICE_API_BASE_URL; report it if it persists."
+    )
 
 
-def upload(target: UploadTarget, file: Path) -> bool:
+def upload(target: UploadAddress, file: Path) -> bool:
     """PUT the file; False when an object is there already."""
     size = file.stat().st_size
     try:
@@ -86,11 +88,13 @@ def upload(target: UploadTarget, file: Path) -> bool:
                 "PUT", target.url, body=body, headers={**target.headers, "Content-Length": str(size)}, redirect=False
             )
     except urllib3.exceptions.HTTPError as error:
-        raise Failed("storage_unreachable", "The upload broke off.", next_action=_AGAIN) from error
+        raise CommandFailed("storage_unreachable", "The upload broke off.", next_action=_AGAIN) from error
     if response.status == 412:
         return False
     if not 200 <= response.status < 300:
-        raise Failed("storage_refused", f"The storage refused the upload ({response.status}).", next_action=_AGAIN)
+        raise CommandFailed(
+            "storage_refused", f"The storage refused the upload ({response.status}).", next_action=_AGAIN
+        )
     return True
 
 
@@ -100,13 +104,15 @@ def download(url: str, file: Path, byte_length: int) -> None:
         with _storage() as http:
             written = _download(http, url, file, byte_length)
     except urllib3.exceptions.HTTPError as error:
-        raise Failed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
+        raise CommandFailed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
     except OSError as error:
         message = f"The ciphertext of {byte_length} bytes cannot be kept in {file.parent}: {error.strerror}."
         next_action = "Make room, or set TMPDIR, and run it again."
-        raise Failed("download_not_written", message, next_action=next_action) from None
+        raise CommandFailed("download_not_written", message, next_action=next_action) from None
     if written != byte_length:
-        raise Failed("storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN)
+        raise CommandFailed(
+            "storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN
+        )
 
 
 def _download(http: urllib3.PoolManager, url: str, file: Path, byte_length: int) -> int:
@@ -114,7 +120,7 @@ def _download(http: urllib3.PoolManager, url: str, file: Path, byte_length: int)
     with closing(http.request("GET", url, preload_content=False, redirect=False)) as response:
         if response.status != 200:
             message = f"The storage refused the download ({response.status})."
-            raise Failed("storage_refused", message, next_action=_AGAIN)
+            raise CommandFailed("storage_refused", message, next_action=_AGAIN)
         written = 0
         with (
             open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,

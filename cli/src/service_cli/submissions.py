@@ -33,7 +33,7 @@ from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import Progress, event, say, warn
 from service_cli.shell.text import moment
 from service_cli.storage import download, storage_url
@@ -55,7 +55,9 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int) -> Beacon
         if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
             due = moment(int(found.due_at), int(time.time()))
             message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
-            raise Refused("reveal_point_not_reached", message, next_action="Run the command again after that time.")
+            raise CommandRefused(
+                "reveal_point_not_reached", message, next_action="Run the command again after that time."
+            )
         if not shown:
             say(f"waiting for the beacon's round {number}")
             shown = True
@@ -96,7 +98,7 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
             f"/api/bounties/{bounty_id}/submissions/{commitment}/content",
             summary=f"read Submission {commitment} of bounty {bounty_id}",
         ).json()
-    except Refused as refusal:
+    except CommandRefused as refusal:
         if refusal.code != "submission_not_found":
             raise
         message = (
@@ -104,7 +106,7 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
             "commitment is a copy of another Solver's."
         )
         next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
-        raise Refused(refusal.code, message, next_action=next_action) from refusal
+        raise CommandRefused(refusal.code, message, next_action=next_action) from refusal
     content = str(answer.get("envelope")).encode()
     return checked_submission(content, bounty_id, pair, lambda: storage_url(answer.get("download_url"), api.base_url))
 
@@ -116,11 +118,15 @@ def checked_submission(
     solver, commitment = pair
     if submission_commitment(content) != commitment:
         message = "The envelope does not hash to the commitment on chain."
-        raise Refused("envelope_mismatch", message, next_action="Get the envelope from the Solver or another source.")
+        raise CommandRefused(
+            "envelope_mismatch", message, next_action="Get the envelope from the Solver or another source."
+        )
     try:
         envelope = parse_envelope(content)
     except ServiceError as error:
-        raise Refused("envelope_malformed", error.message, issues=error.issues, next_action=_MALFORMED) from error
+        raise CommandRefused(
+            "envelope_malformed", error.message, issues=error.issues, next_action=_MALFORMED
+        ) from error
     return Submission(bounty_id, solver, commitment, envelope, source())
 
 
@@ -137,7 +143,7 @@ def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyVie
     )
     if issues := envelope_differences(submission.envelope, expected):
         message = "The envelope does not fit the bounty it was submitted to."
-        raise Refused("envelope_refused", message, issues=issues, next_action=_MALFORMED)
+        raise CommandRefused("envelope_refused", message, issues=issues, next_action=_MALFORMED)
 
 
 def fetch_ciphertext(submission: Submission, folder: Path) -> Path:
@@ -188,7 +194,7 @@ def sealed_data_errors() -> Iterator[None]:
         if reason is None:
             raise
         message = f"The Submission is malformed: {reason} ({error.message})."
-        raise Refused(error.code, message, next_action=_EVIDENCE) from None
+        raise CommandRefused(error.code, message, next_action=_EVIDENCE) from None
 
 
 _UNBOUND: Final = (

@@ -32,7 +32,8 @@ from service_common.types import (
 
 from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.audit.report import Report, differing
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.json_values import list_of, object_of, text_of
 
 VIEWS = {"getBounty", "getRoster", "getVerdict", "getSubmission"}
 
@@ -67,49 +68,51 @@ def chain_to_json(chain: ChainEvidence) -> dict[str, object]:
 def chain_from_json(value: Mapping[str, object]) -> ChainEvidence:
     """The evidence of ``chain.json``."""
     hub = _address(value["hub_address"])
-    finalized = _object(value["finalized"])
+    finalized = object_of(value["finalized"])
     return ChainEvidence(
         chain_id=ChainId(_integer(value["chain_id"])),
         hub_address=hub,
-        bounty_id=parse_bounty_id(_text(value["bounty_id"])),
+        bounty_id=parse_bounty_id(text_of(value["bounty_id"])),
         finalized=FinalizedBlock(
             BlockNumber(_integer(finalized["number"])),
             _hash(finalized["hash"]),
             UnixSeconds(_integer(finalized["time"])),
         ),
-        logs=tuple(_log(each, hub) for each in _list(value["logs"])),
-        times={_hash(key): UnixSeconds(_integer(at)) for key, at in _object(value["times"]).items()},
-        reads=tuple(_read(each) for each in _list(value["reads"])),
-        beacon=None if value["beacon"] is None else _beacon(_object(value["beacon"])),
+        logs=tuple(_log(each, hub) for each in list_of(value["logs"])),
+        times={_hash(key): UnixSeconds(_integer(at)) for key, at in object_of(value["times"]).items()},
+        reads=tuple(_read(each) for each in list_of(value["reads"])),
+        beacon=None if value["beacon"] is None else _beacon(object_of(value["beacon"])),
     )
 
 
 def _log(value: object, hub: Address) -> Log:
-    fields = _object(value)
+    fields = object_of(value)
     return Log(
         address=hub,
         block_number=BlockNumber(_integer(fields["block_number"])),
         block_hash=_hash(fields["block_hash"]),
         log_index=_integer(fields["log_index"]),
         tx_hash=_hash(fields["tx_hash"]),
-        topics=tuple(_hash(topic) for topic in _list(fields["topics"])),
+        topics=tuple(_hash(topic) for topic in list_of(fields["topics"])),
         data=_bytes(fields["data"]),
     )
 
 
 def _read(value: object) -> Read:
-    fields = _object(value)
-    function = _text(fields["function"])
+    fields = object_of(value)
+    function = text_of(fields["function"])
     if function not in VIEWS:
         raise ValueError("not a view that an audit reads")
-    return Read(function, tuple(_text(argument) for argument in _list(fields["arguments"])), _bytes(fields["answer"]))
+    return Read(
+        function, tuple(text_of(argument) for argument in list_of(fields["arguments"])), _bytes(fields["answer"])
+    )
 
 
 def _beacon(fields: Mapping[str, object]) -> BeaconInfo:
     period = _integer(fields["period_seconds"])
     if period < 1:
         raise ValueError("not a period")
-    key = parse_beacon_key(_text(fields["public_key"]))
+    key = parse_beacon_key(text_of(fields["public_key"]))
     return BeaconInfo(_hash(fields["chain_hash"]), key, UnixSeconds(_integer(fields["genesis_time"])), period)
 
 
@@ -119,37 +122,19 @@ def _integer(value: object) -> int:
     return value
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    return value
-
-
 def _hash(value: object) -> Bytes32:
-    return parse_bytes32(_text(value))
+    return parse_bytes32(text_of(value))
 
 
 def _address(value: object) -> Address:
-    return parse_address(_text(value))
+    return parse_address(text_of(value))
 
 
 def _bytes(value: object) -> bytes:
-    text = _text(value)
+    text = text_of(value)
     if not text.startswith("0x"):
         raise ValueError("not bytes")
     return bytes.fromhex(text[2:])
-
-
-def _list(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise TypeError("not a list")
-    return value
-
-
-def _object(value: object) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise TypeError("not an object")
-    return value
 
 
 VERSION: Final = 1
@@ -197,10 +182,12 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> 
                 path.unlink()  # half a file would stand in the way of the next run
                 raise
     except FileExistsError:
-        raise Refused("bundle_exists", f"{path} exists already.", next_action="Name a file that is new.") from None
+        raise CommandRefused(
+            "bundle_exists", f"{path} exists already.", next_action="Name a file that is new."
+        ) from None
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or 'it failed'}."
-        raise Failed("bundle_not_written", message, next_action="Check the path.") from error
+        raise CommandFailed("bundle_not_written", message, next_action="Check the path.") from error
 
 
 def _pack(file: IO[bytes], entries: Mapping[str, bytes]) -> None:
@@ -215,7 +202,7 @@ def require_writable(path: Path) -> None:
     """Refuse before anything is asked what could not be written at the end."""
     if path.exists() or not path.absolute().parent.is_dir():
         problem = "exists already" if path.exists() else "is in no directory that exists"
-        raise Refused("bundle_exists", f"{path} {problem}.", next_action="Name a file that is new.")
+        raise CommandRefused("bundle_exists", f"{path} {problem}.", next_action="Name a file that is new.")
 
 
 def read_bundle(path: Path) -> Bundle:
@@ -278,7 +265,7 @@ def _entries(path: Path) -> dict[str, bytes]:
             return entries
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or 'it failed'}."
-        raise Refused("file_unreadable", message, next_action="Check the path.") from None
+        raise CommandRefused("file_unreadable", message, next_action="Check the path.") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
         raise _refused("it is no zip file, or a broken one") from None
 
@@ -323,5 +310,7 @@ def _digest(content: bytes) -> str:
     return "0x" + hashlib.sha256(content).hexdigest()
 
 
-def _refused(problem: str) -> Refused:
-    return Refused("bundle_refused", f"This is not a bundle of an audit: {problem}.", next_action="Get another copy.")
+def _refused(problem: str) -> CommandRefused:
+    return CommandRefused(
+        "bundle_refused", f"This is not a bundle of an audit: {problem}.", next_action="Get another copy."
+    )

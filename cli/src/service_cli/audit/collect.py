@@ -23,11 +23,11 @@ from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient
-from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence, Story
+from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.chain.receipts import LOG_RANGE, bounty_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
 
@@ -48,7 +48,7 @@ def first_blocks(chain: ChainClient, api: ApiClient, bounty_id: BountyId, given:
     if not starts:
         message = "Neither this release nor the API says from which block the Hub's log is to be read."
         next_action = "Name a block at or before the bounty's creation: --from-block N."
-        raise Refused("configuration_incomplete", message, next_action=next_action)
+        raise CommandRefused("configuration_incomplete", message, next_action=next_action)
     return starts
 
 
@@ -56,7 +56,7 @@ def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
     """What the index says of the creation's block."""
     try:
         answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
-    except (Failed, Refused):
+    except (CommandFailed, CommandRefused):
         return None
     data = answer.get("data")
     rows = data.get("bounties") if isinstance(data, dict) else None
@@ -92,12 +92,14 @@ def collect_chain(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, *
         )
 
 
-def _not_final(latest: BountyView, bounty_id: BountyId) -> Refused:
+def _not_final(latest: BountyView, bounty_id: BountyId) -> CommandRefused:
     if latest.outcome:
         message = f"The end of bounty {bounty_id} is not in a finalized block yet."
-        return Refused("not_finalized", message, next_action="Run it again when the chain has finalized the block.")
+        return CommandRefused(
+            "not_finalized", message, next_action="Run it again when the chain has finalized the block."
+        )
     message = f"Bounty {bounty_id} is still open; there is nothing to audit."
-    return Refused("bounty_open", message, next_action="Run it again once the bounty is final.")
+    return CommandRefused("bounty_open", message, next_action="Run it again once the bounty is final.")
 
 
 def _logs(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, end: BlockNumber) -> list[Log]:
@@ -169,7 +171,7 @@ _POLL_SECONDS: Final = 1.0
 _PASSING: Final = {"not_finalized", "index_behind"}
 
 
-def collect_service(api: ApiClient, story: Story, signer: LocalSigner | None) -> ServiceEvidence:
+def collect_service(api: ApiClient, history: BountyHistory, signer: LocalSigner | None) -> ServiceEvidence:
     """Everything the service can be asked about this bounty."""
     evidence = ServiceEvidence()
     answers = True
@@ -182,45 +184,45 @@ def collect_service(api: ApiClient, story: Story, signer: LocalSigner | None) ->
             return None
         try:
             return get()
-        except Failed as failed:
+        except CommandFailed as failed:
             answers = False
             evidence.missing[name] = failed.message
-        except Refused as refused:
+        except CommandRefused as refused:
             evidence.missing[name] = f"the API says {refused.code}: {refused.message}"
         return None
 
-    evidence.detail = fetch("detail", lambda: _detail(api, story))
-    for commitment in wanted_verdicts(story):
+    evidence.detail = fetch("detail", lambda: _detail(api, history))
+    for commitment in wanted_verdicts(history):
         if (found := fetch(commitment, partial(_verdict, api, commitment))) is not None:
             evidence.verdicts[commitment] = found
-    for commitment in wanted_envelopes(story):
+    for commitment in wanted_envelopes(history):
         if signer is None:
             evidence.missing[commitment] = "reading it takes the Poster's or a Guardian's key (--sign-as)"
-        elif (found := fetch(commitment, partial(_envelope, api, story, signer, commitment))) is not None:
+        elif (found := fetch(commitment, partial(_envelope, api, history, signer, commitment))) is not None:
             evidence.envelopes[commitment] = found
     return evidence
 
 
-def wanted_verdicts(story: Story) -> list[Bytes32]:
+def wanted_verdicts(history: BountyHistory) -> list[Bytes32]:
     """The Verdicts that counted, then the newest of those replaced, as many as are looked at."""
-    counted = [each.event.report_commitment for each in story.latest_verdicts().values()]
-    replaced = [each.event.report_commitment for each in reversed(story.verdicts)]
+    counted = [each.event.report_commitment for each in history.latest_verdicts().values()]
+    replaced = [each.event.report_commitment for each in reversed(history.verdicts)]
     return list(dict.fromkeys([*counted, *replaced]))[:MOST_VERDICTS]
 
 
-def wanted_envelopes(story: Story) -> list[Bytes32]:
+def wanted_envelopes(history: BountyHistory) -> list[Bytes32]:
     """The winner's first, then the other active Submissions', as many as are looked at."""
-    winner = story.finalized.event.submission_commitment
-    active = [each.event.submission_commitment for each in story.active_submissions()]
+    winner = history.finalized.event.submission_commitment
+    active = [each.event.submission_commitment for each in history.active_submissions()]
     ordered = dict.fromkeys(sorted(active, key=lambda commitment: commitment != winner))
     return list(ordered)[:MOST_ENVELOPES]
 
 
-def _detail(api: ApiClient, story: Story) -> bytes:
+def _detail(api: ApiClient, history: BountyHistory) -> bytes:
     """The public detail, waited for while the index only catches up with the end."""
     ends, told = time.monotonic() + RECORD_SECONDS, False
     while True:
-        body = api.get(f"/api/bounties/{story.chain.bounty_id}").body
+        body = api.get(f"/api/bounties/{history.chain.bounty_id}").body
         if not _passing(body) or time.monotonic() > ends:
             return body
         if not told:
@@ -242,8 +244,8 @@ def _verdict(api: ApiClient, commitment: Bytes32) -> bytes:
     return api.get(f"/api/written-verdicts/{commitment}").body
 
 
-def _envelope(api: ApiClient, story: Story, signer: LocalSigner, commitment: Bytes32) -> bytes:
-    bounty_id = story.chain.bounty_id
+def _envelope(api: ApiClient, history: BountyHistory, signer: LocalSigner, commitment: Bytes32) -> bytes:
+    bounty_id = history.chain.bounty_id
     path = f"/api/bounties/{bounty_id}/submissions/{commitment}/content"
     answer = api.signed(signer, "GET", path, summary=f"read Submission {commitment} of bounty {bounty_id}").json()
     envelope = answer.get("envelope")

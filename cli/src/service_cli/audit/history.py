@@ -39,7 +39,7 @@ from service_common.domain.record import (
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, to_bytes
 
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Placed(Generic[E_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class BountyHistory:
     """One final bounty, from its log alone."""
 
     chain: ChainEvidence
@@ -193,7 +193,7 @@ class Story:
         return derive_record(self.final_bounty(), verdicts, settled_by, self.digest())
 
 
-def tell(chain: ChainEvidence) -> Story:
+def read_history(chain: ChainEvidence) -> BountyHistory:
     """Read the log of a final bounty."""
     try:
         placed = [Placed(decode_log(log), log, chain.times[log.block_hash]) for log in chain.logs]
@@ -202,14 +202,14 @@ def tell(chain: ChainEvidence) -> Story:
     placed.sort(key=place)
     own = tuple(each for each in placed if bounty_of(each.event) == chain.bounty_id)
     created, finalized = _only(own, BountyCreated), _only(own, BountyFinalized)
-    story = Story(chain, own, created, finalized, _roster(chain, created.event))
+    history = BountyHistory(chain, own, created, finalized, _roster(chain, created.event))
     try:
-        story.final_bounty()
-        for verdict in story.verdicts:
+        history.final_bounty()
+        for verdict in history.verdicts:
             recorded_verdict(verdict.event)
     except ValueError as error:
         _incomplete(str(error))
-    return story
+    return history
 
 
 def place(placed: Placed[object]) -> tuple[int, int]:
@@ -252,4 +252,4 @@ def _as(placed: Placed[object], kind: type[E_co]) -> Placed[E_co]:
 def _incomplete(what: str) -> NoReturn:
     message = f"The log does not tell a final bounty: {what}."
     next_action = "Ask another RPC endpoint; of a bundle, get another copy."
-    raise Refused("log_incomplete", message, next_action=next_action)
+    raise CommandRefused("log_incomplete", message, next_action=next_action)

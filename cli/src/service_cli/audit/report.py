@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from service_cli.shell.output import event, say, warn
+from service_cli.shell.text import printable
 
 MOST_DIFFERENCES: Final = 50
 _MOST_SHOWN: Final = 160
@@ -85,7 +86,7 @@ def tree_differences(found: object, expected: object, path: str, *, closed: bool
         for key, ours in expected.items():
             yield from tree_differences(found.get(key, ABSENT), ours, f"{path}.{key}", closed=closed)
         for key in sorted(set(found) - set(expected), key=str) if closed else ():
-            yield Difference(f"{path}.{printable(str(key))}", shown(found[key]), "nothing of that name")
+            yield Difference(f"{path}.{printable(key, _MOST_SHOWN + 1)}", shown(found[key]), "nothing of that name")
     elif isinstance(expected, list) and isinstance(found, list):
         for index in range(max(len(expected), len(found))):
             ours = expected[index] if index < len(expected) else ABSENT
@@ -96,7 +97,7 @@ def tree_differences(found: object, expected: object, path: str, *, closed: bool
 
 
 def differing(path: str, found: object, expected: object) -> Difference:
-    """A difference in words for a terminal."""
+    """A difference as text for a terminal."""
     return Difference(path, shown(found), shown(expected))
 
 
@@ -105,12 +106,7 @@ def shown(value: object) -> str:
     if value is ABSENT:
         return "nothing"
     try:
-        text = printable(str(value))
+        text = printable(value, _MOST_SHOWN + 1)
     except RecursionError:
         return "a tree too deep to show"
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-
-
-def printable(text: str) -> str:
-    """Text of somebody else, without what would drive a terminal."""
-    return "".join(c if c.isprintable() else " " for c in text[: _MOST_SHOWN + 1])

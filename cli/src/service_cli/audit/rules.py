@@ -23,82 +23,88 @@ from service_common.domain.roster import MAX_MEMBERS
 from service_common.errors import ServiceError
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32
 
-from service_cli.audit.history import Placed, Read, Story, answer_of, place
+from service_cli.audit.history import BountyHistory, Placed, Read, answer_of, place
 from service_cli.audit.report import Difference, Report, differing
 
 Choice = tuple[int, Address, Bytes32]
 
 
-def check_rules(story: Story, report: Report) -> None:
+def check_rules(history: BountyHistory, report: Report) -> None:
     """Every rule that a log can show."""
-    roster, created = story.roster, story.created.event
-    report.judge("rules.roster", _roster(story), f"roster {roster.version}: its members hash to what the bounty pinned")
-    report.judge("rules.terms", _terms(story), "fees, roster and times are ones that the Hub takes")
-    count = len(story.submissions)
-    report.judge("rules.submissions", _submissions(story), f"{count} recorded, each in time and by one who may")
-    count = len(story.verdicts)
-    report.judge("rules.verdicts", _verdicts(story), f"{count} recorded, each in time, by the roster, on active work")
-    outcome = Outcome.of_number(story.finalized.event.outcome)
-    report.judge("rules.outcome", _outcome(story), f"{outcome} follows from the Verdicts and the times")
-    report.judge("rules.amounts", _amounts(story), f"the parts of {created.escrow_amount} follow from the outcome")
-    report.judge("rules.claims", _claims(story), f"{len(story.claims)} so far, each once, of what is due, by its party")
+    roster, created = history.roster, history.created.event
+    report.judge(
+        "rules.roster", _roster(history), f"roster {roster.version}: its members hash to what the bounty pinned"
+    )
+    report.judge("rules.terms", _terms(history), "fees, roster and times are ones that the Hub takes")
+    count = len(history.submissions)
+    report.judge("rules.submissions", _submissions(history), f"{count} recorded, each in time and by one who may")
+    count = len(history.verdicts)
+    report.judge("rules.verdicts", _verdicts(history), f"{count} recorded, each in time, by the roster, on active work")
+    outcome = Outcome.of_number(history.finalized.event.outcome)
+    report.judge("rules.outcome", _outcome(history), f"{outcome} follows from the Verdicts and the times")
+    report.judge("rules.amounts", _amounts(history), f"the parts of {created.escrow_amount} follow from the outcome")
+    report.judge(
+        "rules.claims", _claims(history), f"{len(history.claims)} so far, each once, of what is due, by its party"
+    )
 
 
-def _roster(story: Story) -> Iterator[Difference]:
-    roster, created = story.roster, story.created.event
+def _roster(history: BountyHistory) -> Iterator[Difference]:
+    roster, created = history.roster, history.created.event
     try:
-        roster.verify(story.chain.chain_id, story.chain.hub_address, created.guardian_roster_hash)
+        roster.verify(history.chain.chain_id, history.chain.hub_address, created.guardian_roster_hash)
     except ServiceError:
-        computed = roster.compute_hash(story.chain.chain_id, story.chain.hub_address)
+        computed = roster.compute_hash(history.chain.chain_id, history.chain.hub_address)
         yield differing("guardian_roster_hash", computed, created.guardian_roster_hash)
     size = len(roster.members)
     if not (1 <= size <= MAX_MEMBERS and size < 2 * roster.quorum <= 2 * size):
         yield differing("quorum", f"{roster.quorum} of {size}", "more than half of at most fifteen")
 
 
-def _terms(story: Story) -> Iterator[Difference]:
-    created = story.created.event
+def _terms(history: BountyHistory) -> Iterator[Difference]:
+    created = history.created.event
     for name, fee, most in (
         ("protocol_fee", created.protocol_fee, MAX_PROTOCOL_FEE_BPS),
         ("guardian_fee", created.guardian_fee, MAX_GUARDIAN_FEE_BPS),
     ):
         if fee > fee_amount(created.escrow_amount, most):
             yield differing(name, fee, f"at most {most} basis points of {created.escrow_amount}")
-    times = (story.created.time, created.submission_deadline, created.reveal_at, created.judging_deadline)
+    times = (history.created.time, created.submission_deadline, created.reveal_at, created.judging_deadline)
     if not times[0] < times[1] <= times[2] < times[3]:
         yield differing("times", times, "creation, submission deadline, reveal point, judging deadline in order")
-    if created.poster in story.roster.accounts:
+    if created.poster in history.roster.accounts:
         yield differing("poster", created.poster, "nobody of the pinned roster")
 
 
-def _submissions(story: Story) -> Iterator[Difference]:
-    created = story.created.event
-    for each in story.submissions:
+def _submissions(history: BountyHistory) -> Iterator[Difference]:
+    created = history.created.event
+    for each in history.submissions:
         name, solver = f"submission {each.event.submission_commitment}", each.event.solver
-        if each.time >= created.submission_deadline or not _between(story, each):
+        if each.time >= created.submission_deadline or not _between(history, each):
             yield differing(name, f"recorded at {each.time}", f"before {created.submission_deadline}")
-        if solver == created.poster or solver in story.roster.accounts:
+        if solver == created.poster or solver in history.roster.accounts:
             yield differing(name, f"by {solver}", "neither the Poster nor a Guardian of the roster")
         if each.event.submission_commitment == ZERO_BYTES32:
             yield differing(name, "zero", "a commitment")
 
 
-def _verdicts(story: Story) -> Iterator[Difference]:
+def _verdicts(history: BountyHistory) -> Iterator[Difference]:
     active: dict[Address, Bytes32] = {}
-    for each in story.events:
+    for each in history.events:
         if isinstance(each.event, SubmissionRecorded):
             active[each.event.solver] = each.event.submission_commitment
         elif isinstance(each.event, VerdictRecorded):
-            yield from _verdict(story, Placed(each.event, each.log, each.time), active)
+            yield from _verdict(history, Placed(each.event, each.log, each.time), active)
 
 
-def _verdict(story: Story, each: Placed[VerdictRecorded], active: Mapping[Address, Bytes32]) -> Iterator[Difference]:
+def _verdict(
+    history: BountyHistory, each: Placed[VerdictRecorded], active: Mapping[Address, Bytes32]
+) -> Iterator[Difference]:
     """One Verdict among the Submissions that were active when it was recorded."""
-    created, verdict = story.created.event, each.event
+    created, verdict = history.created.event, each.event
     name, named = f"verdict {verdict.report_commitment}", (verdict.solver, verdict.submission_commitment)
-    if not (created.reveal_at <= each.time < created.judging_deadline and _between(story, each)):
+    if not (created.reveal_at <= each.time < created.judging_deadline and _between(history, each)):
         yield differing(name, f"recorded at {each.time}", f"from {created.reveal_at} to {created.judging_deadline}")
-    if verdict.guardian not in story.roster.accounts:
+    if verdict.guardian not in history.roster.accounts:
         yield differing(name, f"by {verdict.guardian}", "a Guardian of the pinned roster")
     if verdict.kind == VerdictKind.AWARDED.number and active.get(named[0]) != named[1]:
         yield differing(name, f"names {named[1]} of {named[0]}", "that Solver's active Submission")
@@ -108,57 +114,57 @@ def _verdict(story: Story, each: Placed[VerdictRecorded], active: Mapping[Addres
         yield differing(name, "no Submission, or no report", "both")
 
 
-def _outcome(story: Story) -> Iterator[Difference]:
-    end = story.finalized.event
-    decided = _decided(story)
+def _outcome(history: BountyHistory) -> Iterator[Difference]:
+    end = history.finalized.event
+    decided = _decided(history)
     if decided is not None:
         kind, winner, commitment = decided[0]
         expected = (kind, SettlementReason.JUDGED.number, winner, commitment)
-        if decided[1].log.tx_hash != story.finalized.log.tx_hash or before(story.finalized, decided[1]):
+        if decided[1].log.tx_hash != history.finalized.log.tx_hash or before(history.finalized, decided[1]):
             yield differing(
-                "settlement", story.finalized.log.tx_hash, f"the deciding Verdict's {decided[1].log.tx_hash}"
+                "settlement", history.finalized.log.tx_hash, f"the deciding Verdict's {decided[1].log.tx_hash}"
             )
     else:
-        reason, possible_from = _silence(story)
+        reason, possible_from = _silence(history)
         expected = (Outcome.NO_VALID_SUBMISSION.number, reason.number, ZERO_ADDRESS, ZERO_BYTES32)
-        if story.finalized.time < possible_from:
-            yield differing("settlement", f"at {story.finalized.time}", f"not before {possible_from}")
+        if history.finalized.time < possible_from:
+            yield differing("settlement", f"at {history.finalized.time}", f"not before {possible_from}")
     found = (end.outcome, end.reason, end.winner, end.submission_commitment)
     for name, theirs, ours in zip(("outcome", "reason", "winner", "submission"), found, expected, strict=True):
         if theirs != ours:
             yield differing(name, theirs, ours)
 
 
-def _decided(story: Story) -> tuple[Choice, Placed[VerdictRecorded]] | None:
+def _decided(history: BountyHistory) -> tuple[Choice, Placed[VerdictRecorded]] | None:
     """The choice that first had a quorum of latest Verdicts, and the Verdict that completed it."""
     latest: dict[Address, Choice] = {}
-    for each in story.verdicts:
+    for each in history.verdicts:
         choice = (each.event.kind, each.event.solver, each.event.submission_commitment)
         latest[each.event.guardian] = choice
-        if Counter(latest.values())[choice] >= story.roster.quorum:
+        if Counter(latest.values())[choice] >= history.roster.quorum:
             return choice, each
     return None
 
 
-def _silence(story: Story) -> tuple[SettlementReason, int]:
+def _silence(history: BountyHistory) -> tuple[SettlementReason, int]:
     """Why a bounty without a quorum ends, and from when anybody may settle it."""
-    created = story.created.event
-    if not story.submissions:
+    created = history.created.event
+    if not history.submissions:
         return SettlementReason.NO_SUBMISSIONS, created.submission_deadline
-    silent = SettlementReason.QUORUM_NOT_REACHED if story.verdicts else SettlementReason.GUARDIANS_SILENT
+    silent = SettlementReason.QUORUM_NOT_REACHED if history.verdicts else SettlementReason.GUARDIANS_SILENT
     return silent, created.judging_deadline
 
 
-def _amounts(story: Story) -> Iterator[Difference]:
-    created, end = story.created.event, story.finalized.event
+def _amounts(history: BountyHistory) -> Iterator[Difference]:
+    created, end = history.created.event, history.finalized.event
     try:
         figures = settlement(
             Outcome.of_number(end.outcome) or Outcome.NO_VALID_SUBMISSION,
             escrow_amount=created.escrow_amount,
             protocol_fee=created.protocol_fee,
             guardian_fee=created.guardian_fee,
-            roster_size=len(story.roster.members),
-            verdict_count=len(story.latest_verdicts()),
+            roster_size=len(history.roster.members),
+            verdict_count=len(history.latest_verdicts()),
         )
     except ValueError as error:
         yield differing("amounts", error, "figures that a Hub can hold")
@@ -168,24 +174,24 @@ def _amounts(story: Story) -> Iterator[Difference]:
             yield differing(name, getattr(end, name), getattr(figures, name))
 
 
-def _claims(story: Story) -> Iterator[Difference]:
-    due = claimable(story.finalized.event, story)
-    for each in story.claims:
+def _claims(history: BountyHistory) -> Iterator[Difference]:
+    due = claimable(history.finalized.event, history)
+    for each in history.claims:
         party = claimant(each.event)
         expected = due.pop((type(each.event), party), None)
-        if expected != each.event.amount or before(each, story.finalized):
+        if expected != each.event.amount or before(each, history.finalized):
             yield differing(f"{type(each.event).__name__} {party}", each.event.amount, expected or "nothing")
 
 
-def claimable(end: BountyFinalized, story: Story) -> dict[tuple[type, Address], int]:
+def claimable(end: BountyFinalized, history: BountyHistory) -> dict[tuple[type, Address], int]:
     """What each party may pull, by the event that tells of it."""
-    created = story.created.event
+    created = history.created.event
     due: dict[tuple[type, Address], int] = {
         (AwardClaimed, end.winner): end.award,
         (RefundClaimed, created.poster): end.refund,
         (ProtocolFeeClaimed, created.protocol_fee_recipient): end.protocol_fee,
     }
-    due |= {(GuardianFeeClaimed, guardian): end.guardian_fee_each for guardian in story.latest_verdicts()}
+    due |= {(GuardianFeeClaimed, guardian): end.guardian_fee_each for guardian in history.latest_verdicts()}
     return due
 
 
@@ -203,38 +209,38 @@ def before(first: Placed[object], second: Placed[object]) -> bool:
     return place(first) < place(second)
 
 
-def _between(story: Story, each: Placed[SubmissionRecorded] | Placed[VerdictRecorded]) -> bool:
+def _between(history: BountyHistory, each: Placed[SubmissionRecorded] | Placed[VerdictRecorded]) -> bool:
     """After the creation, before the end."""
-    return before(story.created, each) and before(each, story.finalized)
+    return before(history.created, each) and before(each, history.finalized)
 
 
-def check_views(story: Story, report: Report) -> None:
+def check_views(history: BountyHistory, report: Report) -> None:
     """Log and views tell the same."""
-    reads = {(read.function, read.arguments): read for read in story.chain.reads}
+    reads = {(read.function, read.arguments): read for read in history.chain.reads}
     found = [
         difference
-        for name, expected in _expected_views(story).items()
+        for name, expected in _expected_views(history).items()
         for difference in _view_differences(reads, name, expected)
     ]
-    count = len(story.events)
+    count = len(history.events)
     report.judge(
-        "chain.views", found, f"{count} logs tell what the Hub's views say at block {story.chain.finalized.number}"
+        "chain.views", found, f"{count} logs tell what the Hub's views say at block {history.chain.finalized.number}"
     )
 
 
 Name = tuple[str, tuple[str, ...]]
 
 
-def _expected_views(story: Story) -> dict[Name, Mapping[str, object]]:
-    bounty_id = str(story.chain.bounty_id)
-    latest = story.latest_verdicts()
+def _expected_views(history: BountyHistory) -> dict[Name, Mapping[str, object]]:
+    bounty_id = str(history.chain.bounty_id)
+    latest = history.latest_verdicts()
     expected: dict[Name, Mapping[str, object]] = {
-        ("getBounty", (bounty_id,)): _bounty_view(story),
+        ("getBounty", (bounty_id,)): _bounty_view(history),
     }
-    for each in story.active_submissions():
+    for each in history.active_submissions():
         name: Name = ("getSubmission", (bounty_id, each.event.solver))
         expected[name] = {"": each.event.submission_commitment}
-    for guardian in story.roster.accounts:
+    for guardian in history.roster.accounts:
         verdict = latest[guardian].event if guardian in latest else None
         expected["getVerdict", (bounty_id, guardian)] = {
             "kind": verdict.kind if verdict else 0,
@@ -244,19 +250,19 @@ def _expected_views(story: Story) -> dict[Name, Mapping[str, object]]:
     return expected
 
 
-def _bounty_view(story: Story) -> dict[str, object]:
-    created, end = story.created.event, story.finalized.event
-    due = claimable(end, story)
-    for each in story.claims:
+def _bounty_view(history: BountyHistory) -> dict[str, object]:
+    created, end = history.created.event, history.finalized.event
+    due = claimable(end, history)
+    for each in history.claims:
         due.pop((type(each.event), claimant(each.event)), None)
-    kinds = {type(each.event) for each in story.claims}
+    kinds = {type(each.event) for each in history.claims}
     same = (
         "poster", "escrow_amount", "spec_commitment", "submission_deadline", "reveal_at", "judging_deadline",
         "roster_version", "guardian_roster_hash", "protocol_fee", "guardian_fee", "protocol_fee_recipient",
     )  # fmt: skip
     return {name: getattr(created, name) for name in same} | {
-        "has_submissions": bool(story.submissions),
-        "verdict_count": len(story.latest_verdicts()),
+        "has_submissions": bool(history.submissions),
+        "verdict_count": len(history.latest_verdicts()),
         "outcome": end.outcome,
         "reason": end.reason,
         "winner": end.winner,

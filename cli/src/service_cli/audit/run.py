@@ -16,7 +16,7 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
 from service_cli.audit.collect import collect_chain, collect_service, first_blocks
-from service_cli.audit.history import ChainEvidence, ServiceEvidence, Story, tell
+from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
 from service_cli.audit.report import Report, Result, differing
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
@@ -24,7 +24,7 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import event, say, warn
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
@@ -49,23 +49,23 @@ def audit(network: str | None, api_base_url: str | None, request: Request) -> No
         environment = Environment.of_process()
         chosen = network or environment.get("SERVICE_CHAIN_ID")
         settings = None if chosen is None else load_settings(network, api_base_url, None, environment)
-        story = _from_bundle(settings, request.source, request.bounty_id, report)
+        history = _from_bundle(settings, request.source, request.bounty_id, report)
     elif request.bounty_id is not None:
-        story = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
+        history = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
     else:
         raise RuntimeError("neither a bounty nor a bundle")
-    _finish(story, report, strict=request.strict)
+    _finish(history, report, strict=request.strict)
 
 
-def check(story: Story, service: ServiceEvidence, report: Report) -> None:
+def check(history: BountyHistory, service: ServiceEvidence, report: Report) -> None:
     """Every check that needs no network."""
-    check_rules(story, report)
-    check_views(story, report)
-    check_detail(story, service, report)
-    check_documents(story, service, report)
+    check_rules(history, report)
+    check_views(history, report)
+    check_detail(history, service, report)
+    check_documents(history, service, report)
 
 
-def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, report: Report) -> Story:
+def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, report: Report) -> BountyHistory:
     if request.bundle is not None:
         require_writable(request.bundle)
     chain = ChainClient(settings)
@@ -73,29 +73,29 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
     signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
     api = api_of(settings, chain)
     starts = first_blocks(chain, api, bounty_id, request.from_block)
-    story = _told(chain, bounty_id, starts, beacon=signer is not None)
+    history = _history(chain, bounty_id, starts, beacon=signer is not None)
     if signer is not None:
-        _require_reader(story, signer)
-    service = collect_service(api, story, signer)
+        _require_reader(history, signer)
+    service = collect_service(api, history, signer)
     with chain_errors():
-        service.active_until = tuple(chain.hub.roster(story.roster.version).last_active_at)
+        service.active_until = tuple(chain.hub.roster(history.roster.version).last_active_at)
     if request.bundle is not None:
-        write_bundle(request.bundle, story.chain, service)
+        write_bundle(request.bundle, history.chain, service)
         event("service_audit.bundle_written", {"bounty_id": str(bounty_id), "path": str(request.bundle)})
         say(f"evidence written to {request.bundle}")
-    report.holds("chain.logs", f"{len(story.events)} logs, up to finalized block {story.chain.finalized.number}")
-    check(story, service, report)
-    return story
+    report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
+    check(history, service, report)
+    return history
 
 
-def _from_bundle(settings: Settings | None, source: Path, wanted: BountyId | None, report: Report) -> Story:
+def _from_bundle(settings: Settings | None, source: Path, wanted: BountyId | None, report: Report) -> BountyHistory:
     bundle = read_bundle(source)
     judge_manifest(bundle, wanted, report)
-    story = tell(_with_pinned_beacon(settings, bundle.chain))
+    history = read_history(_with_pinned_beacon(settings, bundle.chain))
     _judge_deployment(settings, bundle.chain, report)
     report.not_checked("chain.logs", "whether the chain holds these logs takes an RPC endpoint; run it without --from")
-    check(story, bundle.service, report)
-    return story
+    check(history, bundle.service, report)
+    return history
 
 
 def _judge_deployment(settings: Settings | None, chain: ChainEvidence, report: Report) -> None:
@@ -126,36 +126,38 @@ def _with_pinned_beacon(settings: Settings | None, chain: ChainEvidence) -> Chai
     return chain if same else replace(chain, beacon=None)
 
 
-def _told(chain: ChainClient, bounty_id: BountyId, starts: list[BlockNumber], *, beacon: bool) -> Story:
-    """The story from the first of these blocks that lies before the bounty's creation."""
+def _history(chain: ChainClient, bounty_id: BountyId, starts: list[BlockNumber], *, beacon: bool) -> BountyHistory:
+    """The history from the first of these blocks that lies before the bounty's creation."""
     for start in starts[:-1]:
         try:
-            return tell(collect_chain(chain, bounty_id, start, beacon=beacon))
-        except Refused as refused:
+            return read_history(collect_chain(chain, bounty_id, start, beacon=beacon))
+        except CommandRefused as refused:
             if refused.code != "log_incomplete":
                 raise
             warn("the API named a block after the bounty's creation; reading the whole log instead")
-    return tell(collect_chain(chain, bounty_id, starts[-1], beacon=beacon))
+    return read_history(collect_chain(chain, bounty_id, starts[-1], beacon=beacon))
 
 
-def _require_reader(story: Story, signer: LocalSigner) -> None:
+def _require_reader(history: BountyHistory, signer: LocalSigner) -> None:
     """Refuse a key that the content route would refuse, before anything is signed."""
-    if signer.address not in {story.created.event.poster, *story.roster.accounts}:
-        message = f"{signer.address} is neither the Poster nor a Guardian of bounty {story.chain.bounty_id}."
-        raise Refused(
+    if signer.address not in {history.created.event.poster, *history.roster.accounts}:
+        message = f"{signer.address} is neither the Poster nor a Guardian of bounty {history.chain.bounty_id}."
+        raise CommandRefused(
             "not_a_reader", message, next_action="Leave --sign-as away, or use the Poster's or a Guardian's key."
         )
 
 
-def _finish(story: Story, report: Report, *, strict: bool) -> None:
+def _finish(history: BountyHistory, report: Report, *, strict: bool) -> None:
     counts = {result.value: report.counts[result] for result in Result}
-    fields = {"bounty_id": str(story.chain.bounty_id), "log_digest": story.digest(), **counts}
+    fields = {"bounty_id": str(history.chain.bounty_id), "log_digest": history.digest(), **counts}
     event("service_audit.finished", fields)
     words = f"{counts['holds']} hold, {counts['differs']} differ, {counts['not_checked']} not checked"
     if report.differing:
         message = f"Not everything holds ({words}): {', '.join(report.differing)}"[:1_000]
-        raise Refused("audit_differs", message, next_action="Trust the chain; show the differences to the operator.")
+        raise CommandRefused(
+            "audit_differs", message, next_action="Trust the chain; show the differences to the operator."
+        )
     if strict and counts["not_checked"]:
         message = f"Not everything was checked ({words})."
-        raise Refused("audit_incomplete", message, next_action="The lines above say what each check needs.")
-    say(f"bounty {story.chain.bounty_id}: {words}")
+        raise CommandRefused("audit_incomplete", message, next_action="The lines above say what each check needs.")
+    say(f"bounty {history.chain.bounty_id}: {words}")

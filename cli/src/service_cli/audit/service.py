@@ -19,14 +19,14 @@ from service_common.domain.verdict import parse_verdict
 from service_common.errors import Issue, ServiceError
 
 from service_cli.audit.collect import wanted_envelopes
-from service_cli.audit.history import ChainEvidence, Placed, ServiceEvidence, Story, answer_of
+from service_cli.audit.history import BountyHistory, ChainEvidence, Placed, ServiceEvidence, answer_of
 from service_cli.audit.report import ABSENT, Difference, Report, differing, shown, tree_differences
 
 
-def check_documents(story: Story, service: ServiceEvidence, report: Report) -> None:
+def check_documents(history: BountyHistory, service: ServiceEvidence, report: Report) -> None:
     """Every document that the chain commits to."""
-    latest = story.latest_verdicts()
-    for verdict in story.verdicts:
+    latest = history.latest_verdicts()
+    for verdict in history.verdicts:
         commitment = verdict.event.report_commitment
         document = service.verdicts.get(commitment)
         replaced = "" if latest[verdict.event.guardian] == verdict else ", replaced later"
@@ -34,15 +34,15 @@ def check_documents(story: Story, service: ServiceEvidence, report: Report) -> N
             report.not_checked("verdict", f"no document is here: {service.reason(commitment)}", commitment)
             continue
         detail = f"the reasons of {verdict.event.guardian} hash to it and say what was recorded{replaced}"
-        report.judge("verdict", _verdict(story, verdict, document), detail, commitment)
-    for commitment in wanted_envelopes(story):
+        report.judge("verdict", _verdict(history, verdict, document), detail, commitment)
+    for commitment in wanted_envelopes(history):
         envelope = service.envelopes.get(commitment)
         if envelope is None:
             report.not_checked("envelope", service.reason(commitment), commitment)
-        elif commitment == story.finalized.event.submission_commitment:
+        elif commitment == history.finalized.event.submission_commitment:
             detail = "the winner's envelope hashes to it and belongs to this bounty, Solver, roster and reveal point"
-            report.judge("envelope", _envelope(story, envelope), detail, commitment)
-            if story.chain.beacon is None:
+            report.judge("envelope", _envelope(history, envelope), detail, commitment)
+            if history.chain.beacon is None:
                 report.not_checked("envelope.round", "the beacon's clock is not known here", commitment)
         else:
             found = _hash_differences(submission_commitment(envelope), commitment)
@@ -57,8 +57,8 @@ def _hash_differences(found: str, expected: str) -> list[Difference]:
     return [] if found == expected else [differing("hash", found, expected)]
 
 
-def _verdict(story: Story, recorded: Placed[VerdictRecorded], document: bytes) -> list[Difference]:
-    event, chain = recorded.event, story.chain
+def _verdict(history: BountyHistory, recorded: Placed[VerdictRecorded], document: bytes) -> list[Difference]:
+    event, chain = recorded.event, history.chain
     if differences := _hash_differences(report_commitment(document), event.report_commitment):
         return differences
     try:
@@ -78,15 +78,15 @@ def _verdict(story: Story, recorded: Placed[VerdictRecorded], document: bytes) -
     return [differing(name, theirs, ours) for name, theirs, ours in pairs if theirs != ours]
 
 
-def _envelope(story: Story, content: bytes) -> list[Difference]:
-    end, chain = story.finalized.event, story.chain
+def _envelope(history: BountyHistory, content: bytes) -> list[Difference]:
+    end, chain = history.finalized.event, history.chain
     if differences := _hash_differences(submission_commitment(content), end.submission_commitment):
         return differences
     try:
         envelope = parse_envelope(content)
     except ServiceError as error:
         return [differing("envelope", "; ".join(_words(issue) for issue in error.issues), "an envelope")]
-    created = story.created.event
+    created = history.created.event
     policy = envelope.reveal_policy if chain.beacon is None else chain.beacon.reveal_policy(created.reveal_at)
     expected = ExpectedEnvelope(
         chain_id=chain.chain_id,
@@ -94,7 +94,7 @@ def _envelope(story: Story, content: bytes) -> list[Difference]:
         bounty_id=chain.bounty_id,
         solver_address=end.winner,
         spec_commitment=created.spec_commitment,
-        roster=story.roster,
+        roster=history.roster,
         reveal_policy=policy,
     )
     return [
@@ -111,7 +111,7 @@ MAX_LISTED: int = 1_000
 RECORD = "verification_record"
 
 
-def check_detail(story: Story, service: ServiceEvidence, report: Report) -> None:
+def check_detail(history: BountyHistory, service: ServiceEvidence, report: Report) -> None:
     """The whole detail, the page behind the commitment, and the record."""
     if service.detail is None:
         report.not_checked("bounty", f"the public detail is not here: {service.reason('detail')}")
@@ -125,16 +125,16 @@ def check_detail(story: Story, service: ServiceEvidence, report: Report) -> None
     if not isinstance(detail, dict):
         report.judge("bounty", [differing("bounty", "no JSON object", "the bounty")], "the public detail")
         return
-    for name, expected in _expected_detail(story).items():
+    for name, expected in _expected_detail(history).items():
         report.compare(f"bounty.{name}", detail.get(name, ABSENT), expected, f"{name} as the chain says")
-    _check_activity(story.chain, service, detail, report)
-    _check_challenge(story, detail, report)
-    _check_record(story, detail, report)
+    _check_activity(history.chain, service, detail, report)
+    _check_challenge(history, detail, report)
+    _check_record(history, detail, report)
 
 
-def _expected_detail(story: Story) -> dict[str, object]:
-    created, end, chain = story.created.event, story.finalized.event, story.chain
-    final, active = story.final_bounty(), story.active_submissions()
+def _expected_detail(history: BountyHistory) -> dict[str, object]:
+    created, end, chain = history.created.event, history.finalized.event, history.chain
+    final, active = history.final_bounty(), history.active_submissions()
     submissions = [
         {
             "solver_address": each.event.solver,
@@ -168,18 +168,18 @@ def _expected_detail(story: Story) -> dict[str, object]:
             "winner": winner if final.winner else None,
         },
         "guardian_roster": {
-            "version": story.roster.version,
-            "guardian_roster_hash": story.roster.guardian_roster_hash,
-            "quorum": story.roster.quorum,
+            "version": history.roster.version,
+            "guardian_roster_hash": history.roster.guardian_roster_hash,
+            "quorum": history.roster.quorum,
             "members": [
                 {"guardian_address": member.guardian_address, "encryption_public_key": member.encryption_public_key}
-                for member in story.roster.members
+                for member in history.roster.members
             ],
         },
         "active_submissions": submissions[:MAX_LISTED],
         "active_submission_count": len(active),
         "finality": "finalized",
-        "block": {"number": story.finalized.log.block_number, "hash": story.finalized.log.block_hash},
+        "block": {"number": history.finalized.log.block_number, "hash": history.finalized.log.block_hash},
     }
 
 
@@ -206,7 +206,7 @@ def _check_activity(
     report.judge("bounty.last_active_at", found, "each Guardian's last sign of life is what the Hub says")
 
 
-def _check_challenge(story: Story, detail: Mapping[str, object], report: Report) -> None:
+def _check_challenge(history: BountyHistory, detail: Mapping[str, object], report: Report) -> None:
     """The page hashes to the commitment; what the service says of its terms is derived again."""
     page, error = detail.get("challenge"), detail.get("error")
     if page is None:
@@ -217,12 +217,12 @@ def _check_challenge(story: Story, detail: Mapping[str, object], report: Report)
             report.judge("challenge", [differing("bounty.error", error, "the reason of a null challenge")], "the page")
         return
     content = page.encode("utf-8", "surrogatepass") if isinstance(page, str) else None
-    found, wanted = content and spec_commitment(content), story.created.event.spec_commitment
+    found, wanted = content and spec_commitment(content), history.created.event.spec_commitment
     if content is None or found != wanted:
         report.judge("challenge", [differing("bounty.challenge", found, wanted)], "the page hashes to spec_commitment")
         return
     report.judge("challenge", _no_error(error), "the page hashes to spec_commitment")
-    terms = _terms(story, content)
+    terms = _terms(history, content)
     report.compare("bounty.challenge_terms", detail.get("challenge_terms", ABSENT), terms, "what the page states")
 
 
@@ -230,8 +230,8 @@ def _no_error(error: object) -> list[Difference]:
     return [] if error is None else [differing("bounty.error", error, "nothing beside a page")]
 
 
-def _terms(story: Story, page: bytes) -> dict[str, object]:
-    created = story.created.event
+def _terms(history: BountyHistory, page: bytes) -> dict[str, object]:
+    created = history.created.event
     try:
         challenge = parse_challenge(page)
     except ServiceError:
@@ -242,7 +242,7 @@ def _terms(story: Story, page: bytes) -> dict[str, object]:
     return {"matches": not rows, "differences": rows}
 
 
-def _check_record(story: Story, detail: Mapping[str, object], report: Report) -> None:
+def _check_record(history: BountyHistory, detail: Mapping[str, object], report: Report) -> None:
     """The record, field by field; never both record and error, never neither."""
     found, error = detail.get(RECORD), detail.get(f"{RECORD}_error")
     if (found is None) == (error is None):
@@ -254,7 +254,7 @@ def _check_record(story: Story, detail: Mapping[str, object], report: Report) ->
         report.not_checked("record", f"the service has no record: {shown(code)}")
         return
     try:
-        expected = story.record().to_json()
+        expected = history.record().to_json()
     except ServiceError as contradiction:
         report.judge("record", [differing("log", contradiction.message, "a state to derive it from")], "the record")
         return

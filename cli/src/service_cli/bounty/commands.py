@@ -112,13 +112,13 @@ def verification_record(bounty_id: BountyId, network: str | None, api_base_url: 
     """
     from service_cli.api import api_of
     from service_cli.config.settings import load_settings
-    from service_cli.errors import Refused
+    from service_cli.errors import CommandRefused
 
     settings = load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL"))
     detail = api_of(settings).get(f"/api/bounties/{bounty_id}").json()
     if detail.get("chain_id") != settings.chain_id or detail.get("hub_address") != settings.hub_address():
         message = "The API answers for another chain or Hub than the one configured."
-        raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+        raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")
     record, error = detail.get("verification_record"), detail.get("verification_record_error")
     if record is not None:
         event("verification_record.fetched", {"record": record})

@@ -18,8 +18,9 @@ from service_common.types import BountyId
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain.session import ChainClient
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Waiting, say
+from service_cli.shell.text import printable
 
 PATIENCE_SECONDS: Final = 1_800.0
 _POLL_SECONDS: Final = 1.0
@@ -34,7 +35,7 @@ def wait_until(
         while time.monotonic() < ends:
             try:
                 detail = bounty_detail(api, bounty_id)
-            except Refused as refusal:
+            except CommandRefused as refusal:
                 if refusal.code != "bounty_not_found":
                     raise
                 detail = {}
@@ -45,7 +46,7 @@ def wait_until(
                 told = True
             waiting.tick()
             time.sleep(_POLL_SECONDS)
-    raise Failed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")
+    raise CommandFailed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")
 
 
 def wait_finalized(
@@ -53,12 +54,6 @@ def wait_finalized(
 ) -> dict[str, object]:
     """The detail once the bounty's last change is finalized."""
     return wait_until(api, bounty_id, lambda detail: detail.get("finality") == "finalized", what)
-
-
-def text_of(fields: object, name: str) -> str | None:
-    """A text field of a JSON object, else None."""
-    value = fields.get(name) if isinstance(fields, dict) else None
-    return value if isinstance(value, str) else None
 
 
 Expected = Mapping[str, object] | Mapping[int, object] | Mapping[str | int, object]
@@ -81,16 +76,16 @@ def differences(answer: object, expected: Expected, path: str = "") -> Iterator[
 def require_agreement(answer: object, expected: Expected, code: str, next_action: str) -> None:
     """Refuse an answer that differs, with the first differences named."""
     found = [
-        Issue(name[:120], f"the API says {shown(theirs)}; this client derives {shown(ours)}")
+        Issue(name[:120], f"the API says {_shown(theirs)}; this client derives {_shown(ours)}")
         for name, theirs, ours in differences(answer, expected)
     ]
     if found:
         message = f"The API's answer differs in {found[0].path} from what this client derives."
-        raise Refused(code, message, issues=found[:5], next_action=next_action)
+        raise CommandRefused(code, message, issues=found[:5], next_action=next_action)
 
 
 def check_detail(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, detail: Mapping[str, object]) -> None:
-    """Refuse when API and chain tell of different bounties: one of the two endpoints is wrong or lies."""
+    """Refuse when API and chain show different bounties: one of the two endpoints is wrong, maybe on purpose."""
     expected = {
         "bounty_id": str(bounty_id),
         "chain_id": chain.chain_id,
@@ -115,20 +110,20 @@ def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
     next_action = "Read both; to go on anyway add --accept-term-differences."
     if not isinstance(page, str) or spec_commitment(page.encode()) != bounty.spec_commitment:
         message = "The API has no page that hashes to the spec commitment on chain."
-        raise Refused("challenge_terms_mismatch", message, next_action=next_action)
+        raise CommandRefused("challenge_terms_mismatch", message, next_action=next_action)
     try:
         parsed = parse_challenge(page.encode())
     except ServiceError as error:
         message = "The page behind the commitment states no terms that can be read."
-        raise Refused("challenge_terms_mismatch", message, issues=error.issues, next_action=next_action) from error
+        raise CommandRefused(
+            "challenge_terms_mismatch", message, issues=error.issues, next_action=next_action
+        ) from error
     window = bounty.judging_deadline - bounty.reveal_at
     if found := term_differences(parsed, bounty.escrow_amount, bounty.submission_deadline, window):
         issues = [Issue(one.field, f"the page says {one.page}, the chain {one.chain}") for one in found]
         message = "The challenge page states other terms than the chain."
-        raise Refused("challenge_terms_mismatch", message, issues=issues, next_action=next_action)
+        raise CommandRefused("challenge_terms_mismatch", message, issues=issues, next_action=next_action)
 
 
-def shown(value: object) -> str:
-    """A value for a message: an endpoint's own text is data, so it is bounded and made printable."""
-    text = "nothing" if value is None else str(value)
-    return "".join(c for c in text[:80] if c.isprintable())
+def _shown(value: object) -> str:
+    return "nothing" if value is None else printable(value, 80)

@@ -14,7 +14,7 @@ from service_common.types import Address, BountyId, parse_address, parse_decimal
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import event, on_terminal, say
 from service_cli.shell.text import amount, moment, printable
 
@@ -99,7 +99,7 @@ def token_names(deployment: Mapping[str, object]) -> TokenNames:
 
 def one_line(item: Mapping[str, object], token: TokenNames, now: int) -> str:
     """A bounty of the list: its id, its money, its Submissions, what it waits for."""
-    name = f"bounty {printable(str(item.get('bounty_id')))}"
+    name = f"bounty {printable(item.get('bounty_id'))}"
     facts = _facts(item)
     if facts is None:
         return f"{name}: {_UNREADABLE}"
@@ -112,10 +112,10 @@ def lines(detail: Mapping[str, object], token: TokenNames, now: int) -> Iterator
     yield one_line(detail, token, now)
     facts = detail.get("facts")
     if isinstance(facts, dict):
-        yield f"  Poster:    {printable(str(facts.get('poster_address')), 42)}"
+        yield f"  Poster:    {printable(facts.get('poster_address'), 42)}"
     roster = detail.get("guardian_roster")
     if isinstance(roster, dict) and isinstance(members := roster.get("members"), list):
-        yield f"  Guardians: {len(members)}, of whom {printable(str(roster.get('quorum')))} must agree"
+        yield f"  Guardians: {len(members)}, of whom {printable(roster.get('quorum'))} must agree"
     if title := _title(detail):
         yield f"  title:     {title}"
     yield f"  page:      {_page(detail)}"
@@ -147,7 +147,7 @@ def _stage(facts: ShownFacts, now: int) -> str:
         return next_step(facts, now).text
     why = printable((facts.reason or "").replace("_", " "), 40)
     if facts.outcome == "awarded":
-        return f"awarded to {printable(str(facts.winner), 42)} ({why})"
+        return f"awarded to {printable(facts.winner, 42)} ({why})"
     return f"ended without a valid Submission ({why})"
 
 
@@ -235,4 +235,4 @@ def _require_same(settings: Settings, answer: Mapping[str, object]) -> None:
     same_hub = not settings.knows("SERVICE_HUB_ADDRESS") or answer.get("hub_address") == settings.hub_address()
     if answer.get("chain_id") != settings.chain_id or not same_hub:
         message = "The API answers for another chain or Hub than the one configured."
-        raise Refused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+        raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")

@@ -27,7 +27,7 @@ from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed
+from service_cli.errors import CommandFailed
 from service_cli.shell.output import Waiting, event, say
 
 _SENTENCES: Final[Mapping[str, str]] = {
@@ -84,7 +84,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
                     _print_end(bounty_id, end)
                     return
                 answered = time.monotonic()
-            except Failed as failure:
+            except CommandFailed as failure:
                 if failure.code != "chain_unavailable" or time.monotonic() - answered > PATIENCE_SECONDS:
                     raise
                 say(f"{failure.message} Looking again.")

@@ -18,7 +18,7 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 from service_cli.bounty.detail import PATIENCE_SECONDS
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.errors import Failed
+from service_cli.errors import CommandFailed
 from service_cli.shell.output import Waiting, event, say
 from service_cli.shell.text import moment
 
@@ -79,7 +79,7 @@ def once_final(
                     pending.tell(prefix)
                 if elapsed >= PATIENCE_SECONDS:
                     raise _impatient(_pending(chain, bounty_id, finalized) or pending)
-            except Failed as failure:
+            except CommandFailed as failure:
                 if failure.code != "chain_unavailable" or pending is None or elapsed >= PATIENCE_SECONDS:
                     raise
                 say(f"{failure.message} Looking again.")
@@ -108,9 +108,9 @@ def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> Pend
     return Pending(bounty_id, found.block_number, finalized.number, now, final_at)
 
 
-def _impatient(pending: Pending | None) -> Failed:
+def _impatient(pending: Pending | None) -> CommandFailed:
     words = "The chain has not finalized the outcome." if pending is None else f"{pending.words}."
-    return Failed(
+    return CommandFailed(
         "not_finalized",
         words,
         next_action="Run the command again later; nothing was signed.",

@@ -16,13 +16,14 @@ from typing import IO, Any, Generic, TypeVar
 
 from service_common.types import Address, ChainId
 
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.json_values import text_of
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry(Generic[R]):
+class JournalEntry(Generic[R]):
     """One named entry of a journal: how its value is written as JSON, and read again.
 
     ``read`` raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything that ``write`` does not make. Names and
@@ -34,39 +35,9 @@ class Entry(Generic[R]):
     read: Callable[[object], R]
 
 
-def text_of(value: object) -> str:
-    """Text of a journal."""
-    if not isinstance(value, str):
-        raise TypeError("not text")
-    return value
-
-
-def whole_of(value: object) -> int:
-    """A whole number of a journal, as a number or in decimal digits."""
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError("not a whole number")
-    return value
-
-
-def list_of(value: object) -> list[object]:
-    """A list of a journal."""
-    if not isinstance(value, list):
-        raise TypeError("not a list")
-    return value
-
-
-def object_of(value: object) -> dict[str, object]:
-    """An object of a journal."""
-    if not isinstance(value, dict):
-        raise TypeError("not an object")
-    return value
-
-
-def text_entry(name: str) -> Entry[str]:
+def text_entry(name: str) -> JournalEntry[str]:
     """An entry that is text."""
-    return Entry(name, str, text_of)
+    return JournalEntry(name, str, text_of)
 
 
 class Journal:
@@ -77,7 +48,7 @@ class Journal:
         self._file = folder / "journal.json"
         self._entries: dict[str, object] = self._load()
 
-    def get(self, entry: Entry[R]) -> R | None:
+    def get(self, entry: JournalEntry[R]) -> R | None:
         """What was noted, or None; ``journal_unreadable`` for a value that no release has written."""
         if entry.name not in self._entries:
             return None
@@ -86,20 +57,20 @@ class Journal:
         except (ValueError, TypeError, KeyError) as error:
             raise self._unreadable() from error
 
-    def note(self, entry: Entry[R], value: R) -> None:
+    def note(self, entry: JournalEntry[R], value: R) -> None:
         """Keep a value; on disk before this returns."""
         self._entries[entry.name] = entry.write(value)
         self._save()
 
-    def forget(self, *entries: Entry[Any]) -> None:
+    def forget(self, *entries: JournalEntry[Any]) -> None:
         """Drop what turned out void."""
         for entry in entries:
             self._entries.pop(entry.name, None)
         self._save()
 
-    def _unreadable(self) -> Refused:
+    def _unreadable(self) -> CommandRefused:
         problem = f"The journal {self._file} cannot be read."
-        return Refused("journal_unreadable", problem, next_action="Look at the chain, then move the file away.")
+        return CommandRefused("journal_unreadable", problem, next_action="Look at the chain, then move the file away.")
 
     def _load(self) -> dict[str, object]:
         try:
@@ -122,7 +93,7 @@ class Journal:
             draft.replace(self._file)
         except OSError as error:
             problem = f"The journal {self._file} cannot be written."
-            raise Failed("journal_not_written", problem, next_action="Make room or check its rights.") from error
+            raise CommandFailed("journal_not_written", problem, next_action="Make room or check its rights.") from error
 
 
 @contextmanager
@@ -176,14 +147,16 @@ def _private_file(folder: Path, name: str) -> IO[str]:
         return open(folder / name, "a", encoding="utf-8", opener=_private)
     except OSError as error:
         problem = f"The state directory {folder} cannot be used."
-        raise Failed("journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME.") from error
+        raise CommandFailed(
+            "journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME."
+        ) from error
 
 
 def _take(lock: IO[str]) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise Refused(
+        raise CommandRefused(
             "already_running", "The same command is already running.", next_action="Wait for it, or stop it."
         ) from None
 

@@ -28,14 +28,14 @@ from service_cli.chain.session import Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import (
     Attempt,
-    Step,
     Transaction,
+    TransactionStep,
     account_nonce,
     current_price,
     sign_attempt,
     simulate,
 )
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Waiting, say
 
 RECEIPT_SECONDS: Final = 180.0
@@ -125,13 +125,13 @@ class Missing:
 class NonceLost:
     """Another transaction has the nonce for good; ``reason`` is what that means for the command, if anything."""
 
-    reason: Refused | None
+    reason: CommandRefused | None
 
 
-Ending = Receipt | NonceLost | Failed | Refused
+Ending = Receipt | NonceLost | CommandFailed | CommandRefused
 
 
-def send(session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: Step) -> Receipt:
+def send(session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: TransactionStep) -> Receipt:
     """Send the call once and wait for its block; continues an earlier run's transaction.
 
     Raises ``transaction_reverted`` and ``transaction_replaced`` once that is certain (the next run starts over),
@@ -146,13 +146,15 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
             return receipt
         say("another transaction of this account was faster; signing with the next nonce")
     message = "Other transactions of this account keep taking its nonce."
-    raise Failed("nonce_contended", message, next_action="Stop the other program, then run the command again.")
+    raise CommandFailed("nonce_contended", message, next_action="Stop the other program, then run the command again.")
 
 
 class _Sending:
     """One attempt: its state, and what moves it."""
 
-    def __init__(self, session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: Step) -> None:
+    def __init__(
+        self, session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: TransactionStep
+    ) -> None:
         self.chain, self.signer = session.chain, session.signer
         self.transaction, self.call = transaction, transaction.call
         self.journal, self.step = journal, step
@@ -177,7 +179,7 @@ class _Sending:
                     if ending is not None and self._is_part(head):
                         return self._end(ending)
                     unanswered = False
-                except Failed as failure:
+                except CommandFailed as failure:
                     self._not_missing()
                     if failure.code != "chain_unavailable":
                         raise
@@ -202,7 +204,7 @@ class _Sending:
         self._not_missing()  # never used, or free again: a reorg took out the transaction that had it
         try:
             self._keep_offering()
-        except Refused as refused:
+        except CommandRefused as refused:
             if (found := self._event()) is None:
                 return refused
             return found if self._is_deep(found, head) else None  # refused because it has happened
@@ -219,15 +221,15 @@ class _Sending:
             return None
         raise ending.reason
 
-    def _impatience(self, unanswered: bool) -> Failed:
+    def _impatience(self, unanswered: bool) -> CommandFailed:
         """Why the wait ended; the transaction stays in the journal."""
         if isinstance(self.state, Contended):
             message = "Another pending transaction of this account holds the nonce."
             next_action = "Wait until it is mined, then run the command again."
-            return Failed("nonce_contended", message, next_action=next_action)
+            return CommandFailed("nonce_contended", message, next_action=next_action)
         code, what = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
         message = f"Transaction {self.state.attempt.hashes[-1]} is not {what} yet."
-        return Failed(code, message, next_action="Run the command again: it waits for the same transaction.")
+        return CommandFailed(code, message, next_action="Run the command again: it waits for the same transaction.")
 
     def _mined(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
         """A receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
@@ -239,9 +241,9 @@ class _Sending:
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
         next_action = "Re-read the bounty, then run the command again."
-        return NonceLost(Refused("transaction_reverted", message, next_action=next_action))
+        return NonceLost(CommandRefused("transaction_reverted", message, next_action=next_action))
 
-    def _missing(self, head: Header) -> NonceLost | Failed | None:
+    def _missing(self, head: Header) -> NonceLost | CommandFailed | None:
         """The nonce is used and nothing of ours shows: decided once that has been so for long and deep enough."""
         state = self.state
         if state.reach is not Reach.THIS_RUN:  # otherwise no node ever took it: nothing of ours can lag
@@ -252,11 +254,11 @@ class _Sending:
         if self._is_known():
             message = f"The nonce of transaction {state.attempt.hashes[-1]} is used, but its receipt does not show."
             next_action = "Run the command again later, or use another RPC endpoint."
-            return Failed("transaction_unknown", message, next_action=next_action)
+            return CommandFailed("transaction_unknown", message, next_action=next_action)
         if state.reach is not Reach.NODE:
             return NonceLost(None)
         message = "Another transaction of this account took the nonce of the one prepared."
-        return NonceLost(Refused("transaction_replaced", message, next_action="Run the command again."))
+        return NonceLost(CommandRefused("transaction_replaced", message, next_action="Run the command again."))
 
     def _not_missing(self) -> None:
         if isinstance(self.state, Missing):
@@ -353,8 +355,10 @@ class _Sending:
             self.state = Contended(offered.attempt, offered.reach, offered.at, offered.replacements)
         elif "insufficient funds" in answer:
             message = f"{self.signer.address} cannot pay for gas."
-            raise Refused("gas_insufficient", message, next_action="Add ether to this account, then run it again.")
+            raise CommandRefused(
+                "gas_insufficient", message, next_action="Add ether to this account, then run it again."
+            )
         else:
             message = "The RPC endpoint did not accept the transaction; it stays in the journal."
             next_action = "Run the command again, or use another endpoint."
-            raise Refused("transaction_refused", message, next_action=next_action)
+            raise CommandRefused("transaction_refused", message, next_action=next_action)

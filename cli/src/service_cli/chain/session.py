@@ -1,7 +1,7 @@
 """A deployment's chain as the client sees it, and an account at work on it.
 
 Before anything is signed, the RPC's chain id, the Hub's code, its token and its reveal delay are compared with the
-configuration; a disagreement is refused. An unreachable endpoint is ``Failed``, never a guess.
+configuration; a disagreement is refused. An unreachable endpoint is ``CommandFailed``, never a guess.
 """
 
 from collections.abc import Container, Iterator
@@ -23,7 +23,7 @@ from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
 from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from service_cli.api import ApiClient
@@ -94,7 +94,7 @@ class ChainClient:
             view = self.hub.bounty(bounty_id)
         if view is None:
             message = f"The Hub has no bounty {bounty_id}."
-            raise Refused("bounty_not_found", message, next_action="Check the bounty id and the network.")
+            raise CommandRefused("bounty_not_found", message, next_action="Check the bounty id and the network.")
         return view
 
     def pinned_roster(self, bounty: BountyView) -> Roster:
@@ -131,7 +131,7 @@ class ChainClient:
         if code in {"0x", None}:
             message = f"This signature is not one of {account} over what was shown. It was not sent."
             next_action = "Sign with that account's wallet, exactly what was shown last."
-            raise Refused("signature_mismatch", message, next_action=next_action)
+            raise CommandRefused("signature_mismatch", message, next_action=next_action)
 
     def balance(self, account: Address) -> int:
         """Wei."""
@@ -183,7 +183,7 @@ def require_bounty_id(value: object) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         message = f"A bounty id is an integer from 1, not {type(value).__name__}."
         next_action = "Pass BountyId(7), or parse_bounty_id(text), both of service_common.types."
-        raise Refused("bounty_id_malformed", message, next_action=next_action)
+        raise CommandRefused("bounty_id_malformed", message, next_action=next_action)
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
@@ -206,16 +206,22 @@ def chain_errors() -> Iterator[None]:
         yield
     except ChainUnavailable as error:
         message = f"The chain did not answer usefully: {error}."
-        raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
+        raise CommandFailed(
+            "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
+        ) from error
     except (ValueError, TypeError, RecursionError) as error:
         message = "The chain gave an answer of another shape than the one asked for."
-        raise Failed("chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again.") from error
+        raise CommandFailed(
+            "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
+        ) from error
     except RpcRefused as error:
         if not _is_revert(error):
             message = "The RPC endpoint refused to answer; that says nothing about the bounty."
-            raise Failed("chain_unavailable", message, next_action="Wait, or use another RPC endpoint.") from error
+            raise CommandFailed(
+                "chain_unavailable", message, next_action="Wait, or use another RPC endpoint."
+            ) from error
         refusal = explain(error)
-        raise Refused(refusal.code, refusal.message, next_action=refusal.next_action) from error
+        raise CommandRefused(refusal.code, refusal.message, next_action=refusal.next_action) from error
 
 
 def _is_revert(error: RpcRefused) -> bool:
@@ -223,5 +229,5 @@ def _is_revert(error: RpcRefused) -> bool:
     return bool(error.data) or "revert" in error.message.lower()
 
 
-def _incoherent(message: str) -> Refused:
-    return Refused("deployment_mismatch", message, next_action=_COHERENT)
+def _incoherent(message: str) -> CommandRefused:
+    return CommandRefused("deployment_mismatch", message, next_action=_COHERENT)

@@ -16,7 +16,8 @@ from service_common.auth.signature import account_of_key
 from service_common.types import Address
 
 from service_cli.config.environment import Environment
-from service_cli.errors import Refused
+from service_cli.config.keys import parse_private_key
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import event, say
 
 if TYPE_CHECKING:
@@ -69,14 +70,16 @@ def _signature(line: str) -> bytes:
     """What a wallet answered: 65 bytes or more; what may be a private key instead goes nowhere."""
     digits = line[2:] if line[:2] in {"0x", "0X"} else line
     if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
-        raise Refused("signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits.")
+        raise CommandRefused(
+            "signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits."
+        )
     if len(digits) == 64:
         message = "These 32 bytes are no signature. If they are your private key, it was not sent, and not kept."
         next_action = "Paste the signature that the wallet shows. Never paste a key: take it out of your terminal."
-        raise Refused("signature_malformed", message, next_action=next_action)
+        raise CommandRefused("signature_malformed", message, next_action=next_action)
     if len(digits) < 130:
         message = f"A signature has 65 bytes or more; these are {len(digits) // 2}. Nothing was sent."
-        raise Refused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
+        raise CommandRefused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
     return bytes.fromhex(digits)
 
 
@@ -85,24 +88,18 @@ def local_signer(environment: Environment, variable: str) -> LocalSigner:
     text = environment.secret(variable)
     if text is None:
         problem = f"{variable} is not set."
-        raise Refused(
+        raise CommandRefused(
             "key_missing", problem, next_action=f"Set {variable}, or {variable}_FILE to a file that holds it."
         )
     for name in (variable, f"{variable}_FILE"):
         os.environ.pop(name, None)  # no child process inherits it
-    digits = text.removeprefix("0x")
-    if len(digits) != 64 or any(c not in _DIGITS for c in digits):
-        raise _malformed(variable)
-    key = bytes.fromhex(digits)
     try:
+        key = parse_private_key(text)
         return LocalSigner(account_of_key(key), key)
     except ValueError:
-        raise _malformed(variable) from None
-
-
-def _malformed(variable: str) -> Refused:
-    next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
-    return Refused("key_malformed", f"{variable} is not a private key.", next_action=next_action)
+        message = f"{variable} is not a private key."
+        next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
+        raise CommandRefused("key_malformed", message, next_action=next_action) from None
 
 
 def _with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:

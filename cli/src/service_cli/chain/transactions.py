@@ -14,11 +14,12 @@ from service_common.chain.json_rpc import mapping, quantity
 from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, bytes32, checksum_address
 
-from service_cli.chain.journal import Entry, Journal, list_of, object_of, text_of, whole_of
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
+from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.text import wei
 
 _GAS_MARGIN: Final = 1.25
@@ -137,7 +138,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TransactionStep:
     """One transaction's place in a journal: what was signed for it, and what was given up.
 
     A transaction is in the journal before it can be sent. An attempt is given up once another transaction has its nonce
@@ -147,12 +148,14 @@ class Step:
     name: str
 
     @property
-    def attempt(self) -> Entry[Attempt]:
-        return Entry(self.name, Attempt.to_json, Attempt.from_json)
+    def attempt(self) -> JournalEntry[Attempt]:
+        return JournalEntry(self.name, Attempt.to_json, Attempt.from_json)
 
     @property
-    def given_up(self) -> Entry[tuple[Bytes32, ...]]:
-        return Entry(f"{self.name}_given_up", list, lambda kept: tuple(Bytes32(text_of(one)) for one in list_of(kept)))
+    def given_up(self) -> JournalEntry[tuple[Bytes32, ...]]:
+        return JournalEntry(
+            f"{self.name}_given_up", list, lambda kept: tuple(Bytes32(text_of(one)) for one in list_of(kept))
+        )
 
     def was_attempted(self, journal: Journal) -> bool:
         """Whether a transaction was signed in an earlier run and is not given up."""
@@ -164,7 +167,7 @@ class Step:
         journal.forget(self.attempt)
 
     @property
-    def entries(self) -> tuple[Entry[Attempt], Entry[tuple[Bytes32, ...]]]:
+    def entries(self) -> tuple[JournalEntry[Attempt], JournalEntry[tuple[Bytes32, ...]]]:
         """Both, to be dropped together: the work is done, or is to be done again from the beginning."""
         return self.attempt, self.given_up
 
@@ -199,7 +202,7 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, re
         price = price.above(replaces.price)
     if (balance := chain.balance(signer.address)) < gas * price.cap:
         message = f"{signer.address} holds {wei(balance)}; the transaction may cost {wei(gas * price.cap)}."
-        raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+        raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
     fields = {
         "chainId": chain.chain_id,
         "type": 2,

@@ -15,12 +15,12 @@ from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import local_signer
 from service_cli.chain.token import base_units, shown_amount
-from service_cli.chain.transactions import HubCall, Step, Transaction, simulate
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say
 
-_STEP: Final = Step("claim_transaction")
+_STEP: Final = TransactionStep("claim_transaction")
 _FUNCTION: Final = text_entry("function")
 Payment = type[AwardClaimed] | type[RefundClaimed] | type[GuardianFeeClaimed]
 
@@ -70,7 +70,7 @@ def claimed_before(chain: ChainClient, kind: Payment, bounty_id: BountyId, accou
         return None
     try:
         return paid(kind, bounty_id, account).newest(chain, start)
-    except Failed:  # what the Hub owes is known; only the place of an old payment is not
+    except CommandFailed:  # what the Hub owes is known; only the place of an old payment is not
         return None
 
 
@@ -79,18 +79,20 @@ def find_entitlement(
 ) -> Entitlement:
     """What the contract owes this account, or why nothing; ``shown`` puts the amount in text."""
     if bounty.outcome is None:
-        raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+        raise CommandRefused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
     if claimant == bounty.winner and bounty.award_claimed:
-        raise Refused("award_already_claimed", "The award was already pulled.", next_action="Nothing is left to do.")
+        raise CommandRefused(
+            "award_already_claimed", "The award was already pulled.", next_action="Nothing is left to do."
+        )
     if claimant == bounty.winner:
         summary = f"claim the award of {shown(bounty.award_due)} of bounty {bounty_id}"
         return Entitlement(_call("claim", bounty_id, summary), bounty.award_due)
     if claimant != bounty.poster:
         message = f"{claimant} is neither the winner nor the Poster of bounty {bounty_id}."
-        raise Refused("not_entitled", message, next_action="Use the winner's or the Poster's account.")
+        raise CommandRefused("not_entitled", message, next_action="Use the winner's or the Poster's account.")
     if bounty.refund_due == 0:
         message = "Nothing is queued for the Poster of this bounty, and no claim of it is found."
-        raise Refused("nothing_queued", message, next_action="Nothing is left to do.")
+        raise CommandRefused("nothing_queued", message, next_action="Nothing is left to do.")
     summary = f"claim the refund of {shown(bounty.refund_due)} of bounty {bounty_id}"
     return Entitlement(_call("claimRefund", bounty_id, summary), bounty.refund_due)
 
@@ -100,7 +102,7 @@ def _amount(receipt: Receipt) -> TokenAmount:
         if isinstance(found, AwardClaimed | RefundClaimed):
             return found.amount
     message = f"Transaction {receipt.tx_hash} paid nothing out."
-    raise Refused("claim_mismatch", message, next_action="Look at the transaction on chain.")
+    raise CommandRefused("claim_mismatch", message, next_action="Look at the transaction on chain.")
 
 
 def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubCall:
@@ -108,7 +110,7 @@ def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubC
     try:
         bounty = once_final(chain, bounty_id, "claim", lambda seen: find_entitlement(seen, bounty_id, claimant))
         entitlement = find_entitlement(bounty, bounty_id, claimant, lambda due: shown_amount(chain, due))
-    except Refused as refused:
+    except CommandRefused as refused:
         raise _with_payment(chain, bounty_id, claimant, refused) from None
     simulate(chain, claimant, entitlement.call)
     event(
@@ -130,7 +132,9 @@ _PAID: Final[Mapping[str, tuple[type[AwardClaimed] | type[RefundClaimed], str, s
 """By the code of a refusal: the event that would explain it, and the code and name that it then has."""
 
 
-def _with_payment(chain: ChainClient, bounty_id: BountyId, claimant: Address, refused: Refused) -> Refused:
+def _with_payment(
+    chain: ChainClient, bounty_id: BountyId, claimant: Address, refused: CommandRefused
+) -> CommandRefused:
     """The same refusal, or where the Hub's log has the payment, which transaction it was."""
     if refused.code not in _PAID:
         return refused
@@ -140,7 +144,7 @@ def _with_payment(chain: ChainClient, bounty_id: BountyId, claimant: Address, re
         return refused
     amount = shown_amount(chain, _amount(found))
     message = f"The {what} of {amount} was claimed before: transaction {found.tx_hash}, block {found.block_number}."
-    return Refused(code, message, next_action="Nothing is left to do.")
+    return CommandRefused(code, message, next_action="Nothing is left to do.")
 
 
 def _show(chain: ChainClient, call: HubCall) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from service_cli.config.keys import Unusable, read_small
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 from service_cli.shell.text import printable
 
@@ -34,7 +34,9 @@ def read_dotenv(path: Path) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except Unusable as error:
-        raise Refused("environment_file_unreadable", f"{path} {error}.", next_action="Mend or remove it.") from None
+        raise CommandRefused(
+            "environment_file_unreadable", f"{path} {error}.", next_action="Mend or remove it."
+        ) from None
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -42,7 +44,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
         match = _LINE.fullmatch(line.strip())
         if match is None:
             problem = f"Line {number} of {path} is not NAME=value."
-            raise Refused("environment_file_malformed", problem, next_action="Mend that line.")
+            raise CommandRefused("environment_file_malformed", problem, next_action="Mend that line.")
         if match["name"].startswith("SERVICE_"):
             found[match["name"]] = next(v for v in (match["single"], match["double"], match["plain"]) if v is not None)
     keys = [name for name in found if found[name] and _KEY_NAME.fullmatch(name)]
@@ -85,7 +87,7 @@ class Environment:
             value, file = level.get(name), level.get(f"{name}_FILE")
             if value and file:
                 problem = contradiction(name, source)
-                raise Refused("configuration_contradictory", problem, next_action="Keep one of the two.")
+                raise CommandRefused("configuration_contradictory", problem, next_action="Keep one of the two.")
             if file:
                 value = self.read[file] = self.read.get(file) or _read_secret(name, file)
             if value:
@@ -106,7 +108,7 @@ def _read_secret(name: str, file: str) -> str:
     except (OSError, Unusable) as error:
         reason = str(error) if isinstance(error, Unusable) else "cannot be read"
         problem = f"The file named by {name}_FILE {reason}."
-        raise Refused("configuration_malformed", problem, next_action="Check its path and rights.") from None
+        raise CommandRefused("configuration_malformed", problem, next_action="Check its path and rights.") from None
     if exposed:
         warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
     return text.strip()

@@ -17,7 +17,7 @@ from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 from service_cli.shell.text import printable
 
@@ -25,6 +25,14 @@ if TYPE_CHECKING:  # the environment reads its files with what stands here
     from service_cli.config.environment import Environment
 
 MAX_KEY_FILE: Final = 64 * 1024
+
+
+def parse_private_key(text: str) -> bytes:
+    """32 bytes in hexadecimal digits, with 0x or without; ``ValueError`` for anything else, which it never quotes."""
+    digits = text.removeprefix("0x")
+    if len(digits) != 64 or not re.fullmatch(r"[0-9a-fA-F]+", digits, re.ASCII):
+        raise ValueError("not 32 bytes in hexadecimal digits")
+    return bytes.fromhex(digits)
 
 
 class Unusable(Exception):
@@ -164,7 +172,7 @@ def check_directory(environment: "Environment", directory: Path, *, open_key_fil
             shown = "A name in it" if keys.inside(os.fsencode(name)) else printable(name, 200)
             message = f"{shown} holds a private key of this run: whoever opens your work would have it."
             next_action = f"Take it out of the directory. Nothing was sealed. {_MOVED}"
-            raise Refused("secret_in_artifact", message, next_action=next_action)
+            raise CommandRefused("secret_in_artifact", message, next_action=next_action)
         if any(fnmatchcase(path.name.lower(), pattern) for pattern in _LIKE_SECRETS):
             suspicious.append(printable(name, 100))
     if suspicious:
@@ -177,7 +185,9 @@ def check_document(environment: "Environment", data: bytes, what: str) -> None:
     """Refuse a text that everybody will read and that holds a key of this run, or any age identity."""
     if holds_age_key(data) or loaded_keys(environment).inside(data):
         message = f"{what} holds a private key: everybody could read it."
-        raise Refused("secret_in_document", message, next_action=f"Take it out. Nothing was signed or sent. {_MOVED}")
+        raise CommandRefused(
+            "secret_in_document", message, next_action=f"Take it out. Nothing was signed or sent. {_MOVED}"
+        )
 
 
 def _below(directory: Path) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from service_common.chain.deployment import (
 from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32
 
 from service_cli.config.environment import Environment, tell_sources
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 
 T = TypeVar("T")
@@ -147,7 +147,9 @@ class Settings:
         if text is not None:
             return _checked(name, parse, text)
         if known is None:
-            raise Refused("configuration_incomplete", f"{name} is not set and not known here.", next_action=_HELP)
+            raise CommandRefused(
+                "configuration_incomplete", f"{name} is not set and not known here.", next_action=_HELP
+            )
         return known
 
 
@@ -194,7 +196,7 @@ def load_settings(
 
 def _require(words: str, missing: Sequence[str], next_action: str) -> None:
     if missing:
-        raise Refused("configuration_incomplete", f"{words} {', '.join(missing)}.", next_action=next_action)
+        raise CommandRefused("configuration_incomplete", f"{words} {', '.join(missing)}.", next_action=next_action)
 
 
 def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
@@ -202,7 +204,9 @@ def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
         return parse(text)
     except ValueError as error:
         next_action = f"Set {name} to {_WANTED.get(name, 'a value of that form')}."
-        raise Refused("configuration_malformed", f"{name} is malformed: {error}.", next_action=next_action) from None
+        raise CommandRefused(
+            "configuration_malformed", f"{name} is malformed: {error}.", next_action=next_action
+        ) from None
 
 
 def _parse_url(text: str) -> str:

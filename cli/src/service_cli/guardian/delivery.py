@@ -13,7 +13,7 @@ from service_cli.bounty.detail import check_detail, wait_finalized
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.opening import keyring_of, open_as_guardian
 from service_cli.shell.output import event
 
@@ -24,7 +24,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commit
     bounty = chain.bounty(bounty_id)
     if bounty.outcome is not Outcome.AWARDED or (bounty.winner, bounty.winning_submission) != (solver, commitment):
         message = "The contract does not name this Submission as the winner."
-        raise Refused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
+        raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
     api = api_of(settings, chain)
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     _require_final(chain, bounty_id, (solver, commitment))
@@ -52,10 +52,10 @@ def _require_final(chain: ChainClient, bounty_id: BountyId, winner: tuple[Addres
         view = chain.hub.bounty(bounty_id, finalized)
     if view is None or view.outcome is not Outcome.AWARDED:
         message = "The award is not in a block that the chain has finalized; it could still be undone."
-        raise Failed("not_finalized", message, next_action="Run the command again when the block is finalized.")
+        raise CommandFailed("not_finalized", message, next_action="Run the command again when the block is finalized.")
     if (view.winner, view.winning_submission) != winner:
         message = "The contract does not name this Submission as the finalized winner."
-        raise Refused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
+        raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
@@ -64,8 +64,8 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
         published = chain.hub.delivery_key()
     if published == ZERO_BYTES32:
         message = "The Hub publishes no delivery key yet."
-        raise Refused("delivery_key_missing", message, next_action="Ask the operator to publish it on chain.")
+        raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish it on chain.")
     if api.get("/api/deployment/delivery-key").json().get("delivery_public_key") != published:
         message = "The API's delivery key is not the one that the Hub publishes on chain."
-        raise Refused("delivery_key_mismatch", message, next_action="Do not deliver; report it to the operator.")
+        raise CommandRefused("delivery_key_mismatch", message, next_action="Do not deliver; report it to the operator.")
     return published

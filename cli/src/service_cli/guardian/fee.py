@@ -14,13 +14,13 @@ from service_cli.chain.receipts import ExpectedEvent, account_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
-from service_cli.chain.transactions import HubCall, Step, Transaction
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.claimant.claim import claimed_before, paid
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import event
 
-_STEP: Final = Step("transaction")
+_STEP: Final = TransactionStep("transaction")
 
 
 def heartbeat(settings: Settings) -> None:
@@ -42,10 +42,10 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
 
     def check(bounty: BountyView) -> None:
         if bounty.outcome is None:
-            raise Refused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+            raise CommandRefused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
         if guardian not in chain.pinned_roster(bounty).accounts:
             message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
-            raise Refused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
     once_final(chain, bounty_id, "guardian_claim_fee", check)
     with session.journal("claimfee", str(bounty_id), guardian) as journal:
@@ -74,9 +74,9 @@ def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> 
         if (found := claimed_before(chain, GuardianFeeClaimed, bounty_id, guardian)) is not None:
             place = f"transaction {found.tx_hash}, block {found.block_number}"
             message = f"The share of {guardian} in bounty {bounty_id} was claimed before: {place}."
-            raise Refused("fee_already_claimed", message, next_action="Nothing is left to do.")
+            raise CommandRefused("fee_already_claimed", message, next_action="Nothing is left to do.")
         with chain_errors():
             judged = chain.hub.verdict(bounty_id, guardian).kind is not None
         why = "its share was claimed before, or is nothing" if judged else "the Hub holds no Verdict of it"
         message = f"Nothing is due to {guardian} from bounty {bounty_id}: {why}."
-        raise Refused("nothing_due", message, next_action="Nothing is left to do.")
+        raise CommandRefused("nothing_due", message, next_action="Nothing is left to do.")

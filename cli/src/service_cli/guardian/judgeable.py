@@ -6,7 +6,7 @@ from service_cli.api import ApiClient, api_of, subgraph_of
 from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed
+from service_cli.errors import CommandFailed
 from service_cli.shell.output import event, say, warn
 from service_cli.shell.text import moment, printable
 
@@ -108,7 +108,7 @@ def _print_bounty(settings: Settings, hub: Address, bounty: dict[str, object], t
         },
     )
     until = moment(deadline, time) if isinstance(deadline, int) and isinstance(time, int) else "an unknown time"
-    verdict = printable(str(own.get("kind"))) if own else "none yet"
+    verdict = printable(own.get("kind")) if own else "none yet"
     opened = f"{len(unopened)} of {len(pairs)} Submissions not opened on this machine"
     say(f"bounty {bounty_id[:20]}: judge until {until}; {opened}; your Verdict: {verdict}")
 
@@ -166,6 +166,6 @@ def _list(value: dict[str, object], name: str) -> list[dict[str, object]]:
     return found
 
 
-def _malformed(name: str) -> Failed:
+def _malformed(name: str) -> CommandFailed:
     message = f"The subgraph's answer has no {name} where there should be one."
-    return Failed("answer_malformed", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
+    return CommandFailed("answer_malformed", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")

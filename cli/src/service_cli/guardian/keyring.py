@@ -19,7 +19,7 @@ from service_common.types import Bytes32
 
 from service_cli.config.environment import Environment
 from service_cli.config.keys import Unusable, read_small
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say, warn
 
 VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
@@ -33,7 +33,9 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
         kept = _kept(environment, target, rotate=rotate)
         if len(kept) == MAX_KEYRING:
             message = f"{target} holds {MAX_KEYRING} keys, as many as a keyring takes."
-            raise Refused("keyring_full", message, next_action="Take out keys that no open bounty's roster holds.")
+            raise CommandRefused(
+                "keyring_full", message, next_action="Take out keys that no open bounty's roster holds."
+            )
         added = Identity.generate()
         _replace(target, [added, *kept])
     fields = {"path": str(target), "public_key": added.public_key, "recipient": recipient_text(added.public_key)}
@@ -47,7 +49,7 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
     text = environment.secret(VARIABLE) if path is None else _read(path)
     if text is None:
         next_action = f"Set {_FILE_VARIABLE}, name a file, or make one with guardian:new-key."
-        raise Refused("key_missing", f"{VARIABLE} is not set.", next_action=next_action)
+        raise CommandRefused("key_missing", f"{VARIABLE} is not set.", next_action=next_action)
     keys = [identity.public_key for identity in _parsed(text, VARIABLE if path is None else str(path))]
     for position, key in enumerate(keys):
         in_roster = None if roster is None else key in roster
@@ -62,7 +64,7 @@ def _target(environment: Environment, path: Path | None) -> Path:
     named = path or environment.get(_FILE_VARIABLE)
     if named is None:
         message = "No file is named for the keys."
-        raise Refused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
+        raise CommandRefused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
     return Path(named).absolute().resolve()
 
 
@@ -72,12 +74,12 @@ def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Iden
         if rotate:
             message = f"{target} is not there: there is nothing to rotate."
             next_action = "Check the path; to make a first key leave --rotate out."
-            raise Refused("nothing_to_rotate", message, next_action=next_action)
+            raise CommandRefused("nothing_to_rotate", message, next_action=next_action)
         text = environment.get(VARIABLE)
         return () if text is None else _parsed(text, VARIABLE)
     if not rotate:
         message = f"{target} is there already."
-        raise Refused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")
+        raise CommandRefused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")
     return _parsed(_read(target), str(target))
 
 
@@ -86,7 +88,7 @@ def _read(path: Path) -> str:
         return read_small(path)[0]
     except (OSError, Unusable) as error:
         reason = str(error) if isinstance(error, Unusable) else "cannot be read"
-        raise Refused("file_unreadable", f"{path} {reason}.", next_action="Check its path and rights.") from None
+        raise CommandRefused("file_unreadable", f"{path} {reason}.", next_action="Check its path and rights.") from None
 
 
 def _parsed(text: str, source: str) -> tuple[Identity, ...]:
@@ -94,7 +96,7 @@ def _parsed(text: str, source: str) -> tuple[Identity, ...]:
         return parse_keyring(text.strip())
     except ServiceError as error:
         message = f"{source} is not a keyring: {error.message}"
-        raise Refused("key_malformed", message, next_action="Correct it by hand; nothing was changed.") from None
+        raise CommandRefused("key_malformed", message, next_action="Correct it by hand; nothing was changed.") from None
 
 
 def _replace(target: Path, keys: Sequence[Identity]) -> None:
@@ -112,7 +114,7 @@ def _replace(target: Path, keys: Sequence[Identity]) -> None:
     except OSError as error:
         draft.unlink(missing_ok=True)
         message = f"{target} cannot be written: {error.strerror or error}."
-        raise Failed("file_not_written", message, next_action="Make room or check its rights.") from None
+        raise CommandFailed("file_not_written", message, next_action="Make room or check its rights.") from None
 
 
 @contextmanager
@@ -122,7 +124,7 @@ def _held(target: Path) -> Iterator[None]:
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:
         message = f"{target.parent} is not a directory that can be used."
-        raise Refused("file_not_written", message, next_action="Make it first, or name another file.") from None
+        raise CommandRefused("file_not_written", message, next_action="Make it first, or name another file.") from None
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield

@@ -31,7 +31,7 @@ from service_cli.chain.journal import note_done, opened_name
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import require_new
 from service_cli.shell.output import event, say
 from service_cli.submissions import (
@@ -76,7 +76,7 @@ class Folder:
         """The Submission; ``fetch`` reads it only where envelope or ciphertext is not here."""
         if not any(path.exists() for path in (self.envelope, self.ciphertext, self.identity)):
             message = f"{self.path} holds none of {_NAMES}."
-            raise Refused("file_unreadable", message, next_action="Give the files these names.")
+            raise CommandRefused("file_unreadable", message, next_action="Give the files these names.")
         if self.ciphertext.exists():
             _read(self.ciphertext, 1)
         if not self.envelope.exists():
@@ -98,7 +98,7 @@ class Folder:
         except SealedDataError as error:
             message = f"The identity passed on does not open this Submission: {error.message}."
             next_action = "Ask the other Guardian again, or open with your own key."
-            raise Refused("identity_mismatch", message, next_action=next_action) from None
+            raise CommandRefused("identity_mismatch", message, next_action=next_action) from None
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -106,7 +106,7 @@ def _read(path: Path, most: int) -> bytes:
         with path.open("rb") as file:
             return file.read(most)
     except OSError:
-        raise Refused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None
+        raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None
 
 
 def guardian_open(
@@ -121,7 +121,7 @@ def guardian_open(
     """The command ``guardian:open``; what ``source`` holds of a Submission's files is taken from there."""
     require_new(output_dir)
     if keep_identity is not None and keep_identity.exists():
-        raise Refused("file_exists", f"{keep_identity} exists already.", next_action="Name a file that is new.")
+        raise CommandRefused("file_exists", f"{keep_identity} exists already.", next_action="Name a file that is new.")
     if source is not None:
         submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
@@ -132,7 +132,7 @@ def guardian_open(
     if keep_identity is not None:
         _keep_identity(IdentityFile(identity, submission.envelope.binding), keep_identity)
     write_artifact(submission, identity, output_dir, "guardian_open.artifact_opened")
-    with suppress(Failed):  # the work is open; that it is not remembered is no failure
+    with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
 
 
@@ -168,7 +168,7 @@ def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     text = settings.environment.secret("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     if text is None:
         message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
-        raise Refused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
+        raise CommandRefused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
     return parse_keyring(text)
 
 
@@ -187,7 +187,9 @@ class _Opening:
             recorded = chain.hub.submission(bounty_id, solver)
         if recorded != commitment:
             message = "The contract does not record this Submission as that Solver's current one."
-            raise Refused("submission_not_recorded", message, next_action="guardian:judgeable lists the current ones.")
+            raise CommandRefused(
+                "submission_not_recorded", message, next_action="guardian:judgeable lists the current ones."
+            )
         return _Opening(chain, bounty, beacon_of(chain.settings))
 
     def check(self, submission: Submission) -> None:
@@ -217,5 +219,5 @@ def _keep_identity(content_key: IdentityFile, path: Path) -> None:
             file.write(content_key.to_bytes())
     except OSError as error:
         message = f"The content key could not be written to {path}: {error.strerror}."
-        raise Refused("file_not_written", message, next_action="Name a file that can be written.") from None
+        raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.") from None
     say(f"the content key of this Submission is in {path}; as identity.txt in a folder it opens with --from")

@@ -25,15 +25,16 @@ from service_common.types import (
 )
 
 from service_cli.bounty.detail import check_detail, wait_finalized
-from service_cli.chain.journal import Entry, object_of, opened_name, text_of, was_done, whole_of
+from service_cli.chain.journal import JournalEntry, opened_name, was_done
 from service_cli.chain.receipts import ExpectedEvent, account_topic, bounty_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import HubCall, Step, Transaction, simulate
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
+from service_cli.json_values import object_of, text_of, whole_of
 from service_cli.shell.output import event, warn
 from service_cli.shell.text import moment
 
@@ -77,7 +78,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedVerdict:
+class AnchoredVerdict:
     """A Verdict that the Hub recorded, and where."""
 
     verdict: Verdict
@@ -88,7 +89,7 @@ class RecordedVerdict:
         return self.verdict.to_json() | {"tx_hash": self.tx_hash, "block_number": self.block_number}
 
     @staticmethod
-    def from_json(value: object) -> "RecordedVerdict":
+    def from_json(value: object) -> "AnchoredVerdict":
         fields = object_of(value)
         solver, submission = fields["solver"], fields["submission_commitment"]
         named = None if solver is None else (parse_address(text_of(solver)), parse_bytes32(text_of(submission)))
@@ -100,11 +101,11 @@ class RecordedVerdict:
             parse_bytes32(text_of(fields["report_commitment"])),
         )
         tx_hash, block = parse_bytes32(text_of(fields["tx_hash"])), BlockNumber(whole_of(fields["block_number"]))
-        return RecordedVerdict(verdict, tx_hash, block)
+        return AnchoredVerdict(verdict, tx_hash, block)
 
 
-_STEP: Final = Step("verdict_transaction")
-_RECORDED: Final = Entry("recorded", RecordedVerdict.to_json, RecordedVerdict.from_json)
+_STEP: Final = TransactionStep("verdict_transaction")
+_RECORDED: Final = JournalEntry("recorded", AnchoredVerdict.to_json, AnchoredVerdict.from_json)
 
 
 def record_verdict(
@@ -124,7 +125,7 @@ def record_verdict(
             _require_judging(chain, bounty_id)
             if not replace:
                 message = "This Verdict was recorded, and you put another one in its place later."
-                raise Refused("verdict_replaced", message, next_action="To put this one back, add --replace.")
+                raise CommandRefused("verdict_replaced", message, next_action="To put this one back, add --replace.")
             journal.forget(_RECORDED, *_STEP.entries)
         if not _STEP.was_attempted(journal):
             _require_judging(chain, bounty_id)
@@ -134,12 +135,12 @@ def record_verdict(
             simulate(chain, session.account, verdict.call())
             _publish(session, verdict, document)
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
-        done = RecordedVerdict(verdict, receipt.tx_hash, receipt.block_number)
+        done = AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
         journal.note(_RECORDED, done)
     event("guardian_verdict.recorded", done.to_json())
 
 
-def _still_counts(chain: ChainClient, done: RecordedVerdict) -> bool:
+def _still_counts(chain: ChainClient, done: AnchoredVerdict) -> bool:
     """Whether no later Verdict of this Guardian took the place of the one recorded before."""
     verdict = done.verdict
     topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
@@ -153,10 +154,10 @@ def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
     if bounty.outcome is not None:
         message = f"Bounty {bounty_id} is final: no Verdict counts any more."
         next_action = f"See service-cli bounty:show {bounty_id}; guardian:claim-fee pays a recorded Verdict."
-        raise Refused("bounty_final", message, next_action=next_action)
+        raise CommandRefused("bounty_final", message, next_action=next_action)
     if now < bounty.reveal_at:
         message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
-        raise Refused("judging_not_started", message, next_action="Wait until then and try again.")
+        raise CommandRefused("judging_not_started", message, next_action="Wait until then and try again.")
 
 
 def _warn_unopened(chain: ChainClient, bounty_id: BountyId, named: Named) -> None:
@@ -173,7 +174,9 @@ def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -
         recorded = chain.hub.verdict(bounty_id, guardian)
     if recorded.kind is not None:
         message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
-        raise Refused("verdict_already_recorded", message, next_action="To put this one in its place, add --replace.")
+        raise CommandRefused(
+            "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
+        )
 
 
 def _written(
@@ -184,18 +187,20 @@ def _written(
     bounty = chain.bounty(bounty_id)
     if session.account not in chain.pinned_roster(bounty).accounts:
         message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
-        raise Refused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
     if named is not None:
         with chain_errors():
             active = chain.hub.submission(bounty_id, named[0])
         if active != named[1]:
             message = "The named Submission is not that Solver's active one."
-            raise Refused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
+            raise CommandRefused(
+                "submission_not_active", message, next_action="guardian:judgeable lists the current ones."
+            )
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
         message = "The Verdict's body is not UTF-8."
-        raise Refused("verdict_body_malformed", message, next_action="Save the file as UTF-8.") from None
+        raise CommandRefused("verdict_body_malformed", message, next_action="Save the file as UTF-8.") from None
     return WrittenVerdict(
         kind=kind,
         chain_id=chain.chain_id,
@@ -224,5 +229,5 @@ def _publish(session: Session[LocalSigner], verdict: Verdict, document: bytes) -
     event("guardian_verdict.published", verdict.to_json())
     if api.get(path).body != document:
         message = "The written Verdict reads back differently from what was sent."
-        raise Refused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
+        raise CommandRefused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
     event("guardian_verdict.read_back", verdict.to_json())

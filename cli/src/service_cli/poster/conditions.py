@@ -6,7 +6,7 @@ before anything is signed. Nothing here needs a key.
 
 from dataclasses import dataclass
 
-from service_common.chain.hub_constants import HubConstants, read_hub_constants
+from service_common.chain.hub_constants import HubConstants, read_hub_constants, term_issues
 from service_common.domain.challenge import ChallengePage
 from service_common.domain.money import fee_amount
 from service_common.domain.roster import Roster
@@ -15,8 +15,8 @@ from service_common.errors import Issue
 from service_common.types import Address, Bytes32, TokenAmount
 
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.errors import Refused
-from service_cli.shell.text import amount, moment
+from service_cli.errors import CommandRefused
+from service_cli.shell.text import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +65,14 @@ def read_conditions(chain: ChainClient) -> HubConditions:
 
 def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:
     """Refuse terms that the Hub would refuse, with every reason."""
-    hub, now, issues = conditions.constants, chain.latest().time, []
-    if page.escrow_amount < hub.min_escrow:
-        issues.append(
-            Issue("escrow_amount", f"must be at least {amount(hub.min_escrow, hub.token)}, the Hub's minimum")
-        )
-    if not hub.min_judging_window <= page.judging_window_seconds <= hub.max_judging_window:
-        bounds = f"{hub.min_judging_window} to {hub.max_judging_window}"
-        issues.append(Issue("judging_window_seconds", f"must be within {bounds} seconds"))
-    earliest, latest = now + hub.min_submission_window, now + hub.max_submission_window
-    if not earliest <= page.submission_deadline <= latest:
-        bounds = f"{earliest} ({moment(earliest, now)}) to {latest} ({moment(latest, now)})"
-        stated = moment(page.submission_deadline, now)
-        issues.append(Issue("submission_deadline", f"must be within {bounds}; the page says {stated}"))
+    now = chain.latest().time
+    issues = term_issues(page, conditions.constants, now, lambda at: moment(at, now))
     if poster is not None and poster in conditions.roster.accounts:
         issues.append(Issue("poster", "a Guardian of the current roster cannot fund a bounty it would judge"))
     if issues:
         message = "The Hub would not create a bounty on this page's terms."
         next_action = "Change the page where the issues point and run the command again."
-        raise Refused("terms_refused", message, issues=issues, next_action=next_action)
+        raise CommandRefused("terms_refused", message, issues=issues, next_action=next_action)
 
 
 def preview(

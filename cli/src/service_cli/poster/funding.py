@@ -19,7 +19,7 @@ from service_common.domain.challenge import ChallengePage
 from service_common.domain.terms import Terms
 from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32, parse_bounty_id, parse_bytes32
 
-from service_cli.chain.journal import Entry, Journal, list_of, object_of, text_of, whole_of
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import Session
@@ -32,8 +32,9 @@ from service_cli.chain.token import (
     takes_authorizations,
     token_of,
 )
-from service_cli.chain.transactions import HubCall, Step, TokenApproval, Transaction
-from service_cli.errors import Refused
+from service_cli.chain.transactions import HubCall, TokenApproval, Transaction, TransactionStep
+from service_cli.errors import CommandRefused
+from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.poster.conditions import HubConditions
 from service_cli.shell.output import event, say
 from service_cli.shell.text import amount, duration, moment
@@ -103,15 +104,15 @@ def _nonces_of(value: object) -> Mapping[Bytes32, BlockNumber]:
     return {parse_bytes32(nonce): BlockNumber(whole_of(block)) for nonce, block in object_of(value).items()}
 
 
-FUNDED: Final = Entry("bounty_created", FundedBounty.to_json, FundedBounty.from_json)
-CREATE: Final = Step("create_transaction")
-_APPROVE: Final = Step("approve_transaction")
-_PATH: Final = Entry("path", str, lambda value: FundingPath(text_of(value)))
-_SALT: Final = Entry("salt", str, lambda value: parse_bytes32(text_of(value)))
-_TERMS: Final = Entry("terms", Terms.to_args, lambda value: Terms.from_args(list_of(value)))
-_NONCES: Final = Entry("nonces", dict, _nonces_of)
+FUNDED: Final = JournalEntry("bounty_created", FundedBounty.to_json, FundedBounty.from_json)
+CREATE: Final = TransactionStep("create_transaction")
+_APPROVE: Final = TransactionStep("approve_transaction")
+_PATH: Final = JournalEntry("path", str, lambda value: FundingPath(text_of(value)))
+_SALT: Final = JournalEntry("salt", str, lambda value: parse_bytes32(text_of(value)))
+_TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(list_of(value)))
+_NONCES: Final = JournalEntry("nonces", dict, _nonces_of)
 """Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
-_AUTHORIZATION: Final = Entry("authorization", Authorization.to_json, Authorization.from_json)
+_AUTHORIZATION: Final = JournalEntry("authorization", Authorization.to_json, Authorization.from_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +140,13 @@ class Funding:
         call = self._authorized(conditions) if authorized else self._allowed(conditions)
         try:
             return send(self.session, Transaction(call, self._expected()), self.journal, CREATE)
-        except Refused as error:
+        except CommandRefused as error:
             if error.code != "reverted":
                 raise
             # Whatever the Hub refuses it names; what has no name comes from the token, the only other contract called.
             message = f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}."
             next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
-            raise Refused("token_transfer_failed", message, next_action=next_action) from error
+            raise CommandRefused("token_transfer_failed", message, next_action=next_action) from error
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
         """The creation under one of the nonces written down so far."""
@@ -220,12 +221,12 @@ class Funding:
         if state is AuthorizationState.USED:
             message = "The token says that the authorization was used, but no bounty of it shows."
             next_action = "Do not fund again; look at the account's transfers on chain."
-            raise Refused("authorization_used", message, next_action=next_action)
+            raise CommandRefused("authorization_used", message, next_action=next_action)
         if state is AuthorizationState.LIVE and not honoured:
             until = moment(kept.valid_before, chain.latest().time)
             message = f"The Hub's roster or fees changed, and the authorization signed before is good until {until}."
             next_action = "Run the command again after that time (once its block is final), or cancel it on the token."
-            raise Refused("authorization_outstanding", message, next_action=next_action)
+            raise CommandRefused("authorization_outstanding", message, next_action=next_action)
         return state is AuthorizationState.CANCELLED
 
     def _allowed(self, conditions: HubConditions) -> HubCall:
@@ -235,7 +236,7 @@ class Funding:
             if CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None:
                 message = f"A creation was sent before, and the Hub may now take {allowed} instead of the escrow."
                 next_action = "Look at the account's transactions on chain before funding."
-                raise Refused("creation_unknown", message, next_action=next_action)
+                raise CommandRefused("creation_unknown", message, next_action=next_action)
             self._approve(terms, conditions)
         return HubCall("createBounty", [terms.as_tuple()], self._summary(conditions))
 

@@ -16,7 +16,7 @@ from service_cli.bounty.detail import check_detail, wait_finalized
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.arguments import require_new
 from service_cli.shell.output import event
 from service_cli.submissions import beacon_of, check_envelope, fetch_submission, write_artifact
@@ -31,7 +31,7 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
         raise _not_awarded(bounty_id, final=bounty.outcome is not None)
     if bounty.poster != session.account:
         message = f"{session.account} is not the Poster of bounty {bounty_id}."
-        raise Refused("not_the_poster", message, next_action="Use the funding Poster's account.")
+        raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")
     target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
     require_new(target)
     check_detail(chain, bounty_id, bounty, wait_finalized(session.api, bounty_id))
@@ -39,7 +39,7 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     fresh = Identity.generate()
     try:
         wrapped_key = _retrieve(session, bounty_id, winner, fresh)
-    except Refused as refused:
+    except CommandRefused as refused:
         raise _with_guardians(chain, bounty, bounty_id, refused) from None
     submission = fetch_submission(session.api, session.signer, bounty_id, winner)
     check_envelope(chain, submission, bounty, beacon_of(settings))
@@ -48,22 +48,26 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     write_artifact(submission, identity, target, "open_winning_submission.artifact_opened")
 
 
-def _not_awarded(bounty_id: BountyId, *, final: bool) -> Refused:
+def _not_awarded(bounty_id: BountyId, *, final: bool) -> CommandRefused:
     if final:
         message = f"Bounty {bounty_id} ended without a winner: there is no winning work."
-        return Refused("not_awarded", message, next_action=f"Claim the refund: service-cli claim {bounty_id}.")
+        return CommandRefused("not_awarded", message, next_action=f"Claim the refund: service-cli claim {bounty_id}.")
     message = f"Bounty {bounty_id} is not awarded yet; there is no winning work to open."
-    return Refused("not_awarded", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}.")
+    return CommandRefused(
+        "not_awarded", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}."
+    )
 
 
-def _with_guardians(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, refused: Refused) -> Refused:
+def _with_guardians(
+    chain: ChainClient, bounty: BountyView, bounty_id: BountyId, refused: CommandRefused
+) -> CommandRefused:
     """Where no key was delivered yet: who can do it, and how."""
     if refused.code != "winning_solution_key_not_found":
         return refused
     guardians = ", ".join(chain.pinned_roster(bounty).accounts)
     message = f"No Guardian has delivered the winning key yet. Each Guardian of this bounty can: {guardians}."
     command = f"service-cli guardian:deliver-key {bounty_id} {bounty.winner} {bounty.winning_submission}"
-    return Refused(refused.code, message, next_action=f"Ask one of them to run {command}, then run this again.")
+    return CommandRefused(refused.code, message, next_action=f"Ask one of them to run {command}, then run this again.")
 
 
 def _retrieve(
@@ -80,5 +84,7 @@ def _retrieve(
     ).json()
     if (answer.get("solver_address"), answer.get("submission_commitment")) != winner:
         message = "The API delivers another Submission than the winner on chain."
-        raise Refused("winner_mismatch", message, next_action="Do not use the answer; report it to the operator.")
+        raise CommandRefused(
+            "winner_mismatch", message, next_action="Do not use the answer; report it to the operator."
+        )
     return str(answer.get("wrapped_key"))

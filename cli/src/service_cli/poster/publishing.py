@@ -27,7 +27,7 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import current_price
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions
 from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding
 from service_cli.poster.template import require_filled
@@ -94,11 +94,13 @@ def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, t
     held = chain.token_balance(poster)
     if held < challenge.escrow_amount:
         message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
-        raise Refused("balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow.")
+        raise CommandRefused(
+            "balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow."
+        )
     cost = CREATION_GAS * current_price(chain).cap
     if (ether := chain.balance(poster)) < cost:
         message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
-        raise Refused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+        raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
 
 
 def refuse_second_escrow(chain: ChainClient, poster: Address, commitment: Bytes32) -> None:
@@ -107,7 +109,7 @@ def refuse_second_escrow(chain: ChainClient, poster: Address, commitment: Bytes3
         return
     message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
     next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more add --again."
-    raise Refused("already_funded", message, next_action=next_action)
+    raise CommandRefused("already_funded", message, next_action=next_action)
 
 
 def bounty_of(chain: ChainClient, poster: Address, commitment: Bytes32) -> BountyId | None:
@@ -238,5 +240,7 @@ def _funded(session: Session[LocalSigner], receipt: Receipt, commitment: Bytes32
     view = session.chain.bounty(created.bounty_id) if created is not None else None
     if created is None or view is None or (view.poster, view.spec_commitment) != (session.account, commitment):
         message = f"Transaction {receipt.tx_hash} did not create this bounty."
-        raise Refused("creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again.")
+        raise CommandRefused(
+            "creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again."
+        )
     return FundedBounty(created.bounty_id, commitment, receipt.tx_hash, receipt.block_number)

@@ -11,7 +11,7 @@ from typing import Final
 
 from service_common.errors import Issue
 
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 
 _SUBMISSION_SECONDS: Final = 14 * 86_400
@@ -60,7 +60,9 @@ def require_filled(page: bytes) -> None:
         warn(f"note: {note}; is that still to be filled in?")
     if issues:
         message = "The page is not filled in: something of the template still stands on it."
-        raise Refused("page_unfinished", message, issues=issues, next_action="Fill it in, then run --check again.")
+        raise CommandRefused(
+            "page_unfinished", message, issues=issues, next_action="Fill it in, then run --check again."
+        )
 
 
 def write_template(path: Path, now: int) -> None:
@@ -71,7 +73,7 @@ def write_template(path: Path, now: int) -> None:
             file.write(text)
     except FileExistsError:
         message = f"{path} exists already."
-        raise Refused("file_exists", message, next_action="Name another path, or move it away.") from None
+        raise CommandRefused("file_exists", message, next_action="Name another path, or move it away.") from None
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}."
-        raise Refused("file_unwritable", message, next_action="Check the path.") from None
+        raise CommandRefused("file_unwritable", message, next_action="Check the path.") from None

@@ -16,7 +16,7 @@ from typing import Any, Final
 import click
 from service_common.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
 
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 
 
 class Value(click.ParamType[object]):
@@ -79,9 +79,11 @@ def read_document(path: str) -> bytes:
                 data = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "unreadable"
-        raise Refused("file_unreadable", f"{path} cannot be read: {reason}.", next_action="Check the path.") from None
+        raise CommandRefused(
+            "file_unreadable", f"{path} cannot be read: {reason}.", next_action="Check the path."
+        ) from None
     if len(data) > MAX_BYTES:
-        raise Refused("file_too_large", f"{path} is larger than 256 KiB.", next_action="Shorten the document.")
+        raise CommandRefused("file_too_large", f"{path} is larger than 256 KiB.", next_action="Shorten the document.")
     return data
 
 
@@ -98,7 +100,7 @@ def require_new(directory: Path) -> None:
         problem = f"cannot be made in {above}"
     if problem is not None:
         message = f"The output directory must be new or empty; {directory} {problem}."
-        raise Refused("output_refused", message, next_action="Name another OUTPUT_DIR, or move that one away.")
+        raise CommandRefused("output_refused", message, next_action="Name another OUTPUT_DIR, or move that one away.")
 
 
 _HEX: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")

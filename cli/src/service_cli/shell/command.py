@@ -21,7 +21,7 @@ import click
 from service_common.errors import ServiceError
 
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import NETWORK_NAME, ORIGIN
 from service_cli.shell.output import OutputLost, ReaderGone, event, require_output, set_quiet, warn
 
@@ -174,7 +174,7 @@ class Unexpected(ServiceError):
 
 def _end(prefix: str, error: ServiceError) -> None:
     # What the crypto and domain rooms refuse is final for these bytes; only this client's Failed may pass later.
-    kind = "failed" if isinstance(error, Failed | Unexpected) else "refused"
+    kind = "failed" if isinstance(error, CommandFailed | Unexpected) else "refused"
     fields: dict[str, object] = {"code": error.code, "message": error.message, "next_action": error.next_action}
     if error.issues:
         fields["issues"] = [{"path": issue.path, "message": issue.message} for issue in error.issues]
@@ -195,9 +195,9 @@ def argument_error(name: str, problem: str) -> click.ClickException:
     return click.BadParameter(problem, param_hint=name)
 
 
-def refuse(code: str, message: str, next_action: str) -> Refused:
+def refuse(code: str, message: str, next_action: str) -> CommandRefused:
     """A refusal of this client's own."""
-    return Refused(code, message, next_action=next_action)
+    return CommandRefused(code, message, next_action=next_action)
 
 
 def _silence_stdout() -> None:
@@ -215,4 +215,6 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
         return
     warn(f"about to {what} on mainnet: real money. Type yes to go on.")
     if sys.stdin.readline().strip() != "yes":
-        raise Refused("not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes.")
+        raise CommandRefused(
+            "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
+        )

@@ -33,20 +33,20 @@ _LOOKING: Final = ("bounty_list.", "bounty_show.", "bounty_watch.", "guardian_ju
 
 
 @dataclass(frozen=True, slots=True)
-class Sink:
+class OutputSink:
     """Where events and words go instead, in a program that calls the client."""
 
     event: Callable[[str, Mapping[str, object]], None]
     words: Callable[[str], None]
 
 
-_SINK: Final[ContextVar[Sink | None]] = ContextVar("sink", default=None)
+_SINK: Final[ContextVar[OutputSink | None]] = ContextVar("sink", default=None)
 _QUIET = False
 _DRAWN = False
 
 
 @contextmanager
-def redirected(sink: Sink) -> Iterator[None]:
+def redirected(sink: OutputSink) -> Iterator[None]:
     """Print nothing inside."""
     token = _SINK.set(sink)
     try:

@@ -50,6 +50,6 @@ def wei(value: int) -> str:
     return f"{value} wei ({whole_tokens(value, 18)} ether)"
 
 
-def printable(text: str, length: int = 20) -> str:
-    """A name that somebody else chose: bounded, without control characters."""
-    return "".join(c for c in text[:length] if c.isprintable())
+def printable(value: object, length: int = 20) -> str:
+    """What somebody else chose, for a terminal: bounded, and without control characters that would drive it."""
+    return "".join(c if c.isprintable() else " " for c in str(value)[:length])

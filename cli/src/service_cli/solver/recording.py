@@ -14,8 +14,8 @@ from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bo
 from service_cli.chain.sender import send
 from service_cli.chain.session import Session, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.chain.transactions import HubCall, Step, Transaction, prepared_transaction, simulate
-from service_cli.errors import Failed, Refused
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, prepared_transaction, simulate
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say, warn
 from service_cli.shell.text import moment
 from service_cli.solver.sealing import PREPARED, SEALED, SEALED_AT, SHOWN, Work
@@ -115,7 +115,7 @@ def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> None:
 def _found(work: Work, commitment: Bytes32, journal: Journal) -> Receipt:
     if (receipt := _in_log(work, commitment, journal)) is None:
         message = f"The Hub records your Submission {commitment}, but the endpoint's log does not show where."
-        raise Failed("transaction_unknown", message, next_action="Run it again, or use another RPC endpoint.")
+        raise CommandFailed("transaction_unknown", message, next_action="Run it again, or use another RPC endpoint.")
     return receipt
 
 
@@ -144,14 +144,14 @@ def _on_its_way(journal: Journal) -> Bytes32 | None:
     return kept.commitment() if _step(kept.commitment()).was_attempted(journal) else None
 
 
-def _step(commitment: Bytes32) -> Step:
+def _step(commitment: Bytes32) -> TransactionStep:
     """Each Submission has a step of its own: an earlier one may still be on its way."""
-    return Step(f"submit_{commitment}")
+    return TransactionStep(f"submit_{commitment}")
 
 
-def _exists(work: Work, former: Bytes32) -> Refused:
+def _exists(work: Work, former: Bytes32) -> CommandRefused:
     message = (
         f"Your Submission {former} to bounty {work.bounty_id} is recorded, and was not made here. The same files "
         "sealed on another machine are another Submission, and a replacement counts from its own, later block."
     )
-    return Refused("submission_exists", message, next_action="To put this one in its place, add --replace.")
+    return CommandRefused("submission_exists", message, next_action="To put this one in its place, add --replace.")

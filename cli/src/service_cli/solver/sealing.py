@@ -20,9 +20,10 @@ from service_common.domain.envelope import Envelope, build_envelope, parse_envel
 from service_common.domain.roster import Roster
 from service_common.types import Address, BlockNumber, BountyId
 
-from service_cli.chain.journal import Entry, Journal, text_entry, text_of, whole_of
+from service_cli.chain.journal import Journal, JournalEntry, text_entry
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import Signer
+from service_cli.json_values import text_of, whole_of
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
 from service_cli.submissions import beacon_of
@@ -43,10 +44,10 @@ ENVELOPE: Final = "envelope.json"
 
 CONTENT: Final = text_entry("content")
 """The fingerprint of the files that were sealed."""
-SEALED: Final = Entry(
+SEALED: Final = JournalEntry(
     "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(text_of(text).encode())
 )
-SEALED_AT: Final = Entry("sealed_at_block", int, lambda block: BlockNumber(whole_of(block)))
+SEALED_AT: Final = JournalEntry("sealed_at_block", int, lambda block: BlockNumber(whole_of(block)))
 """The newest block when it was sealed; what records it is later."""
 UPLOADED: Final = text_entry("uploaded")
 """The digest of the ciphertext that the storage took."""

@@ -22,7 +22,7 @@ from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import HubCall, simulate
 from service_cli.config.keys import check_directory
 from service_cli.config.settings import Settings
-from service_cli.errors import Failed, Refused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say
 from service_cli.shell.text import moment
 from service_cli.solver.recording import active, made_here, may_be_recorded, record, require_place
@@ -86,11 +86,11 @@ def _hint_without_api() -> Iterator[None]:
     """Where the API or the storage stays away, a Submission can be recorded without them."""
     try:
         yield
-    except Failed as failure:
+    except CommandFailed as failure:
         if not failure.code.startswith(("api_", "storage_", "service_", "bounty_projection")):
             raise
         next_action = f"{failure.next_action} If the deadline is near, --without-api records it on chain alone."
-        raise Failed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
+        raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
 def _is_accepting(chain: ChainClient, bounty: BountyView) -> bool:
@@ -108,11 +108,13 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
         since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
         if envelope is None or envelope.commitment() != recorded:
             message = f"The bounty accepts no Submissions {since}."
-            raise Refused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+            raise CommandRefused(
+                "bounty_not_accepting", message, next_action="Look for bounties that accept Submissions."
+            )
         if journal.get(CONTENT) != fingerprint(directory):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
             next_action = f"Nothing can be changed. The sealed bytes of what is recorded are in {journal.folder}."
-            raise Refused("bounty_not_accepting", message, next_action=next_action)
+            raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         record(work, envelope, journal, replace=False)
         if api is None:

@@ -16,7 +16,7 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import Signer
 from service_cli.chain.transactions import prepared_transaction
-from service_cli.errors import Refused
+from service_cli.errors import CommandRefused
 from service_cli.shell.output import event, say
 from service_cli.solver.recording import submit_call
 from service_cli.solver.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
@@ -34,7 +34,7 @@ def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: 
             journal.note(UPLOADED, digest)
         try:
             _prepare(work, api, envelope)
-        except Refused as refusal:
+        except CommandRefused as refusal:
             if last or "ciphertext" not in {issue.path for issue in refusal.issues}:
                 raise
             journal.forget(UPLOADED, PREPARED)
@@ -50,14 +50,14 @@ def upload_late(work: Work, api: ApiClient, envelope: Envelope, journal: Journal
     try:
         if not _upload(replace(work, session=Session(work.chain, signer)), api, envelope, journal):
             say("the storage holds the sealed bytes already")
-    except Refused as refusal:
+    except CommandRefused as refusal:
         if not signer.signed:
             message = f"Your Submission is recorded. The service was not asked for its bytes: {refusal.message}"
             next_action = f"{refusal.next_action} Nothing else is left to do."
-            raise Refused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
+            raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
         message = f"Your Submission is recorded, and the service does not take its bytes: {refusal.message}"
         next_action = f"Pass the folder {journal.folder} on to a Guardian, who opens it with guardian:open --from."
-        raise Refused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
+        raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) ->
     ).json()
     if target.get("storage_locator") != ciphertext.storage_locator:
         message = "The API names another storage place than the one derived here."
-        raise Refused("locator_mismatch", message, next_action=_DISAGREES)
+        raise CommandRefused("locator_mismatch", message, next_action=_DISAGREES)
     if not upload(read_target(target, work.session.settings.api_base_url()), journal.folder / CIPHERTEXT):
         return False
     event(

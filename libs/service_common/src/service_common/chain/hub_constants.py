@@ -3,11 +3,15 @@
 Promises: values are the contracts' own, checked for the chain id that the deployment names.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, hex_bytes, quantity
-from service_common.types import Address, ChainId, TokenAmount
+from service_common.domain.challenge import ChallengePage
+from service_common.domain.money import whole_tokens
+from service_common.errors import Issue
+from service_common.types import Address, ChainId, TokenAmount, UnixSeconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,23 @@ class HubConstants:
     max_judging_window: int
     min_submission_window: int
     max_submission_window: int
+
+
+def term_issues(page: ChallengePage, hub: HubConstants, now: UnixSeconds, moment: Callable[[int], str]) -> list[Issue]:
+    """Where a page's terms are outside of what this Hub takes, all at once; ``moment`` shows a time to people."""
+    issues = []
+    if page.escrow_amount < hub.min_escrow:
+        least = f"{hub.min_escrow} base units ({whole_tokens(hub.min_escrow, hub.token.decimals)} {hub.token.symbol})"
+        issues.append(Issue("escrow_amount", f"must be at least {least}, the Hub's minimum"))
+    if not hub.min_judging_window <= page.judging_window_seconds <= hub.max_judging_window:
+        bounds = f"{hub.min_judging_window} to {hub.max_judging_window}"
+        issues.append(Issue("judging_window_seconds", f"must be {bounds} seconds on this Hub"))
+    earliest, latest = now + hub.min_submission_window, now + hub.max_submission_window
+    if not earliest <= page.submission_deadline <= latest:
+        bounds = f"{earliest} ({moment(earliest)}) and {latest} ({moment(latest)})"
+        stated = moment(page.submission_deadline)
+        issues.append(Issue("submission_deadline", f"must lie between {bounds}; the page states {stated}"))
+    return issues
 
 
 def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) -> HubConstants:

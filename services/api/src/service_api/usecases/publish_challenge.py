@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from service_common.auth.verify import VerifiedRequest
 from service_common.chain.eip3009 import authorization_typed_data
-from service_common.chain.hub_constants import HubConstants
+from service_common.chain.hub_constants import HubConstants, term_issues
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.engine import writing
@@ -19,11 +19,11 @@ from service_common.db.hub_reads import FeePolicy, read_current_roster, read_fee
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
-from service_common.domain.money import fee_amount, whole_tokens
+from service_common.domain.money import fee_amount
 from service_common.domain.reviews import Circumstances
 from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
-from service_common.errors import Issue, ServiceError
+from service_common.errors import ServiceError
 from service_common.types import Address, Bytes32, UnixSeconds, bytes32
 from sqlalchemy.dialects.postgresql import insert
 
@@ -83,19 +83,15 @@ def _offer(deps: Dependencies) -> Offer:
 
 def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) -> None:
     """Refuse terms that this Hub would revert on, all at once."""
-    issues = []
-    if challenge.escrow_amount < hub.min_escrow:
-        least = f"{hub.min_escrow} base units ({whole_tokens(hub.min_escrow, hub.token.decimals)} {hub.token.symbol})"
-        issues.append(Issue("escrow_amount", f"must be at least {least}, the Hub's minimum"))
-    if not hub.min_judging_window <= challenge.judging_window_seconds <= hub.max_judging_window:
-        bounds = f"{hub.min_judging_window} to {hub.max_judging_window}"
-        issues.append(Issue("judging_window_seconds", f"must be {bounds} seconds on this Hub"))
-    earliest, latest = now + hub.min_submission_window, now + hub.max_submission_window
-    if not earliest <= challenge.submission_deadline <= latest:
-        bounds = f"{earliest} ({iso_utc(earliest)}) and {latest} ({iso_utc(latest)})"
-        issues.append(Issue("submission_deadline", f"must lie between {bounds}; the chain's time is {now}"))
-    if issues:
+    if issues := term_issues(challenge, hub, now, _shown_time):
         raise ServiceError("invalid_bounty_challenge", "The page's terms do not fit this deployment.", issues=issues)
+
+
+def _shown_time(at: int) -> str:
+    try:
+        return iso_utc(at)
+    except (ValueError, OverflowError, OSError):
+        return f"{at} seconds after 1970"
 
 
 def _store(deps: Dependencies, commitment: Bytes32, page: bytes, deadline: UnixSeconds) -> None:
