@@ -1,8 +1,8 @@
 """The service's API as the client calls it.
 
-A protected request is signed anew for each attempt and never sent twice; no redirect is followed. Only 401, 503 and, on
-publication, 502 with Retry-After are retried. Everything else is the API's answer, its error shown as it came. Answers
-are bounded in length and time and must have the shape of the route.
+A protected request is signed again for each attempt and never sent twice; no redirect is followed. Only 401, 503 and,
+on publication, 502 with Retry-After are retried. Everything else is the API's answer, its error shown as it came.
+Answers are bounded in length and time and must have the shape of the route.
 """
 
 import json
@@ -51,7 +51,7 @@ _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who is asked, and by which setting it was chosen; for messages."""
+    """Who is queried, and by which setting it was chosen; for messages."""
 
     name: str
     setting: str
@@ -117,7 +117,7 @@ class ApiClient:
         summary: str,
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
-        """A protected request; signed anew for every attempt, over another block each time."""
+        """A protected request; signed again for every attempt, over another block each time."""
         from service_common.auth.sign import RequestToSign
 
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
@@ -174,7 +174,7 @@ class ApiClient:
             retriable = response.status in retry and (response.status != 502 or wait is not None)
             if not retriable or refused >= MAX_UNAUTHORIZED or time.monotonic() + (wait or 1) > ends:
                 raise error
-            say(f"{self.peer.name} says {error.code}: {error.message} Trying again in {wait or 1} s.")
+            say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
 
 

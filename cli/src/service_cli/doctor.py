@@ -41,12 +41,12 @@ def examine(settings: Settings, account: Address | None) -> None:
     failed: list[str] = []
     for name, check in checks:
         if name in _ON_THE_CHAIN and "chain" in failed:
-            _tell(name, "skipped, because the chain check failed", "Mend the chain check first, then run it again.")
+            _print(name, "skipped, because the chain check failed", "Fix the chain check first, then run it again.")
         elif not _report(name, check):
             failed.append(name)
     if failed:
         message = f"Not in order: {', '.join(failed)}."
-        raise CommandRefused("unhealthy", message, next_action="Do what the failed checks say, then run it again.")
+        raise CommandRefused("unhealthy", message, next_action="Do what the failed checks name, then run it again.")
 
 
 def _report(name: str, check: Callable[[], str]) -> bool:
@@ -54,10 +54,10 @@ def _report(name: str, check: Callable[[], str]) -> bool:
         detail, fix = check(), None
     except ServiceError as error:
         detail, fix = error.message, error.next_action
-    return _tell(name, detail, fix)
+    return _print(name, detail, fix)
 
 
-def _tell(name: str, detail: str, fix: str | None) -> bool:
+def _print(name: str, detail: str, fix: str | None) -> bool:
     event("doctor.check", {"name": name, "ok": fix is None, "detail": detail, "fix": fix})
     if fix is None:
         say(f"ok   {name}: {detail}")

@@ -8,7 +8,7 @@ from service_common.errors import ServiceError
 
 
 class CommandRefused(ServiceError):
-    """The state, the input or a disagreement does not permit what was asked."""
+    """The state, the input or a disagreement does not permit this."""
 
 
 class CommandFailed(ServiceError):

@@ -58,7 +58,7 @@ State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)

@@ -70,7 +70,7 @@ _MALFORMED = "The Submission itself is malformed; say so in the Verdict."
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A Submission on chain, and what stands behind it."""
+    """A Submission on chain, and what is behind it."""
 
     bounty_id: BountyId
     solver: Address

@@ -1,1 +1,1 @@
-"""``service-audit``: a final bounty derived again from the chain, and what the service says held against it."""
+"""``service-audit``: a final bounty derived again from the chain, and compared with what the service shows."""

@@ -152,7 +152,7 @@ _TIME: Final = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle as it was read: the evidence, what its manifest says, and what its entries hash to."""
+    """A bundle as it was read: the evidence, what its manifest states, and what its entries hash to."""
 
     chain: ChainEvidence
     service: ServiceEvidence
@@ -179,7 +179,7 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> 
             try:
                 _pack(file, {MANIFEST: _json_bytes(manifest)} | dict(sorted(entries.items())))
             except OSError:
-                path.unlink()  # half a file would stand in the way of the next run
+                path.unlink()  # half a file would be in the way of the next run
                 raise
     except FileExistsError:
         raise CommandRefused(
@@ -199,7 +199,7 @@ def _pack(file: IO[bytes], entries: Mapping[str, bytes]) -> None:
 
 
 def require_writable(path: Path) -> None:
-    """Refuse before anything is asked what could not be written at the end."""
+    """Refuse before anything is requested what could not be written at the end."""
     if path.exists() or not path.absolute().parent.is_dir():
         problem = "exists already" if path.exists() else "is in no directory that exists"
         raise CommandRefused("bundle_exists", f"{path} {problem}.", next_action="Name a file that is new.")
@@ -232,7 +232,7 @@ def read_bundle(path: Path) -> Bundle:
 
 
 def judge_manifest(bundle: Bundle, wanted: BountyId | None, report: Report) -> None:
-    """Entries and manifest agree; the bounty is the one that was asked for."""
+    """Entries and manifest agree; the bounty is the one that was named."""
     names = sorted({*bundle.announced, *bundle.found}, key=str)
     found = [
         differing(str(name), bundle.found.get(str(name), "no such entry"), bundle.announced.get(name, "not announced"))
@@ -245,7 +245,7 @@ def judge_manifest(bundle: Bundle, wanted: BountyId | None, report: Report) -> N
 
 
 def _entries(path: Path) -> dict[str, bytes]:
-    """Every entry's bytes, bounded in number and in size whatever its headers say."""
+    """Every entry's bytes, bounded in number and in size no matter what its headers state."""
     try:
         with zipfile.ZipFile(io.BytesIO(_content(path))) as archive:
             infos = archive.infolist()

@@ -53,7 +53,7 @@ def first_blocks(chain: ChainClient, api: ApiClient, bounty_id: BountyId, given:
 
 
 def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
-    """What the index says of the creation's block."""
+    """The block of the creation by the index."""
     try:
         answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
     except (CommandFailed, CommandRefused):
@@ -70,7 +70,7 @@ _MANY: Final = 20
 
 
 def collect_chain(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, *, beacon: bool) -> ChainEvidence:
-    """The bounty's evidence from block ``start`` on; the beacon's clock where envelopes will be looked into."""
+    """The bounty's evidence from block ``start`` on; the beacon's clock where envelopes will be checked."""
     block = chain.finalized()
     with chain_errors():
         view = chain.hub.bounty(bounty_id, block.number)
@@ -172,12 +172,12 @@ _PASSING: Final = {"not_finalized", "index_behind"}
 
 
 def collect_service(api: ApiClient, history: BountyHistory, signer: LocalSigner | None) -> ServiceEvidence:
-    """Everything the service can be asked about this bounty."""
+    """Everything that the service shows of this bounty."""
     evidence = ServiceEvidence()
     answers = True
 
     def fetch(name: str, get: Callable[[], bytes]) -> bytes | None:
-        """One answer; once the API has failed, the rest is not asked for."""
+        """One answer; once the API has failed, the rest is not requested."""
         nonlocal answers
         if not answers:
             evidence.missing[name] = "the API does not answer"
@@ -220,14 +220,14 @@ def wanted_envelopes(history: BountyHistory) -> list[Bytes32]:
 
 def _detail(api: ApiClient, history: BountyHistory) -> bytes:
     """The public detail, waited for while the index only catches up with the end."""
-    ends, told = time.monotonic() + RECORD_SECONDS, False
+    ends, shown = time.monotonic() + RECORD_SECONDS, False
     while True:
         body = api.get(f"/api/bounties/{history.chain.bounty_id}").body
         if not _passing(body) or time.monotonic() > ends:
             return body
-        if not told:
+        if not shown:
             say("waiting until the service can derive the record")
-            told = True
+            shown = True
         time.sleep(_POLL_SECONDS)
 
 

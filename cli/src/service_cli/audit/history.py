@@ -62,10 +62,10 @@ class FinalizedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChainEvidence:
-    """One bounty as the chain tells it.
+    """One bounty as the chain has it.
 
     ``logs`` are the Hub's about this bounty in the order of the chain, ``times`` those of their blocks; ``beacon`` is
-    None where nobody could be asked.
+    None where nobody answered.
     """
 
     chain_id: ChainId
@@ -80,9 +80,9 @@ class ChainEvidence:
 
 @dataclass(slots=True)
 class ServiceEvidence:
-    """What the service answered, as bytes. ``missing`` says by name why something is not here.
+    """What the service answered, as bytes. ``missing`` has by name why something is not here.
 
-    ``active_until`` are the Guardians' last signs of life by the Hub's own view after the service was asked.
+    ``active_until`` are the Guardians' last signs of life by the Hub's own view after the service answered.
     """
 
     detail: bytes | None = None
@@ -93,7 +93,7 @@ class ServiceEvidence:
 
     def reason(self, name: str) -> str:
         """Why something is not here."""
-        return self.missing.get(name, "it was not asked for")
+        return self.missing.get(name, "it was not requested")
 
 
 def answer_of(read: Read) -> dict[str, object] | None:
@@ -116,7 +116,7 @@ Claimed = AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed
 
 @dataclass(frozen=True, slots=True)
 class Placed(Generic[E_co]):
-    """An event, the log it stands in, and its block's time."""
+    """An event, the log it comes from, and its block's time."""
 
     event: E_co
     log: Log
@@ -213,7 +213,7 @@ def read_history(chain: ChainEvidence) -> BountyHistory:
 
 
 def place(placed: Placed[object]) -> tuple[int, int]:
-    """Where in the chain an event stands."""
+    """An event's place in the chain."""
     return placed.log.block_number, placed.log.log_index
 
 
@@ -250,6 +250,6 @@ def _as(placed: Placed[object], kind: type[E_co]) -> Placed[E_co]:
 
 
 def _incomplete(what: str) -> NoReturn:
-    message = f"The log does not tell a final bounty: {what}."
+    message = f"The log does not show a final bounty: {what}."
     next_action = "Ask another RPC endpoint; of a bundle, get another copy."
     raise CommandRefused("log_incomplete", message, next_action=next_action)

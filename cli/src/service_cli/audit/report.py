@@ -1,7 +1,7 @@
 """The lines of an audit: what holds, what does not, what was not checked.
 
-Promises: each check is one event and one line of words, printed as soon as it is made; a difference names its place,
-what was found and what the chain says. What the audited side wrote is shown bounded and without control characters.
+Each check is one event and one line of text, printed as soon as it is made; a difference names its place,
+what was found and what the chain has. What the audited side wrote is shown bounded and without control characters.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place where what was found is not what the chain says."""
+    """One place where what was found is not what the chain has."""
 
     path: str
     found: str
@@ -52,7 +52,7 @@ class Report:
         self._add(name, subject, Result.NOT_CHECKED, reason, ())
 
     def judge(self, name: str, differences: Iterable[Difference], detail: str, subject: str | None = None) -> None:
-        """The check holds exactly when there is no difference; ``detail`` says what was compared."""
+        """The check holds exactly when there is no difference; ``detail`` is what was compared."""
         found = list(differences)
         self._add(name, subject, Result.DIFFERS if found else Result.HOLDS, detail, found[:MOST_DIFFERENCES])
 
@@ -69,13 +69,13 @@ class Report:
         rows = [{"path": each.path, "found": each.found, "expected": each.expected} for each in differences]
         fields = {"check": name, "subject": subject, "result": result.value, "detail": detail, "differences": rows}
         event("service_audit.check", fields)
-        words = f"{name} {subject}: {detail}" if subject else f"{name}: {detail}"
+        line = f"{name} {subject}: {detail}" if subject else f"{name}: {detail}"
         if result is Result.HOLDS:
-            say(f"holds        {words}")
+            say(f"holds        {line}")
             return
         if result is Result.DIFFERS:
-            words = f"{name} {subject or ''}".rstrip() + f" (should be: {detail})"
-        warn(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {words}")
+            line = f"{name} {subject or ''}".rstrip() + f" (should be: {detail})"
+        warn(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {line}")
         for each in differences:
             warn(f"             {each.path}: found {each.found}, expected {each.expected}")
 

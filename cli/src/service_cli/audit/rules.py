@@ -184,7 +184,7 @@ def _claims(history: BountyHistory) -> Iterator[Difference]:
 
 
 def claimable(end: BountyFinalized, history: BountyHistory) -> dict[tuple[type, Address], int]:
-    """What each party may pull, by the event that tells of it."""
+    """What each party may pull, by the event that shows it."""
     created = history.created.event
     due: dict[tuple[type, Address], int] = {
         (AwardClaimed, end.winner): end.award,
@@ -205,7 +205,7 @@ def claimant(event: AwardClaimed | RefundClaimed | GuardianFeeClaimed | Protocol
 
 
 def before(first: Placed[object], second: Placed[object]) -> bool:
-    """Whether the first stands earlier in the chain."""
+    """Whether the first is earlier in the chain."""
     return place(first) < place(second)
 
 
@@ -215,7 +215,7 @@ def _between(history: BountyHistory, each: Placed[SubmissionRecorded] | Placed[V
 
 
 def check_views(history: BountyHistory, report: Report) -> None:
-    """Log and views tell the same."""
+    """Log and views agree."""
     reads = {(read.function, read.arguments): read for read in history.chain.reads}
     found = [
         difference
@@ -224,7 +224,7 @@ def check_views(history: BountyHistory, report: Report) -> None:
     ]
     count = len(history.events)
     report.judge(
-        "chain.views", found, f"{count} logs tell what the Hub's views say at block {history.chain.finalized.number}"
+        "chain.views", found, f"{count} logs agree with the Hub's views at block {history.chain.finalized.number}"
     )
 
 

@@ -1,8 +1,8 @@
 """One audit, from collecting to the last line.
 
-Promises: the chain comes first and from the chain alone; then everything the service says is held against it. An
-operator who does not answer ends nothing: what could not be asked is said to be not checked. What is offline
-(``--from``) says which part of it only the chain could confirm.
+The chain is read first, and from the chain alone; then everything that the service shows is compared with it. An
+operator who does not answer ends nothing: what could not be read is reported as not checked. An audit of a bundle
+(``--from``) reports which part only the chain could confirm.
 """
 
 from dataclasses import dataclass, replace
@@ -127,7 +127,7 @@ def _with_pinned_beacon(settings: Settings | None, chain: ChainEvidence) -> Chai
 
 
 def _history(chain: ChainClient, bounty_id: BountyId, starts: list[BlockNumber], *, beacon: bool) -> BountyHistory:
-    """The history from the first of these blocks that lies before the bounty's creation."""
+    """The history from the first of these blocks that is before the bounty's creation."""
     for start in starts[:-1]:
         try:
             return read_history(collect_chain(chain, bounty_id, start, beacon=beacon))
@@ -151,13 +151,13 @@ def _finish(history: BountyHistory, report: Report, *, strict: bool) -> None:
     counts = {result.value: report.counts[result] for result in Result}
     fields = {"bounty_id": str(history.chain.bounty_id), "log_digest": history.digest(), **counts}
     event("service_audit.finished", fields)
-    words = f"{counts['holds']} hold, {counts['differs']} differ, {counts['not_checked']} not checked"
+    totals = f"{counts['holds']} hold, {counts['differs']} differ, {counts['not_checked']} not checked"
     if report.differing:
-        message = f"Not everything holds ({words}): {', '.join(report.differing)}"[:1_000]
+        message = f"Not everything holds ({totals}): {', '.join(report.differing)}"[:1_000]
         raise CommandRefused(
             "audit_differs", message, next_action="Trust the chain; show the differences to the operator."
         )
     if strict and counts["not_checked"]:
-        message = f"Not everything was checked ({words})."
+        message = f"Not everything was checked ({totals})."
         raise CommandRefused("audit_incomplete", message, next_action="The lines above say what each check needs.")
-    say(f"bounty {history.chain.bounty_id}: {words}")
+    say(f"bounty {history.chain.bounty_id}: {totals}")

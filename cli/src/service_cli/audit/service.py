@@ -1,7 +1,7 @@
-"""What the service shows of a final bounty, compared with what the chain says.
+"""What the service shows of a final bounty, compared with what the chain has.
 
-Documents are hashed before they are read: a Verdict must say what its Guardian recorded, and the winner's envelope must
-belong to its bounty, Solver, roster and reveal point. Every field of ``GET /api/bounties/{bounty_id}`` that the
+Documents are hashed before they are read: a Verdict must state what its Guardian recorded, and the winner's envelope
+must belong to its bounty, Solver, roster and reveal point. Every field of ``GET /api/bounties/{bounty_id}`` that the
 interface names is compared down to its leaves; the VerificationRecord is closed, so a key it does not have is a
 difference.
 """
@@ -186,7 +186,7 @@ def _expected_detail(history: BountyHistory) -> dict[str, object]:
 def _check_activity(
     chain: ChainEvidence, service: ServiceEvidence, detail: Mapping[str, object], report: Report
 ) -> None:
-    """Each Guardian's last sign of life: between what the Hub said at the finalized block and what it says now.
+    """Each Guardian's last sign of life: between the Hub's answer at the finalized block and its answer now.
 
     It moves with every Verdict of any bounty and with every heartbeat; where it did not move, there is one answer.
     """
@@ -198,16 +198,16 @@ def _check_activity(
     bounds = zip(least if isinstance(least, tuple) else (), service.active_until, strict=False)
     for index, (first, last) in enumerate(bounds):
         member = members[index] if isinstance(members, list) and index < len(members) else None
-        said = member.get("last_active_at", "nothing") if isinstance(member, dict) else "nothing"
-        at = 0 if said is None else said
+        stated = member.get("last_active_at", "nothing") if isinstance(member, dict) else "nothing"
+        at = 0 if stated is None else stated
         if not isinstance(at, int) or isinstance(at, bool) or not first <= at <= last:
             path = f"bounty.guardian_roster.members[{index}].last_active_at"
-            found.append(differing(path, said, first if first == last else f"from {first} to {last}"))
+            found.append(differing(path, stated, first if first == last else f"from {first} to {last}"))
     report.judge("bounty.last_active_at", found, "each Guardian's last sign of life is what the Hub says")
 
 
 def _check_challenge(history: BountyHistory, detail: Mapping[str, object], report: Report) -> None:
-    """The page hashes to the commitment; what the service says of its terms is derived again."""
+    """The page hashes to the commitment; what the service shows of its terms is derived again."""
     page, error = detail.get("challenge"), detail.get("error")
     if page is None:
         code = error.get("code") if isinstance(error, dict) else None

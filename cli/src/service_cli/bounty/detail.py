@@ -30,7 +30,7 @@ def wait_until(
     api: ApiClient, bounty_id: BountyId, ready: Callable[[dict[str, object]], bool], what: str
 ) -> dict[str, object]:
     """The detail as soon as ``ready`` holds; an unknown bounty may only not be indexed yet."""
-    ends, told = time.monotonic() + PATIENCE_SECONDS, False
+    ends, shown = time.monotonic() + PATIENCE_SECONDS, False
     with Waiting("waiting") as waiting:
         while time.monotonic() < ends:
             try:
@@ -41,9 +41,9 @@ def wait_until(
                 detail = {}
             if detail and ready(detail):
                 return detail
-            if not told:
+            if not shown:
                 say(f"waiting until {what}")
-                told = True
+                shown = True
             waiting.tick()
             time.sleep(_POLL_SECONDS)
     raise CommandFailed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")

@@ -82,7 +82,7 @@ class ShownFacts:
 
 @dataclass(frozen=True, slots=True)
 class TokenNames:
-    """What the API says of the escrow token."""
+    """What the API shows of the escrow token."""
 
     symbol: str
     decimals: int

@@ -1,7 +1,7 @@
-"""Waiting until the outcome of a bounty stands in a block that the chain has finalized.
+"""Waiting until the outcome of a bounty is in a block that the chain has finalized.
 
-Promises: money is asked for by an outcome that no reorg can take back. What is waited for, and about until when, is
-shown once, in words and as an event; what the newest block already rules out is refused at once.
+Money is claimed by an outcome that no reorg can take back. What is waited for, and about until when, is shown once, as
+text and as an event; what the newest block already rules out is refused at once.
 """
 
 import time
@@ -38,13 +38,13 @@ class Pending:
     final_at: UnixSeconds
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return (
             f"The outcome of bounty {self.bounty_id} is in block {self.block}, the chain has finalized {self.finalized}"
         )
 
-    def tell(self, prefix: str) -> None:
-        """Show it, as the event ``<prefix>.waiting`` and in words."""
+    def show(self, prefix: str) -> None:
+        """Show it, as the event ``<prefix>.waiting`` and as text."""
         event(
             f"{prefix}.waiting",
             {
@@ -54,7 +54,7 @@ class Pending:
                 "final_at": self.final_at,
             },
         )
-        say(f"{self.words}; waiting until about {moment(self.final_at, self.now)}")
+        say(f"{self.text}; waiting until about {moment(self.final_at, self.now)}")
 
 
 def once_final(
@@ -63,7 +63,7 @@ def once_final(
     """The bounty as the newest block has it, once its outcome is final; ``check`` refuses what can be refused before.
 
     An outcome that is not final after ``PATIENCE_SECONDS`` is the failure ``not_finalized``. An endpoint that does not
-    answer while this waits is asked again.
+    answer while this waits is queried again.
     """
     began, pending = time.monotonic(), None
     with Waiting("waiting for finality") as waiting:
@@ -76,7 +76,7 @@ def once_final(
                 if _stands(chain, bounty_id, bounty, finalized):
                     return bounty
                 if pending is None and (pending := _pending(chain, bounty_id, finalized)) is not None:
-                    pending.tell(prefix)
+                    pending.show(prefix)
                 if elapsed >= PATIENCE_SECONDS:
                     raise _impatient(_pending(chain, bounty_id, finalized) or pending)
             except CommandFailed as failure:
@@ -109,10 +109,10 @@ def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> Pend
 
 
 def _impatient(pending: Pending | None) -> CommandFailed:
-    words = "The chain has not finalized the outcome." if pending is None else f"{pending.words}."
+    message = "The chain has not finalized the outcome." if pending is None else f"{pending.text}."
     return CommandFailed(
         "not_finalized",
-        words,
+        message,
         next_action="Run the command again later; nothing was signed.",
         retry_not_before=None if pending is None else iso_utc(pending.final_at),
     )

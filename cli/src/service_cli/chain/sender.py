@@ -335,12 +335,12 @@ class _Sending:
     def _offer(self, attempt: Attempt, replacements: int) -> None:
         """Send the newest transaction to the node."""
         offered = Offered(attempt, self.state.reach, time.monotonic(), replacements)
-        self.state = offered  # before the node answers: whatever it answers, it may have it
+        self.state = offered  # before the node answers: with any answer it may have it
         try:
             self.chain.rpc.call("eth_sendRawTransaction", attempt.raws[-1])
             self.state = replace(offered, reach=Reach.NODE)
         except ChainUnavailable:
-            self.state = replace(offered, reach=Reach.NODE)  # perhaps: from here on only the chain can tell
+            self.state = replace(offered, reach=Reach.NODE)  # perhaps: from here on only the chain shows it
         except RpcRefused as refusal:
             self._judge(offered, refusal.message.lower())
         say(f"sent transaction {attempt.hashes[-1]}; waiting for its block")

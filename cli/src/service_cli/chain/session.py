@@ -113,7 +113,7 @@ class ChainClient:
     def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
         """What to sign for a request: bound to a block a little behind the tip, and to none of those ``used``.
 
-        A key signs the same words the same way: a second signature over the same block would be the first one again.
+        A key signs the same bytes the same way: a second signature over the same block would be the first one again.
         """
         with chain_errors():
             number = quantity(self.rpc.call("eth_blockNumber")) - SIGNING_OFFSET_BLOCKS
@@ -121,7 +121,7 @@ class ChainClient:
                 number -= 1
             block = header_at(self.rpc, BlockNumber(max(0, number)))
             if block.number != max(0, number):
-                raise ChainUnavailable("an RPC endpoint answered another block than the one asked for")
+                raise ChainUnavailable("an RPC endpoint answered another block than the one requested")
         return request.approval(block.number, block.hash)
 
     def require_own_rules(self, account: Address) -> None:
@@ -210,7 +210,7 @@ def chain_errors() -> Iterator[None]:
             "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
         ) from error
     except (ValueError, TypeError, RecursionError) as error:
-        message = "The chain gave an answer of another shape than the one asked for."
+        message = "The chain gave an answer of another shape than the one requested."
         raise CommandFailed(
             "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
         ) from error

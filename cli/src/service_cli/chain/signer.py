@@ -27,7 +27,7 @@ _DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Signer(Protocol):
-    """Whoever signs for one account."""
+    """What signs for one account."""
 
     @property
     def address(self) -> Address:

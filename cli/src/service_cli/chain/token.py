@@ -1,6 +1,6 @@
 """The escrow token as a Poster's client needs it: balance, allowance, and what became of an authorization.
 
-Promises: an authorization counts as expired only when the token and the chain's finalized time say so together, and as
+Promises: an authorization counts as expired only when the token and the chain's finalized time agree on it, and as
 cancelled only when the token logged it; whether the token takes authorizations of this account at all is decided by
 asking it, before anything is signed.
 """
@@ -43,7 +43,7 @@ def token_of(chain: ChainClient) -> EscrowToken:
 
 
 def base_units(value: int) -> str:
-    """An amount of a token that does not say what it is."""
+    """An amount of a token that does not describe itself."""
     return f"{value} base units"
 
 

@@ -73,7 +73,7 @@ class TokenApproval:
 
 
 class Proof(Protocol):
-    """What shows that a transaction's work is done, whoever did it."""
+    """What shows that a transaction's work is done, no matter who did it."""
 
     def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
         """The newest transaction since ``start`` that did it."""

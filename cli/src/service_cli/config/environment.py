@@ -35,7 +35,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
         return {}
     except Unusable as error:
         raise CommandRefused(
-            "environment_file_unreadable", f"{path} {error}.", next_action="Mend or remove it."
+            "environment_file_unreadable", f"{path} {error}.", next_action="Fix or remove it."
         ) from None
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -44,7 +44,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
         match = _LINE.fullmatch(line.strip())
         if match is None:
             problem = f"Line {number} of {path} is not NAME=value."
-            raise CommandRefused("environment_file_malformed", problem, next_action="Mend that line.")
+            raise CommandRefused("environment_file_malformed", problem, next_action="Fix that line.")
         if match["name"].startswith("SERVICE_"):
             found[match["name"]] = next(v for v in (match["single"], match["double"], match["plain"]) if v is not None)
     keys = [name for name in found if found[name] and _KEY_NAME.fullmatch(name)]
@@ -156,7 +156,7 @@ def without_credentials(url: str) -> str:
 
 
 def _decides(environment: Environment, name: str) -> bool:
-    """Keys are told where they are used."""
+    """Keys are named where they are used."""
     secret = name.removesuffix("_FILE") in SECRETS
     return bool(environment.fallback[name]) and not environment.exported.get(name) and not secret
 

@@ -21,7 +21,7 @@ from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 from service_cli.shell.text import printable
 
-if TYPE_CHECKING:  # the environment reads its files with what stands here
+if TYPE_CHECKING:  # the environment reads its files with this module
     from service_cli.config.environment import Environment
 
 MAX_KEY_FILE: Final = 64 * 1024
@@ -88,7 +88,7 @@ class LoadedKeys:
         return bool(self.hexadecimal or self.age or self.files)
 
     def inside(self, data: bytes | bytearray) -> bool:
-        """Whether one of the keys stands in these bytes, in upper or lower case, wherever in them."""
+        """Whether one of the keys is anywhere in these bytes, in upper or lower case."""
         run = bool(self.hexadecimal) and data[::_STRIDE].translate(_KINDS).find(_RUN) >= 0
         if not run and not self.age:
             return False
@@ -128,7 +128,7 @@ def loaded_keys(environment: "Environment", *, open_files: bool = True) -> Loade
 
 
 def holds_age_key(data: bytes) -> bool:
-    """Whether anybody's age identity stands in these bytes."""
+    """Whether an age identity, anybody's, is in these bytes."""
     return _AGE.search(data.lower().decode("latin-1")) is not None
 
 
@@ -159,7 +159,7 @@ _LIKE_SECRETS: Final = (
     "id_ed25519*", "*guardian*key*.json", "utc--*",
 )  # fmt: skip
 _SHOWN: Final = 10
-_MOVED: Final = "If it was handed over before, move its funds and make a new key."
+_MOVED: Final = "If it was passed on before, move its funds and make a new key."
 
 
 def check_directory(environment: "Environment", directory: Path, *, open_key_files: bool) -> None:
@@ -170,7 +170,7 @@ def check_directory(environment: "Environment", directory: Path, *, open_key_fil
         name = str(path.relative_to(directory))
         if _holds(keys, path, name):
             shown = "A name in it" if keys.inside(os.fsencode(name)) else printable(name, 200)
-            message = f"{shown} holds a private key of this run: whoever opens your work would have it."
+            message = f"{shown} holds a private key of this run: everybody who opens your work would have it."
             next_action = f"Take it out of the directory. Nothing was sealed. {_MOVED}"
             raise CommandRefused("secret_in_artifact", message, next_action=next_action)
         if any(fnmatchcase(path.name.lower(), pattern) for pattern in _LIKE_SECRETS):
@@ -208,5 +208,5 @@ def _holds(keys: LoadedKeys, path: Path, name: str) -> bool:
             return False
         with path.open("rb", buffering=0) as file:
             return keys.inside_file(file)
-    except OSError:  # sealing it says why
+    except OSError:  # sealing it reports why
         return False

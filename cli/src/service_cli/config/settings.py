@@ -66,7 +66,7 @@ _HELP: Final = "Set the variables named, or choose another network with --networ
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One deployment as a command sees it. A value that is not known is asked for where it is needed."""
+    """One deployment as a command sees it. A value that is not known is refused where it is needed."""
 
     environment: Environment
     chain_id: ChainId
@@ -169,7 +169,7 @@ def load_settings(
     needs: Sequence[str] | None = CHAIN_AND_API,
     environment: Environment | None = None,
 ) -> Settings:
-    """The deployment of this run; says on stderr what ``.env`` decides, and when it is mainnet by default.
+    """The deployment of this run; shows on stderr what ``.env`` decides, and that it is mainnet by default.
 
     ``needs`` are refused together where they are missing; with None nothing is, for commands that only look.
     """
@@ -194,9 +194,9 @@ def load_settings(
     return settings
 
 
-def _require(words: str, missing: Sequence[str], next_action: str) -> None:
+def _require(problem: str, missing: Sequence[str], next_action: str) -> None:
     if missing:
-        raise CommandRefused("configuration_incomplete", f"{words} {', '.join(missing)}.", next_action=next_action)
+        raise CommandRefused("configuration_incomplete", f"{problem} {', '.join(missing)}.", next_action=next_action)
 
 
 def _checked(name: str, parse: Callable[[str], T], text: str) -> T:

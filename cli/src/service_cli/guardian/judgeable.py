@@ -71,7 +71,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
 
 
 def _next_reveal(subgraph: ApiClient, path: str, guardian: Address, time: object) -> str:
-    """When the next of its sealed bounties can be opened, in words; nothing where there is none."""
+    """When the next of its sealed bounties can be opened, as text; nothing where there is none."""
     now = time if isinstance(time, int) else 0
     data = _ask(subgraph, path, _SEALED, {"guardian": guardian, "time": now, "first": PAGE})
     sealed = [bounty for bounty in _list(data, "bounties") if bounty.get("roster_version") in _versions(data)]
@@ -114,7 +114,7 @@ def _print_bounty(settings: Settings, hub: Address, bounty: dict[str, object], t
 
 
 def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Address) -> int:
-    """Awarded bounties of this Guardian's rosters whose winning key nobody has handed over; how many."""
+    """Awarded bounties of this Guardian's rosters whose winning key nobody has delivered; how many."""
     shown = 0
     for skip in range(0, MOST_AWARDS, PAGE):
         data = _ask(subgraph, path, _OWED, {"guardian": guardian, "skip": skip, "first": PAGE})
@@ -129,7 +129,7 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Addres
 
 
 def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
-    """Whether nobody has handed this winner's key over; then it is printed."""
+    """Whether nobody has delivered this winner's key; then it is printed."""
     bounty_id, commitment = bounty.get("bounty_id"), str(bounty.get("winner_submission_commitment"))
     status = api.get(f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}).json()
     if status.get("exists") is True:

@@ -125,7 +125,7 @@ class Funding:
     journal: Journal
 
     def created(self) -> Receipt | None:
-        """The bounty, if the Hub created it under any nonce this client ever wrote down, whoever sent it."""
+        """The bounty, if the Hub created it under any nonce this client ever wrote down, no matter who sent it."""
         expected = self._expected()
         return None if expected.since is None else expected.newest(self.session.chain, expected.since)
 
@@ -143,7 +143,7 @@ class Funding:
         except CommandRefused as error:
             if error.code != "reverted":
                 raise
-            # Whatever the Hub refuses it names; what has no name comes from the token, the only other contract called.
+            # The Hub names what it refuses; a refusal without a name is the token's, the only other contract called.
             message = f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}."
             next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
             raise CommandRefused("token_transfer_failed", message, next_action=next_action) from error
@@ -219,7 +219,7 @@ class Funding:
         since = (self.journal.get(_NONCES) or {}).get(nonce, BlockNumber(0))
         state = authorization_state(chain, self.session.account, nonce, kept.valid_before, since)
         if state is AuthorizationState.USED:
-            message = "The token says that the authorization was used, but no bounty of it shows."
+            message = "The token has the authorization as used, but no bounty of it shows."
             next_action = "Do not fund again; look at the account's transfers on chain."
             raise CommandRefused("authorization_used", message, next_action=next_action)
         if state is AuthorizationState.LIVE and not honoured:

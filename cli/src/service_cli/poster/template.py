@@ -1,7 +1,7 @@
 """The template of a challenge page.
 
-Promises: a written template has the frontmatter's exact fields; what must be filled in stands in angle brackets, and is
-named one by one before anything is signed for the page.
+A written template has the frontmatter's exact fields; what must be filled in is in angle brackets, and is named one by
+one before anything is signed for the page.
 """
 
 import os
@@ -46,7 +46,7 @@ _LINES: Final = frozenset(line.strip() for line in _TEMPLATE.splitlines())
 
 
 def require_filled(page: bytes) -> None:
-    """Refuse a page on which something of the template still stands, naming each; note what only looks like it."""
+    """Refuse a page on which something of the template is left, naming each; note what only looks like it."""
     issues, notes = [], []
     for number, line in enumerate(page.decode("utf-8", "replace").splitlines(), 1):
         for found in _IN_BRACKETS.findall(line):

@@ -1,1 +1,1 @@
-"""What stands between a person and a command: arguments, help, events, text, completion."""
+"""What is between a person and a command: arguments, help, events, text, completion."""

@@ -56,7 +56,9 @@ def _bounty_id(text: str) -> BountyId:
     try:
         return parse_bounty_id(text)
     except ValueError:
-        raise ValueError("a whole number from 1 to 9223372036854775807") from None  # whatever is wrong with it
+        raise ValueError(
+            "a whole number from 1 to 9223372036854775807"
+        ) from None  # one message for everything wrong with it
 
 
 BOUNTY_ID: Final = Value("a bounty id", _bounty_id)

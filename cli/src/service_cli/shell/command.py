@@ -111,7 +111,7 @@ def command(
 
 
 def ending(prefix: str) -> Callable[[F], F]:
-    """Turn whatever a command raises into its one last line and exit code."""
+    """Turn what a command raises into its one last line and exit code."""
 
     def decorate(run: F) -> F:
         @wraps(run)
@@ -153,7 +153,7 @@ def _run(prefix: str, run: Callable[[], None]) -> None:
 
 
 def end_without_output(reason: str) -> NoReturn:
-    """One line where people look, since programs cannot be told."""
+    """One line where people look, since programs get none."""
     warn(f"failed: standard output cannot be written: {reason}; run the command again with one that can")
     _silence_stdout()
     sys.exit(1)
@@ -173,7 +173,7 @@ class Unexpected(ServiceError):
 
 
 def _end(prefix: str, error: ServiceError) -> None:
-    # What the crypto and domain rooms refuse is final for these bytes; only this client's Failed may pass later.
+    # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
     kind = "failed" if isinstance(error, CommandFailed | Unexpected) else "refused"
     fields: dict[str, object] = {"code": error.code, "message": error.message, "next_action": error.next_action}
     if error.issues:

@@ -17,7 +17,7 @@ PROGRAMS: Final = ("service-cli", "service-audit")
 _BASH: Final = """\
 %(complete_func)s() {
     local IFS=$'\\n' response completion type value word prefix="" words=() i
-    # With a colon among COMP_WORDBREAKS, bash hands "a:b" over as three words and replaces the last one only.
+    # With a colon among COMP_WORDBREAKS, bash passes "a:b" as three words and replaces the last one only.
     for ((i = 0; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         if ((i > 1)) && [[ $COMP_WORDBREAKS == *:* && ( $word == :* || ${COMP_WORDS[i-1]} == *: ) ]]; then

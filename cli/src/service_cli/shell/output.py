@@ -20,11 +20,11 @@ from service_cli.shell.text import duration
 
 
 class OutputLost(Exception):
-    """Standard output is closed, or takes no more: a full disk, say."""
+    """Standard output is closed, or takes no more, as on a full disk."""
 
 
 class ReaderGone(OutputLost):
-    """Whoever read standard output went away; the message names the event that nobody got."""
+    """The reader of standard output went away; the message names the event that nobody got."""
 
 
 _NAMING: Final = ("bounty_id", "tx_hash", "spec_commitment", "submission_commitment", "code", "message", "path")
@@ -34,10 +34,10 @@ _LOOKING: Final = ("bounty_list.", "bounty_show.", "bounty_watch.", "guardian_ju
 
 @dataclass(frozen=True, slots=True)
 class OutputSink:
-    """Where events and words go instead, in a program that calls the client."""
+    """Where events and text go instead, in a program that calls the client."""
 
     event: Callable[[str, Mapping[str, object]], None]
-    words: Callable[[str], None]
+    text: Callable[[str], None]
 
 
 _SINK: Final[ContextVar[OutputSink | None]] = ContextVar("sink", default=None)
@@ -56,7 +56,7 @@ def redirected(sink: OutputSink) -> Iterator[None]:
 
 
 def set_quiet(quiet: bool) -> None:
-    """Whether words that only tell what happens are left out."""
+    """Whether text that only reports progress is left out."""
     global _QUIET  # noqa: PLW0603  # one command, one terminal
     _QUIET = quiet
 
@@ -86,25 +86,25 @@ def require_output() -> None:
         raise OutputLost("it is closed")
 
 
-def say(words: str) -> None:
-    """Tell a person what happens."""
+def say(text: str) -> None:
+    """Report to a person what happens."""
     if not _QUIET:
-        warn(words)
+        warn(text)
 
 
-def warn(words: str) -> None:
-    """Tell a person what must be known; ``--quiet`` does not silence it."""
+def warn(text: str) -> None:
+    """Report what a person must know; ``--quiet`` does not silence it."""
     if (sink := _SINK.get()) is not None:
-        sink.words(words)
+        sink.text(text)
         return
     clear()
-    with suppress(OSError, AttributeError):  # full or closed; the exit code still tells
-        sys.stderr.write(words + "\n")
+    with suppress(OSError, AttributeError):  # full or closed; the exit code still shows it
+        sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
 
 def on_terminal() -> bool:
-    """Whether a person watches: words go to a terminal that can redraw a line, and are wanted."""
+    """Whether a person watches: text goes to a terminal that can redraw a line, and are wanted."""
     return (
         _SINK.get() is None
         and not _QUIET
@@ -141,7 +141,7 @@ _BAR_WIDTH: Final = 24
 
 
 class Progress:
-    """A bar with rate and remaining time; called with what is done and the total, as the crypto room reports it."""
+    """A bar with rate and remaining time; called with what is done and the total, as the crypto package reports it."""
 
     def __init__(self, label: str) -> None:
         self._label = label

@@ -18,7 +18,7 @@ class Token(Protocol):
 
     @property
     def decimals(self) -> int:
-        """How many digits of an amount stand behind the point."""
+        """How many digits of an amount are after the point."""
 
 
 def moment(at: int, now: int) -> str:
@@ -51,5 +51,5 @@ def wei(value: int) -> str:
 
 
 def printable(value: object, length: int = 20) -> str:
-    """What somebody else chose, for a terminal: bounded, and without control characters that would drive it."""
-    return "".join(c if c.isprintable() else " " for c in str(value)[:length])
+    """What somebody else chose, for a terminal: bounded, on one line, and without what would drive it."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "" for c in str(value)[:length])

@@ -49,7 +49,7 @@ def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replac
         return _on_its_way(journal) if mine is None else None
     if commitment is not None and _step(commitment).was_attempted(journal):
         if _in_log(work, commitment, journal) is None:
-            return None  # asked for in an earlier run, and still on its way
+            return None  # signed in an earlier run, and still on its way
         if replace:  # recorded once, and replaced since
             journal.forget(*_step(commitment).entries)
     if not replace:

@@ -1,7 +1,7 @@
 """A directory sealed for one bounty's roster, once: bytes and envelope are kept, the content identity never is.
 
 Bounty, roster and reveal point come from the contract. A run over the same files continues with the same sealed bytes
-and so with the same commitment; a changed directory is sealed anew.
+and so with the same commitment; a changed directory is sealed again.
 """
 
 import hashlib

@@ -54,7 +54,7 @@ def submit(
         content = fingerprint(directory)
         earlier = sealed_before(journal, content)
         if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
-            journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed anew
+            journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
             earlier = None
         replace = replace or (earlier is None and made_here(work, journal))
         require_place(work, earlier, journal, replace=replace)
