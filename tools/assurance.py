@@ -78,14 +78,18 @@ def steps() -> list[Step]:
         _tests(
             "client-kills",
             "kill -9 at every request of every command, then the command again",
-            "tests/cli/test_kill_campaign.py",
+            "tests/cli/test_kills.py",
         ),
         _tests(
             "client-lies",
             "every value that a command reads, told wrongly alone: whatever is then signed is true",
-            "tests/cli/test_lie_campaign.py",
+            "tests/cli/test_lies.py",
         ),
-        _tests("audit-fuzz", "5,000 altered audit bundles, each told or refused", "tests/cli/test_audit_fuzz.py"),
+        _tests(
+            "audit-fuzz",
+            "5,000 altered audit bundles, each told or refused",
+            "tests/cli/audit/test_bundle_fuzz.py",
+        ),
         _tests(
             "publications",
             "400 identical and 200 different publications at once; hostile pages of 256 KiB",

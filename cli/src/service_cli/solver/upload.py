@@ -52,7 +52,7 @@ def upload_late(work: Work, api: ApiClient, envelope: Envelope, journal: Journal
             say("the storage holds the sealed bytes already")
     except CommandRefused as refusal:
         if not signer.signed:
-            message = f"Your Submission is recorded. Its bytes were not offered to the service: {refusal.message}"
+            message = f"Your Submission is recorded. The service was not asked for its bytes: {refusal.message}"
             next_action = f"{refusal.next_action} Nothing else is left to do."
             raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
         message = f"Your Submission is recorded, and the service does not take its bytes: {refusal.message}"

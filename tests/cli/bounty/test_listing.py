@@ -1,0 +1,137 @@
+"""Bounties as the API lists and shows them: as events, and as text at a terminal."""
+
+import json
+import re
+
+import pytest
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.screen import at_terminal
+from tests.cli.terminal import Terminal
+
+
+def test_list__over_several_pages__prints_each_bounty_once_up_to_the_limit(api: ApiTwin, poster: Terminal) -> None:
+    api.listed = {"items": [{"bounty_id": "1", "facts": {}}, {"bounty_id": "2", "facts": {}}], "next_cursor": "c"}
+    ran = poster.run("bounty:list", "--limit", "3", "--status", "open", "--accepting")
+    assert [event["bounty_id"] for event in ran.events] == ["1", "2", "1"]
+    queries = [request.query for request in api.server.requests if request.path == "/api/bounties"]
+    assert queries[0] == "status=open&accepting=true&limit=3"
+    assert queries[1] == "status=open&accepting=true&limit=1&cursor=c"
+
+
+@pytest.mark.parametrize("answer", [{}, {"items": 7}, {"items": [7]}])
+def test_list__an_answer_of_another_shape__fails_in_one_line(
+    api: ApiTwin, poster: Terminal, answer: dict[str, object]
+) -> None:
+    api.listed = answer
+    assert poster.run("bounty:list", code=1).last["code"] == "answer_malformed"
+
+
+def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Terminal, ended: int) -> None:
+    ran = poster.run("bounty:show", str(ended))
+    assert (ran.last["event"], ran.last["bounty_id"]) == ("bounty_show.bounty", str(ended))
+    other = "0x" + "ab" * 20
+    mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": other})
+    assert mixed.run("bounty:show", str(ended), code=1).last["code"] == "deployment_mismatch"
+
+
+@pytest.mark.parametrize("words", [["bounty:list"], ["guardian:judgeable", "--guardian-address", "0x" + "ab" * 20]])
+def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Terminal, words: list[str]) -> None:
+    api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
+    assert poster.run(*words, "--network", "staging", code=1).last["code"] == "deployment_mismatch"
+    mixed = Terminal(poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20})
+    assert mixed.run(*words, code=1).last["code"] == "deployment_mismatch"
+
+
+ADDRESS = "0x" + "ab" * 20
+OPEN = {
+    "status": "open", "escrow_amount": "25000000", "poster_address": ADDRESS, "submission_deadline": 4_000_000_000,
+    "reveal_at": 4_000_003_600, "judging_deadline": 4_000_100_000, "outcome": None,
+    "settlement_reason": None, "winner": None,
+}  # fmt: skip
+FINAL = OPEN | {
+    "status": "final", "outcome": "awarded", "settlement_reason": "judged",
+    "winner": {"solver_address": ADDRESS, "submission_commitment": "0x" + "cd" * 32},
+}  # fmt: skip
+REFUNDED = OPEN | {"status": "final", "outcome": "no_valid_submission", "settlement_reason": "guardians_silent"}
+
+
+def item(bounty_id: str, facts: object, count: object = 1) -> dict[str, object]:
+    return {"bounty_id": bounty_id, "facts": facts, "active_submission_count": count}
+
+
+def test_list__at_a_terminal__tells_each_bounty_in_a_line(api: ApiTwin, poster: Terminal) -> None:
+    items = [item("1", OPEN, 2), item("2", OPEN | {"submission_deadline": 5, "reveal_at": 6, "judging_deadline": 7})]
+    items += [item("3", FINAL), item("4", REFUNDED, 0)]
+    api.listed = {"items": items, "next_cursor": None}
+    seen = at_terminal(poster, "bounty:list")
+    lines = seen.screen.splitlines()
+    assert seen.code == 0
+    assert [json.loads(line)["bounty_id"] for line in seen.stdout.splitlines()] == ["1", "2", "3", "4"]
+    assert re.fullmatch(
+        r"bounty 1: 25000000 base units \(25 \w+\); 2 Submissions; Submissions until 2096-10-02 07:06:40 UTC \(in .*\)",
+        lines[0],
+    )
+    assert lines[1].endswith("1 Submission; time is up; anyone can settle it now")
+    assert lines[2].endswith(f"awarded to {ADDRESS} (judged)")
+    assert lines[3].endswith("0 Submissions; ended without a valid Submission (guardians silent)")
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        item("1", {"escrow_amount": "many"}),
+        item("1", {**OPEN, "reveal_at": "soon"}),
+        item("1", OPEN, "two"),
+        item("1\x1b[2J\x07", []),
+    ],
+    ids=["an amount", "a time", "a count", "a terminal's codes"],
+)
+def test_list__facts_of_another_shape_at_a_terminal__says_so_and_drives_nothing(
+    api: ApiTwin, poster: Terminal, strange: dict[str, object]
+) -> None:
+    api.listed = {"items": [strange], "next_cursor": None}
+    seen = at_terminal(poster, "bounty:list")
+    assert seen.code == 0
+    assert "its facts cannot be read" in seen.screen
+    assert "\x1b" not in seen.screen
+    assert "\x07" not in seen.screen
+
+
+def test_show__at_a_terminal__tells_money_people_and_page(api: ApiTwin, poster: Terminal, ended: int) -> None:
+    seen = at_terminal(poster, "bounty:show", str(ended))
+    assert seen.code == 0
+    assert f"bounty {ended}: 25000000 base units" in seen.screen
+    assert f"  Poster:    {poster_address(api)}" in seen.screen
+    assert "  Guardians: 3, of whom 2 must agree" in seen.screen
+    assert "  page:      " in seen.screen
+
+
+def poster_address(api: ApiTwin) -> str:
+    return api.ledger.people.poster.address
+
+
+def test_list__without_a_terminal_or_quiet__says_nothing(api: ApiTwin, poster: Terminal) -> None:
+    api.listed = {"items": [item("1", OPEN)], "next_cursor": None}
+    assert poster.run("bounty:list").words == ""
+    assert at_terminal(poster, "bounty:list", "--quiet").screen == ""
+
+
+def test_list__of_nothing__says_so(poster: Terminal) -> None:
+    ran = poster.run("bounty:list")
+    assert (ran.events, ran.words) == ((), "no bounties match\n")
+
+
+def test_verification_record__of_an_open_bounty__says_that_it_is_open(ledger: Ledger, poster: Terminal) -> None:
+    bounty, _ = ledger.fund()
+    ran = poster.run("verification-record", str(bounty))
+    assert ran.last["code"] == "bounty_open"
+    assert f"no record of bounty {bounty}: it is still open" in ran.words
+
+
+def test_show__at_a_terminal__tells_the_page_s_title(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
+    bounty, page = ledger.fund()
+    api.keep_page(page)
+    title = page.split(b"title: ")[1].split(b"\n")[0].decode()
+    assert f"  title:     {title}" in at_terminal(poster, "bounty:show", str(bounty)).screen

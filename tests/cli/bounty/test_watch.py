@@ -1,0 +1,138 @@
+"""``bounty:watch``: a bounty followed to its end, through reorgs and silences of the endpoint."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from service_cli.bounty import watch as watching
+
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Lost, Params, RpcProxy
+from tests.cli.terminal import Terminal
+
+
+class Clock:
+    """A clock whose pauses play the next step of a story."""
+
+    def __init__(self, *steps: Callable[[], object], seconds: float = 2.0) -> None:
+        self._steps: Iterator[Callable[[], object]] = iter(steps)
+        self._now, self._seconds = 0.0, seconds
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, _seconds: float) -> None:
+        self._now += self._seconds
+        next(self._steps)()
+
+
+def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, poster: Terminal, ended: int) -> None:
+    ran = poster.run("bounty:watch", str(ended))
+    names = [event["name"] for event in ran.events if event["event"] == "bounty_watch.event"]
+    verdicts = [event for event in ran.events if event.get("name") == "VerdictRecorded"]
+    assert {event["kind"] for event in verdicts} == {"awarded"}
+    (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
+    assert (end["outcome"], end["reason"]) == ("awarded", "judged")
+    assert f"it is final: awarded to {ledger.people.solvers[1].address} (judged)" in ran.words
+    assert names[:4] == ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "VerdictRecorded"]
+    assert ran.last == {
+        "event": "bounty_watch.final",
+        "bounty_id": str(ended),
+        "outcome": "awarded",
+        "settlement_reason": "judged",
+        "winner": ledger.people.solvers[1].address,
+        "submission_commitment": ran.last["submission_commitment"],
+    }
+
+
+def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
+    ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=100, judging=60)
+    clock = Clock(
+        lambda: ledger.submit(bounty, ledger.people.solvers[0].wallet),
+        lambda: ledger.advance_to(ledger.time() + 100),
+        lambda: ledger.advance_to(ledger.time() + 60),
+        lambda: ledger.advance_to(ledger.time() + 60),
+        lambda: ledger.contract.transact(ledger.people.owner.wallet, "settle", bounty),
+        lambda: ledger.node.mine(3),
+    )
+    monkeypatch.setattr(watching, "time", clock)
+    ran = poster.run("bounty:watch", str(bounty))
+    told = [event["step"] for event in ran.events if event["event"] == "bounty_watch.next"]
+    assert told == ["submissions", "reveal", "judging", "settlement", "finality"]
+    assert (ran.last["outcome"], ran.last["settlement_reason"]) == ("no_valid_submission", "guardians_silent")
+
+
+def stop() -> None:
+    raise KeyboardInterrupt
+
+
+def test_watch__a_reorg__takes_back_what_it_took_and_tells_what_came_instead(
+    ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+    ledger.node.mine(3)
+    solver = ledger.people.solvers[0].wallet
+    again = Clock(
+        lambda: ledger.submit(bounty, solver),
+        lambda: ledger.node.rpc.call("anvil_reorg", 1, []),
+        lambda: ledger.submit(bounty, solver),
+        stop,
+    )
+    monkeypatch.setattr(watching, "time", again)
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    told = [str(event["event"]).partition(".")[2] for event in ran.events if "next" not in str(event["event"])]
+    assert told == ["event", "event", "event_removed", "event"]
+    submitted = [event for event in ran.events if event.get("name") == "SubmissionRecorded"]
+    (removed,) = [event for event in ran.events if event["event"] == "bounty_watch.event_removed"]
+    assert removed["tx_hash"] == submitted[0]["tx_hash"] != submitted[1]["tx_hash"]
+    assert "no longer counts" in ran.words
+
+
+def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_nothing(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+
+    def lose(_method: str, _params: Params) -> None:
+        raise Lost
+
+    monkeypatch.setattr(watching, "time", Clock(lambda: setattr(rpc, "before", lose), rpc.honest, lambda: None, stop))
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
+    assert ran.words.count("Looking again.") == 1
+
+
+def test_watch__an_endpoint_that_stays_silent__fails_with_a_next_step(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+
+    def lose(_method: str, _params: Params) -> None:
+        raise Lost
+
+    nothing = (lambda: None,) * 3
+    clock = Clock(lambda: setattr(rpc, "before", lose), *nothing, seconds=watching.PATIENCE_SECONDS / 2)
+    monkeypatch.setattr(watching, "time", clock)
+    assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "chain_unavailable"
+
+
+def silent(ledger: Ledger) -> int:
+    """A bounty that ended without a winner."""
+    bounty, _ = ledger.fund(seconds=100)
+    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
+    anyone = ledger.people.owner.wallet
+    anyone.forget_nonce()
+    ledger.contract.transact(anyone, "settle", bounty)
+    ledger.node.mine(3)
+    return bounty
+
+
+def test_watch__of_an_end_without_winner_that_is_final__has_null_winner_whole_tokens_and_no_step(
+    ledger: Ledger, poster: Terminal
+) -> None:
+    ran = poster.run("bounty:watch", str(silent(ledger)))
+    (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
+    assert (end["winner"], end["submission_commitment"]) == (None, None)
+    assert "bounty_watch.next" not in ran.names
+    assert "25000000 base units (25 " in ran.words

@@ -1,0 +1,285 @@
+"""Keys: files they come from are read within bounds, and no key leaves with what is sealed, published or sent."""
+
+import os
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from service_cli.config.environment import Environment, read_dotenv
+from service_cli.config.keys import LoadedKeys, check_directory, check_document, loaded_keys
+from service_cli.errors import CommandRefused
+from service_common.crypto.x25519 import Identity
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.submitted import Submitted
+from tests.cli.terminal import Ran, Terminal
+
+VARIABLE = "SERVICE_POSTER_PRIVATE_KEY"
+WARNING = f"warning: .env holds {VARIABLE} and can be read by other users; chmod 600 it\n"
+
+
+def pipe(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+def large(path: Path) -> Path:
+    path.write_text("a" * (64 * 1024 + 1))
+    return path
+
+
+def binary(path: Path) -> Path:
+    path.write_bytes(b"\xff" * 32)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda _: Path("/dev/zero"), "is no regular file"),
+        (lambda path: path.parent, "cannot be read"),
+        (large, "is larger than 64 KiB"),
+        (binary, "is not text"),
+    ],
+    ids=["device", "folder", "large", "binary"],
+)
+def test_key_file__that_is_no_small_text__is_refused_with_the_reason(
+    tmp_path: Path, make: Callable[[Path], Path], reason: str
+) -> None:
+    path = make(tmp_path / "key")
+    with pytest.raises(CommandRefused) as refused:
+        Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE)
+    assert refused.value.message == f"The file named by {VARIABLE}_FILE {reason}."
+
+
+def test_key_file__that_is_a_pipe__is_read_once_and_known_from_then_on(tmp_path: Path) -> None:
+    path, key = pipe(tmp_path / "key"), "0x" + "11" * 32
+    environment = Environment({f"{VARIABLE}_FILE": str(path)}, {})
+    writer = Thread(target=lambda: path.write_text(key + "\n"))
+    writer.start()
+    assert [environment.secret(VARIABLE) for _ in range(2)] == [key, key]
+    writer.join()
+    assert loaded_keys(environment).inside(b"key = " + key.encode())
+
+
+def test_dotenv__that_is_a_pipe__is_refused_and_not_waited_for(shell: Terminal) -> None:
+    pipe(shell.home / ".env")
+    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
+
+
+def test_key_file__of_64_kib__is_read(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("a" * (64 * 1024))
+    path.chmod(0o600)
+    assert Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE) == "a" * (64 * 1024)
+
+
+@pytest.mark.parametrize("command", ["guardian:keys", "guardian:new-key"])
+def test_keyring__that_never_ends__is_refused(shell: Terminal, command: str) -> None:
+    (shell.home / "ring").symlink_to("/dev/zero")
+    more = ("--rotate",) if command == "guardian:new-key" else ()
+    ran = shell.run(command, "ring", *more, code=1)
+    assert ran.last["code"] in {"file_unreadable", "file_not_written"}
+
+
+def test_dotenv__that_never_ends__is_refused(shell: Terminal) -> None:
+    (shell.home / ".env").symlink_to("/dev/zero")
+    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "told"),
+    [
+        (f"{VARIABLE}=x\n", 0o644, WARNING),
+        (f"{VARIABLE}=x\n", 0o640, WARNING),
+        (f"{VARIABLE}=x\n", 0o600, ""),
+        (f"{VARIABLE}=\n", 0o644, ""),
+        (f"{VARIABLE}_FILE=/x\nSERVICE_CHAIN_ID=1\n", 0o644, ""),
+    ],
+)
+def test_dotenv__with_a_key_that_others_can_read__is_warned_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, mode: int, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text(text)
+    Path(".env").chmod(mode)
+    assert read_dotenv(Path(".env"))
+    assert capsys.readouterr().err == told
+
+
+KEY = secrets.token_hex(32)
+CHUNK = 256 * 1024
+SOLVER, POSTER = "SERVICE_SOLVER_PRIVATE_KEY", "SERVICE_POSTER_PRIVATE_KEY"
+RINGS = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
+
+
+def own_key(home: Terminal, variable: str) -> str:
+    return home.environment[variable].removeprefix("0x")
+
+
+def never_shown(ran: Ran, key: str) -> None:
+    assert key.lower() not in (ran.stdout + ran.words).lower()
+
+
+def test_submit__of_the_working_directory_with_its_dotenv__is_refused_before_anything_is_sealed(
+    api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str
+) -> None:
+    (solver.home / "main.py").write_text("print(1)\n")
+    (solver.home / ".env").write_text(f"{POSTER}=0x{KEY}\n")
+    (solver.home / ".env").chmod(0o600)
+    ran = solver.run("solver:submit", bounty, ".", code=1)
+    assert (ran.names, ran.last["code"]) == (["submit.refused"], "secret_in_artifact")
+    assert str(ran.last["message"]).startswith(".env holds a private key")
+    never_shown(ran, KEY)
+    assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
+
+
+def test_submit__of_a_folder_with_its_own_key_file_and_a_wallet__is_refused_unread(
+    ledger: Ledger, solver: Terminal, bounty: str
+) -> None:
+    (solver.home / "work").mkdir()
+    key = solver.home / "work" / "notes"
+    key.write_text("not even a key\n")
+    environment = {k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k}
+    home = Terminal(solver.home, {**environment, f"{SOLVER}_FILE": str(key)})
+    address = ledger.people.solvers[0].address
+    ran = home.run("solver:submit", "--solver-address", address, bounty, "work", code=1)
+    assert ran.last["code"] == "secret_in_artifact"
+    assert str(ran.last["message"]).startswith("notes holds")
+
+
+def test_submit__of_work_with_other_hashes_and_files_that_look_like_keys__names_them_and_goes_on(
+    solver: Terminal, bounty: str
+) -> None:
+    work = solver.home / "work"
+    (work / ".git").mkdir(parents=True)
+    for name in (".env", "server.pem", "id_ed25519", "guardian-keys.json", "main.py", ".git/config"):
+        (work / name).write_text(f"hash = 0x{secrets.token_hex(32)}\n")
+    ran = solver.run("solver:submit", bounty, "work", "--quiet")
+    assert ran.last["event"] == "submit.submission_recorded"
+    assert ran.words == (
+        "warning: the Guardians and the Poster will get .git, .env, guardian-keys.json, id_ed25519, server.pem; "
+        "take out what is not your work\n"
+    )
+
+
+RING = Identity.generate().to_text()
+FORMS: list[tuple[str, Callable[[Path], dict[str, str]], str]] = [
+    ("bare", lambda _: {POSTER: KEY}, KEY),
+    ("prefixed variable", lambda _: {POSTER: f"0x{KEY}"}, KEY),
+    ("prefixed text", lambda _: {POSTER: KEY}, f"0x{KEY}"),
+    ("upper", lambda _: {POSTER: f"0X{KEY.upper()}"}, KEY),
+    ("upper text", lambda _: {POSTER: KEY}, KEY.upper()),
+    ("file", lambda folder: {f"{POSTER}_FILE": str(written(folder / "k", f" 0x{KEY}\n"))}, KEY),
+    ("age", lambda _: {RINGS: f'["{RING}"]'}, RING),
+    ("lower age", lambda _: {RINGS: f'["{RING}"]'}, RING.lower()),
+    ("other role", lambda _: {"SERVICE_SETTLER_PRIVATE_KEY": KEY}, KEY),
+]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+@pytest.mark.parametrize(("variables", "text"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
+@pytest.mark.parametrize("exported", [True, False], ids=["exported", "dotenv"])
+def test_directory__with_a_key_in_any_form__is_refused_and_without_it_taken(
+    tmp_path: Path, variables: Callable[[Path], dict[str, str]], text: str, exported: bool
+) -> None:
+    values = variables(tmp_path)
+    environment = Environment(values, {}) if exported else Environment({}, values)
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a").write_text(f"x{text[:-1]}")
+    check_directory(environment, work, open_key_files=True)
+    (work / "a").write_text(f"x{text}x")
+    with pytest.raises(CommandRefused) as refused:
+        check_directory(environment, work, open_key_files=True)
+    assert refused.value.code == "secret_in_artifact"
+    assert KEY not in refused.value.message.lower()
+
+
+@pytest.mark.parametrize("start", [CHUNK - 64, CHUNK - 63, CHUNK - 1, CHUNK, 2 * CHUNK - 32, 3 * CHUNK - 64, 7])
+def test_file__with_a_key_at_the_border_of_two_chunks__is_found(tmp_path: Path, start: int) -> None:
+    keys = loaded_keys(Environment({POSTER: KEY}, {}))
+    assert KEY not in repr(keys)
+    at = bytearray(3 * CHUNK)
+    at[start : start + 64] = KEY.encode()
+    assert found(keys, tmp_path, bytes(at))
+    at[start + 5] ^= 1
+    assert not found(keys, tmp_path, bytes(at))
+
+
+def test_file__that_ends_with_half_a_key_where_the_chunk_before_had_the_rest__is_taken(tmp_path: Path) -> None:
+    keys = loaded_keys(Environment({POSTER: KEY}, {}))
+    data = bytearray(CHUNK + 100 + 32)
+    data[100 + 32 : 100 + 64] = KEY[32:].encode()
+    data[-32:] = KEY[:32].encode()
+    assert not found(keys, tmp_path, bytes(data))
+    assert found(keys, tmp_path, bytes(data) + KEY[32:].encode())
+
+
+@pytest.mark.parametrize("shift", range(12))
+def test_text__with_a_key_at_any_place__is_found(shift: int) -> None:
+    keys = loaded_keys(Environment({POSTER: KEY}, {}))
+    assert keys.inside(b"." * shift + KEY.encode() + b".")
+    assert not keys.inside(b"." * shift + KEY[:63].encode() + b".")
+
+
+def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:
+    (folder / "data").write_bytes(data)
+    with (folder / "data").open("rb", buffering=0) as file:
+        return keys.inside_file(file)
+
+
+def test_directory__with_a_key_as_a_file_s_name__is_refused_without_the_name(tmp_path: Path) -> None:
+    (tmp_path / f"0x{KEY}.json").write_text("{}")
+    with pytest.raises(CommandRefused, match="A name in it") as refused:
+        check_directory(Environment({POSTER: KEY}, {}), tmp_path, open_key_files=True)
+    assert KEY not in refused.value.message
+
+
+def test_directory__with_a_link_to_a_device__is_left_to_sealing(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev/zero")
+    check_directory(Environment({POSTER: KEY}, {}), tmp_path, open_key_files=True)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["fund", "check"])
+def test_publish_fund__a_page_with_the_poster_s_key__is_refused_and_with_another_hash_goes_on(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, arguments: tuple[str, ...]
+) -> None:
+    key, page = own_key(poster, POSTER), poster.home / "page.md"
+    good = ledger.page()
+    page.write_bytes(good + f"\nUse {key.upper()}.\n".encode())
+    ran = poster.run("poster:publish-fund", *arguments, "page.md", code=1)
+    assert (ran.names, ran.last["code"]) == (["publish_fund.refused"], "secret_in_document")
+    never_shown(ran, key)
+    assert (rpc.sent(), api.server.requests) == (0, [])
+    page.write_bytes(good + f"\nThe hash is 0x{secrets.token_hex(32)}; a key is AGE-SECRET-KEY-1...\n".encode())
+    assert poster.run("poster:publish-fund", "--check", "page.md").last["event"] == "publish_fund.checked"
+
+
+def test_verdict__with_the_guardian_s_key__is_refused_before_anything_is_published(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
+) -> None:
+    key = own_key(guardian, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+    (guardian.home / "body.md").write_text(f"As {key} says.\n")
+    words = ("guardian:verdict", judged.bounty, "no_valid_submission", "body.md")
+    ran = guardian.run(*words, code=1)
+    assert (ran.names, ran.last["code"]) == (["guardian_verdict.refused"], "secret_in_document")
+    never_shown(ran, key)
+    assert (rpc.sent(), api.approvals()) == (0, [])
+
+
+def test_document__with_anybody_s_age_identity__is_refused_and_a_commitment_taken() -> None:
+    nothing = Environment({}, {})
+    check_document(nothing, f"0x{KEY}, age1 and AGE-SECRET-KEY-1...".encode(), "It")
+    for text in (RING, RING.lower(), f"x{RING}y"):
+        with pytest.raises(CommandRefused, match="It holds a private key"):
+            check_document(nothing, text.encode(), "It")

@@ -1,0 +1,268 @@
+"""Deployment selection: which value wins, where it came from, and what is refused."""
+
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from service_cli.config.environment import Environment
+from service_cli.config.settings import LOCAL_VARIABLES, Settings, load_settings
+from service_cli.errors import CommandRefused
+
+from tests.cli.terminal import Terminal
+
+HUB = "0x" + "ab" * 20
+OTHER = "0x" + "cd" * 20
+NOTICE = "no network selected: using mainnet"
+
+
+@pytest.fixture(autouse=True)
+def clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in os.environ if name.startswith("SERVICE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+def settings(monkeypatch: pytest.MonkeyPatch, network: str | None = None, **values: str) -> Settings:
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    return load_settings(network, None, ())
+
+
+@pytest.mark.parametrize(
+    ("network", "variable", "chain_id"),
+    [
+        (None, None, 8453),
+        ("mainnet", None, 8453),
+        ("8453", None, 8453),
+        ("staging", None, 84532),
+        ("84532", None, 84532),
+        (None, "84532", 84532),
+        (None, "staging", 84532),
+        ("mainnet", "84532", 8453),
+        ("staging", "8453", 84532),
+    ],
+)
+def test_network__option_over_variable_over_mainnet__selects_the_chain(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    network: str | None,
+    variable: str | None,
+    chain_id: int,
+) -> None:
+    found = settings(monkeypatch, network, **({"SERVICE_CHAIN_ID": variable} if variable else {}))
+    assert found.chain_id == chain_id
+    told = capsys.readouterr()
+    assert (told.out, told.err.count(NOTICE), told.err.count("\n")) == (
+        "",
+        *([1, 1] if not (network or variable) else [0, 0]),
+    )
+
+
+@pytest.mark.parametrize("wrong", ["main", "1", "0x2105", "MAINNET", "8453 ", "-1", "31338"])
+def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    with pytest.raises(CommandRefused, match=r"mainnet \(8453\), staging \(84532\) and local \(31337\)"):
+        settings(monkeypatch, wrong)
+    with pytest.raises(CommandRefused, match="SERVICE_CHAIN_ID"):
+        settings(monkeypatch, None, SERVICE_CHAIN_ID=wrong)
+
+
+def test_overrides__each_of_the_six__win_over_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = settings(
+        monkeypatch,
+        "mainnet",
+        SERVICE_HUB_ADDRESS=HUB.upper().replace("0X", "0x"),
+        SERVICE_RPC_URL="https://rpc.example/key",
+        SERVICE_SUBGRAPH_ENDPOINT="https://api.example/subgraph",
+        SERVICE_ESCROW_TOKEN_ADDRESS=OTHER,
+        SERVICE_API_BASE_URL="https://api.example/",
+        SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS="7",
+    )
+    assert (found.hub_address(), found.escrow_token(), found.reveal_delay()) == (HUB, OTHER, 7)
+    assert (found.rpc_url(), found.api_base_url()) == ("https://rpc.example/key", "https://api.example")
+    assert found.subgraph_endpoint() == "https://api.example/subgraph"
+
+
+def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVICE_API_BASE_URL", "https://variable.example")
+    assert load_settings("staging", "https://option.example", ()).api_base_url() == "https://option.example"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SERVICE_HUB_ADDRESS", "0x12"),
+        ("SERVICE_HUB_ADDRESS", "0x" + "aB" * 20),
+        ("SERVICE_ESCROW_TOKEN_ADDRESS", "USDC"),
+        ("SERVICE_RPC_URL", "rpc.example"),
+        ("SERVICE_RPC_URL", "file:///etc/passwd"),
+        ("SERVICE_API_BASE_URL", "https://api.example/v1"),
+        ("SERVICE_API_BASE_URL", "https://user:pass@api.example"),
+        ("SERVICE_API_BASE_URL", "https://api.example?x"),
+        ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "1.5"),
+        ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "-1"),
+    ],
+)
+def test_value__malformed__is_refused_by_the_name_of_its_variable(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    found = settings(monkeypatch, "mainnet", **{name: value})
+    readers = {
+        "SERVICE_HUB_ADDRESS": found.hub_address,
+        "SERVICE_ESCROW_TOKEN_ADDRESS": found.escrow_token,
+        "SERVICE_RPC_URL": found.rpc_url,
+        "SERVICE_API_BASE_URL": found.api_base_url,
+        "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": found.reveal_delay,
+    }
+    with pytest.raises(CommandRefused, match=name) as refused:
+        readers[name]()
+    assert refused.value.code == "configuration_malformed"
+    assert value not in refused.value.message
+    assert refused.value.next_action.startswith(f"Set {name} to ")
+
+
+def test_local__with_nothing_set__names_all_nine_variables_together(shell: Terminal) -> None:
+    ran = shell.run("claim", "1", "--network", "local", code=1)
+    assert ran.last["code"] == "configuration_incomplete"
+    assert all(name in str(ran.last["message"]) for name in LOCAL_VARIABLES)
+    assert len(ran.events) == 1
+
+
+@pytest.mark.parametrize("missing", LOCAL_VARIABLES)
+def test_local__with_one_missing__names_that_one(shell: Terminal, missing: str) -> None:
+    complete = {name: "https://a.example" for name in LOCAL_VARIABLES if name != missing}
+    ran = Terminal(shell.home, complete).run("claim", "1", "--network", "31337", code=1)
+    assert str(ran.last["message"]) == f"The local network needs {missing}."
+
+
+def test_mainnet__values_that_this_release_does_not_know__are_named_together(shell: Terminal) -> None:
+    ran = shell.run("claim", "1", code=1)
+    assert ran.last["code"] == "configuration_incomplete"
+    assert "SERVICE_HUB_ADDRESS" in str(ran.last["message"])
+    assert NOTICE in ran.words
+
+
+def test_notice__of_a_command_without_a_deployment__is_not_printed(shell: Terminal) -> None:
+    assert NOTICE not in shell.run("spec-commitment", "-", stdin=b"x").words
+
+
+def dotenv(shell: Terminal, text: str) -> None:
+    (shell.home / ".env").write_text(text)
+
+
+def environment(exported: Mapping[str, str], fallback: Mapping[str, str]) -> Environment:
+    return Environment(exported, fallback)
+
+
+def test_dotenv__beside_exported_values__is_a_fallback_and_never_overrides(shell: Terminal) -> None:
+    dotenv(shell, f"SERVICE_CHAIN_ID=84532\nexport SERVICE_HUB_ADDRESS='{HUB}' # mine\nPATH=/nowhere\n")
+    ran = shell.run("verification-record", "1", code=1)
+    assert "SERVICE_API_BASE_URL" in str(ran.last["message"])
+    assert NOTICE not in ran.words
+    assert "SERVICE_HUB_ADDRESS" not in str(ran.last["message"])
+    local = shell.run("verification-record", "1", code=1, SERVICE_CHAIN_ID="31337")
+    assert "The local network needs" in str(local.last["message"])
+
+
+@pytest.mark.parametrize("text", ["SERVICE_CHAIN_ID 1", "=1", 'A="b', "A=b c", "1A=b"])
+def test_dotenv__malformed__is_refused_by_line_number_and_never_quoted(shell: Terminal, text: str) -> None:
+    dotenv(shell, f"# secret things\n{text}secret\n")
+    ran = shell.run("claim", "1", code=1)
+    assert ran.last["code"] == "environment_file_malformed"
+    assert "Line 2" in str(ran.last["message"])
+    assert text not in ran.stdout + ran.words
+
+
+def test_dotenv__not_text_or_not_a_file__is_refused(shell: Terminal) -> None:
+    (shell.home / ".env").write_bytes(b"\xff\xfe")
+    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
+    (shell.home / ".env").unlink()
+    (shell.home / ".env").mkdir()
+    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
+
+
+KEY = "SERVICE_POSTER_PRIVATE_KEY"
+
+
+def secret_file(tmp_path: Path, text: str = "fromfile\n", mode: int = 0o600) -> str:
+    path = tmp_path / "key"
+    path.write_text(text)
+    path.chmod(mode)
+    return str(path)
+
+
+def test_secret__from_a_file__is_read_without_its_line_end(tmp_path: Path) -> None:
+    assert environment({f"{KEY}_FILE": secret_file(tmp_path)}, {}).secret(KEY) == "fromfile"
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_secret__value_and_file_at_one_level__is_refused(tmp_path: Path, level: int) -> None:
+    both = {KEY: "x", f"{KEY}_FILE": secret_file(tmp_path)}
+    with pytest.raises(CommandRefused) as refused:
+        environment(both if level == 0 else {}, both if level == 1 else {}).secret(KEY)
+    assert refused.value.code == "configuration_contradictory"
+
+
+def test_secret__exported_beside_dotenv__wins_in_either_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = secret_file(tmp_path)
+    assert environment({KEY: "exported"}, {KEY: "x"}).secret(KEY) == "exported"
+    assert environment({KEY: "exported"}, {f"{KEY}_FILE": file}).secret(KEY) == "exported"
+    assert environment({f"{KEY}_FILE": file}, {KEY: "x"}).secret(KEY) == "fromfile"
+    assert capsys.readouterr().err == ""
+    assert environment({}, {KEY: "x"}).secret(KEY) == "x"
+    assert capsys.readouterr().err == f"note: {KEY} was taken from .env\n"
+
+
+def test_secret__in_a_file_that_others_can_read__is_warned_about(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment({f"{KEY}_FILE": secret_file(tmp_path, mode=0o644)}, {}).secret(KEY)
+    assert "can be read by other users" in capsys.readouterr().err
+
+
+def test_secret__in_a_file_that_cannot_be_read__is_refused_without_its_path(tmp_path: Path) -> None:
+    with pytest.raises(CommandRefused, match=f"{KEY}_FILE") as refused:
+        environment({f"{KEY}_FILE": str(tmp_path / "missing")}, {}).secret(KEY)
+    assert str(tmp_path) not in refused.value.message
+
+
+@pytest.mark.parametrize("key", ["", "0x12", "zz" * 32, "0x" + "00" * 32, "0x" + "ff" * 32, "ab" * 33])
+def test_key__missing_or_malformed__is_refused_and_never_echoed(shell: Terminal, key: str) -> None:
+    page = shell.home / "page.md"
+    page.write_text(
+        "---\nversion: 1\ntitle: t\nsummary: s\nescrow_amount: 1\nsubmission_deadline: 1\n"
+        "judging_window_seconds: 1\nacceptance_criteria: [a]\ndeliverables: [d]\n---\nb\n"
+    )
+    values = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "https://a.example")
+    person = Terminal(shell.home, {**values, "SERVICE_HUB_ADDRESS": HUB, "SERVICE_POSTER_PRIVATE_KEY": key})
+    ran = person.run("poster:publish-fund", str(page), "--network", "mainnet", code=1)
+    assert ran.last["code"] == ("key_missing" if not key else "key_malformed")
+    assert not key or key not in ran.stdout + ran.words
+    assert str(ran.last["next_action"]).startswith("Set SERVICE_POSTER_PRIVATE_KEY")
+
+
+def test_config__of_any_environment__shows_sources_and_hides_secrets(shell: Terminal) -> None:
+    key = "0x" + secrets.token_hex(32)
+    (shell.home / ".env").write_text(f"SERVICE_HUB_ADDRESS={'0x' + 'ab' * 20}\nSERVICE_SOLVER_PRIVATE_KEY={key}\n")
+    (shell.home / "key").write_text(key)
+    values = {
+        "SERVICE_RPC_URL": "https://rpc.example:8545/v2/secretkey?apikey=secretkey",
+        "SERVICE_POSTER_PRIVATE_KEY": key,
+        "SERVICE_CLAIMANT_PRIVATE_KEY_FILE": str(shell.home / "key"),
+    }
+    ran = Terminal(shell.home, values).run("config", "--api-base-url", "https://api.example", "--network", "staging")
+    found = {str(event["name"]): (event["value"], event["source"]) for event in ran.events}
+    assert found["SERVICE_CHAIN_ID"] == ("84532", "--network")
+    assert found["SERVICE_HUB_ADDRESS"] == ("0x" + "ab" * 20, ".env")
+    assert found["SERVICE_RPC_URL"] == ("https://rpc.example:8545/…", "environment")
+    assert found["SERVICE_API_BASE_URL"] == ("https://api.example", "--api-base-url")
+    assert found["SERVICE_ESCROW_TOKEN_ADDRESS"][1] == "network"
+    assert found["SERVICE_POSTER_PRIVATE_KEY"] == ("set, hidden", "environment (SERVICE_POSTER_PRIVATE_KEY)")
+    assert found["SERVICE_SOLVER_PRIVATE_KEY"] == ("set, hidden", ".env (SERVICE_SOLVER_PRIVATE_KEY)")
+    assert found["SERVICE_CLAIMANT_PRIVATE_KEY"][1] == "environment (SERVICE_CLAIMANT_PRIVATE_KEY_FILE)"
+    assert found["SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"] == (None, "unset")
+    assert "secretkey" not in ran.stdout + ran.words
+    assert key[2:] not in ran.stdout + ran.words

@@ -1,0 +1,50 @@
+"""The winning key's delivery: only the finalized winner's, only to the key that the Hub publishes."""
+
+import pytest
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.lies import lie_at
+from tests.cli.servers import RpcProxy
+from tests.cli.submitted import Submitted, load
+from tests.cli.terminal import Terminal
+
+
+@pytest.mark.parametrize(
+    ("route", "path", "code"),
+    [
+        ("detail", ("facts", "guardian_roster_hash"), "read_model_mismatch"),
+        ("detail", ("facts", "poster_address"), "read_model_mismatch"),
+        ("delivery_key", ("delivery_public_key",), "delivery_key_mismatch"),
+    ],
+)
+def test_deliver_key__an_api_that_lies__gets_no_signature(
+    api: ApiTwin, guardian: Terminal, won: Submitted, route: str, path: tuple[str | int, ...], code: str
+) -> None:
+    load(api, won)
+    api.lies[route] = lie_at(*path)
+    assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == code
+    assert not api.approvals()
+    assert not api.wraps
+
+
+def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signature_whatever_the_api_says(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    logs = [log for log in api.ledger.logs("BountyFinalized") if isinstance(log, dict)]
+    (end,) = [log for log in logs if int(log["topics"][1], 16) == int(won.bounty)]
+    early = api.rpc.call("eth_getBlockByNumber", hex(int(end["blockNumber"], 16) - 1), False)
+    rpc.after = lambda method, params, result: (
+        early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
+    )
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "not_finalized")
+    assert not api.approvals()
+
+
+def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
+) -> None:
+    for names in (judged.names, (won.bounty, judged.solver, judged.commitment)):
+        assert guardian.run("guardian:deliver-key", *names, code=1).last["code"] == "not_the_winner"
+    assert not api.approvals()

@@ -1,0 +1,53 @@
+"""A Guardian's sign of life, and its fee."""
+
+from pathlib import Path
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Terminal
+
+SHARE = ESCROW * 300 // 10_000 // 3
+
+
+def test_heartbeat__by_a_guardian__is_recorded_and_can_be_given_again(ledger: Ledger, guardian: Terminal) -> None:
+    account = ledger.people.guardians[0].address
+    before = ledger.nonce(account)
+    first, second = guardian.run("guardian:heartbeat").last, guardian.run("guardian:heartbeat").last
+    assert first["guardian"] == account
+    assert first["tx_hash"] != second["tx_hash"]
+    assert ledger.nonce(account) - before == 2
+
+
+def test_heartbeat__by_a_stranger__is_refused_in_words(ledger: Ledger, guardian: Terminal, rpc: RpcProxy) -> None:
+    key = ledger.people.solvers[0].wallet.private_key
+    stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": key})
+    assert stranger.run("guardian:heartbeat", code=1).last["event"] == "guardian_heartbeat.refused"
+    assert rpc.sent() == 0
+
+
+def test_claim_fee__of_a_guardian_whose_verdict_counted__pays_once(
+    ledger: Ledger, guardian: Terminal, ended: int
+) -> None:
+    account = ledger.people.guardians[0].address
+    before = int(ledger.token.call("balanceOf", account))
+    ran = guardian.run("guardian:claim-fee", str(ended))
+    assert (ran.last["event"], ran.last["amount"]) == ("guardian_claim_fee.claimed", str(SHARE))
+    assert int(ledger.token.call("balanceOf", account)) - before == SHARE
+    again = guardian.run("guardian:claim-fee", str(ended), code=1).last
+    assert again["code"] == "fee_already_claimed"
+    assert str(ran.last["tx_hash"]) in str(again["message"])
+
+
+def test_claim_fee__of_an_open_bounty_or_without_a_verdict__is_refused(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, ended: int, tmp_path: Path
+) -> None:
+    bounty, _ = ledger.fund()
+    assert guardian.run("guardian:claim-fee", str(bounty), code=1).last["code"] == "bounty_open"
+    silent = person(ledger, api, rpc, tmp_path / "silent", "guardian-3")
+    assert silent.run("guardian:claim-fee", str(ended), code=1).last["code"] == "nothing_due"
+    key = ledger.people.poster.wallet.private_key
+    stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": key})
+    assert stranger.run("guardian:claim-fee", str(ended), code=1).last["code"] == "not_guardian"
+    assert rpc.sent() == 0

@@ -1,0 +1,112 @@
+"""``guardian:judgeable``: what waits for a Guardian, what it has not opened yet, and what it owes a Poster."""
+
+import pytest
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.servers import Lost, Reply, Request, as_json
+from tests.cli.submitted import Submitted, load
+from tests.cli.terminal import Terminal
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"_meta": {}}, {"_meta": 7}, {"_meta": {"block": {"timestamp": 1}}, "bounties": 7}]
+)
+def test_judgeable__a_subgraph_of_another_shape__fails_in_one_line(
+    api: ApiTwin, guardian: Terminal, answer: dict[str, object]
+) -> None:
+    api.subgraph = answer
+    address = "0x" + "ab" * 20
+    ran = guardian.run("guardian:judgeable", "--guardian-address", address, code=1)
+    assert ran.last["code"] == "answer_malformed"
+    assert not api.approvals()
+
+
+def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_owed(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
+) -> None:
+    load(api, judged, won)
+    address = api.ledger.people.guardians[0].address
+    own = {"kind": "awarded", "solver_address": judged.solver, "submission_commitment": judged.commitment}
+    found: dict[str, object] = {
+        "bounty_id": judged.bounty,
+        "roster_version": 1,
+        "reveal_at": 1_000,
+        "judging_deadline": 2_000,
+        "submissions": [{"solver_address": judged.solver, "submission_commitment": judged.commitment}],
+        "verdicts": [own],
+    }
+    award = {"bounty_id": won.bounty, "roster_version": 1, "winner_solver_address": won.solver}
+    foreign = {"bounty_id": "77", "roster_version": 9, "winner_solver_address": won.solver}
+
+    def index(request: Request) -> Reply:
+        query = str(request.json()["query"])
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
+        bounties = awards if "Owed" in query else [found]
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties}})
+
+    api.scripts["subgraph"] = index
+    words = ("guardian:judgeable", "--guardian-address", address)
+    first = guardian.run(*words)
+    assert first.names == ["guardian_judgeable.bounty", "guardian_judgeable.delivery_owed"]
+    assert (first.events[0]["unopened"], first.events[0]["own_verdict"]) == ([judged.commitment], own)
+    assert (first.last["bounty_id"], first.last["solver"]) == (won.bounty, won.solver)
+    assert "1 of 1 Submissions not opened" in first.words
+    guardian.run("guardian:open", *judged.names)
+    guardian.run("guardian:deliver-key", *won.names)
+    again = guardian.run(*words)
+    assert again.names == ["guardian_judgeable.bounty"]
+    assert again.last["unopened"] == []
+
+
+ADDRESS = "0x" + "ab" * 20
+
+
+class Index:
+    """A subgraph endpoint with one roster and what is sealed."""
+
+    def __init__(self, versions: list[int], sealed: list[dict[str, object]]) -> None:
+        self.members = [{"version": version} for version in versions]
+        self.sealed = sealed
+
+    def __call__(self, request: Request) -> Reply:
+        query = str(request.json()["query"])
+        if "_meta" in query:
+            return as_json({"data": {"_meta": {"block": {"timestamp": 1_000}, "hasIndexingErrors": False}}})
+        bounties = self.sealed if "Sealed" in query else []
+        return as_json({"data": {"roster_members": self.members, "bounties": bounties}})
+
+
+@pytest.mark.parametrize(
+    ("versions", "words"),
+    [
+        ([], f"{ADDRESS} is not on any roster of this deployment; check the address and the network\n"),
+        ([3], "nothing waits for this Guardian now\n"),
+        (
+            [1, 2],
+            "nothing waits for this Guardian now; bounty 8 is sealed until 1970-01-01 00:17:17 UTC (in 37 s)\n",
+        ),
+    ],
+)
+def test_judgeable__with_nothing_to_show__says_why(
+    api: ApiTwin, guardian: Terminal, versions: list[int], words: str
+) -> None:
+    sealed: list[dict[str, object]] = [
+        {"bounty_id": "7", "roster_version": 1, "reveal_at": 1_100},
+        {"bounty_id": "8", "roster_version": 2, "reveal_at": 1_037},
+    ]
+    api.scripts["subgraph"] = Index(versions, sealed)
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
+    assert (ran.events, ran.words) == ((), words)
+
+
+def away(_: Request) -> Reply:
+    raise Lost
+
+
+def test_judgeable__with_the_subgraph_down__names_the_subgraph(api: ApiTwin, guardian: Terminal) -> None:
+    api.scripts["subgraph"] = away
+    ran = guardian.run("guardian:judgeable", "--guardian-address", "0x" + "ab" * 20, code=1)
+    assert ran.last["code"] == "subgraph_unreachable"
+    assert "SERVICE_SUBGRAPH_ENDPOINT" in str(ran.last["next_action"])
+    assert "API" not in str(ran.last["message"]) + str(ran.last["next_action"])

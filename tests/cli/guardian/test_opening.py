@@ -1,0 +1,230 @@
+"""Opening Submissions: bytes from the API or a folder, each checked, and files written only where they belong."""
+
+import json
+import tarfile
+import time
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from service_cli import submissions
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandRefused
+from service_common.crypto.beacon import NotYet
+from service_common.crypto.x25519 import Identity
+from service_common.keccak import keccak256
+from service_common.types import ChainId, UnixSeconds, bytes32
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.lies import lie_at
+from tests.cli.servers import RpcProxy
+from tests.cli.submitted import Submitted, files_below, load
+from tests.cli.terminal import Terminal
+from tests.unpacking import unpack
+
+
+def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_directory(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    ran = guardian.run("guardian:open", *judged.names)
+    assert ran.names == ["guardian_open.submission_verified", "guardian_open.artifact_opened"]
+    assert ran.last["output_dir"] == f"submissions/{judged.bounty}/{judged.commitment}"
+    assert files_below(guardian.home / str(ran.last["output_dir"])) == judged.files
+    assert guardian.run("guardian:open", *judged.names, code=1).last["event"] == "guardian_open.refused"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "code"),
+    [
+        (("envelope",), None, "envelope_mismatch"),
+        (("envelope",), "{}", "envelope_mismatch"),
+        (("envelope",), 7, "envelope_mismatch"),
+        (("download_url",), "ftp://a.example/x", "answer_malformed"),
+        (("download_url",), 7, "answer_malformed"),
+    ],
+)
+def test_open__an_api_that_lies_about_the_content__writes_nothing(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, path: tuple[str | int, ...], value: object, code: str
+) -> None:
+    load(api, judged)
+    api.lies["content"] = lie_at(*path, value=value)
+    assert guardian.run("guardian:open", *judged.names, "out", code=1).last["code"] == code
+    assert not (guardian.home / "out").exists()
+
+
+def test_open__altered_or_cut_ciphertext__writes_nothing(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
+    load(api, judged)
+    ((locator, content),) = judged.objects.items()
+    for altered in (content[:-1], content + b"x", content[:-1] + bytes([content[-1] ^ 1]), b""):
+        api.objects[locator] = altered
+        guardian.run("guardian:open", *judged.names, "out", code=1)
+        assert not (guardian.home / "out").exists()
+        assert not [path for path in guardian.home.iterdir() if path.name.startswith(("out", ".out"))]
+
+
+def test_open__what_the_contract_does_not_record__is_refused_before_a_signature(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    other = bytes32(keccak256(b"other"))
+    ran = guardian.run("guardian:open", judged.bounty, judged.solver, other, code=1)
+    assert ran.last["code"] == "submission_not_recorded"
+    assert not api.approvals()
+
+
+def test_open__with_another_guardian_s_key__says_so(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    keys = json.dumps([Identity.generate().to_text()])
+    stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": keys})
+    ran = stranger.run("guardian:open", *judged.names, "out", code=1)
+    assert ran.last["event"] == "guardian_open.refused"
+    assert "AGE-SECRET" not in ran.stdout + ran.words
+    assert not (guardian.home / "out").exists()
+
+
+def bundle(folder: Path, found: Submitted) -> Path:
+    """The files of a Submission as somebody might hand them over."""
+    folder.mkdir()
+    (folder / "envelope.json").write_bytes(found.envelopes[found.commitment])
+    (folder / "ciphertext.age").write_bytes(next(iter(found.objects.values())))
+    return folder
+
+
+def test_open_from__a_folder__needs_no_api_and_no_signature(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    bundle(guardian.home / "got", judged)
+    ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out")
+    assert ran.last["event"] == "guardian_open.artifact_opened"
+    assert files_below(guardian.home / "out") == judged.files
+    assert not api.server.requests
+    assert "signing:" not in ran.words
+
+
+def test_open_from__a_folder_with_altered_files__writes_nothing(guardian: Terminal, judged: Submitted) -> None:
+    folder = bundle(guardian.home / "got", judged)
+    for name, code in (("ciphertext.age", None), ("envelope.json", "envelope_mismatch")):
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[:-2] + bytes([content[-2] ^ 1]) + content[-1:])
+        ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+        assert code is None or ran.last["code"] == code
+        assert not (guardian.home / "out").exists()
+        (folder / name).unlink()
+        assert guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1).code == 1
+
+
+def test_open_from__an_identity_handed_over__is_held_against_the_envelope(
+    ledger: Ledger, guardian: Terminal, judged: Submitted, api: ApiTwin, rpc: RpcProxy, tmp_path: Path
+) -> None:
+    folder = bundle(guardian.home / "got", judged)
+    keyless = Terminal(guardian.home, {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k})
+    (folder / "identity.txt").write_text(Identity.generate().to_text() + "\n")
+    ran = keyless.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+    assert ran.last["code"] == "identity_mismatch"
+    (folder / "identity.txt").write_text(content_identity(ledger, judged).to_text() + "\n")
+    opened = keyless.run("guardian:open", "--from", "got", *judged.names, "out")
+    assert files_below(guardian.home / "out") == judged.files
+    assert "AGE-SECRET" not in opened.stdout + opened.words
+
+
+def test_open__keeping_the_identity__gives_another_guardian_what_opens_it(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    folder = bundle(guardian.home / "got", judged)
+    ran = guardian.run("guardian:open", *judged.names, "mine", "--keep-identity", str(folder / "identity.txt"))
+    assert (folder / "identity.txt").stat().st_mode & 0o777 == 0o600
+    assert "AGE-SECRET" not in ran.stdout + ran.words
+    keyless = Terminal(guardian.home, {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k})
+    keyless.run("guardian:open", "--from", "got", *judged.names, "theirs")
+    assert files_below(guardian.home / "theirs") == judged.files
+    again = guardian.run("guardian:open", *judged.names, "more", "--keep-identity", "got/identity.txt", code=1)
+    assert again.last["code"] == "file_exists"
+    assert not (guardian.home / "more").exists()
+
+
+def content_identity(ledger: Ledger, found: Submitted) -> Identity:
+    """What the first Guardian finds in the capsule."""
+    from service_common.crypto.beacon import Beacon
+    from service_common.crypto.binding import expected_binding
+    from service_common.crypto.capsule import open_capsule
+    from service_common.domain.envelope import parse_envelope
+
+    envelope = parse_envelope(found.envelopes[found.commitment])
+    number = envelope.reveal_policy.round
+    mine = ledger.people.guardians[0].identity
+    assert mine is not None
+    return open_capsule(
+        envelope.key_capsule,
+        beacon=Beacon(number, ledger.beacon.signature(number)),
+        info=ledger.beacon.info,
+        keyring=(mine,),
+        roster_size=3,
+        content_public_key=envelope.content_public_key,
+        expected=expected_binding(envelope),
+    )
+
+
+ADDRESS = "0x" + "ab" * 20
+HASH = "0x" + "cd" * 32
+
+
+def test_guardian_open__a_directory_that_holds_something__is_refused_before_a_signature(
+    api: ApiTwin, guardian: Terminal
+) -> None:
+    (guardian.home / "file").write_text("x")
+    for target in (".", "file", "file/below"):
+        ran = guardian.run("guardian:open", "1", ADDRESS, HASH, target, code=1)
+        assert ran.last["code"] == "output_refused"
+        assert "must be new or empty" in str(ran.last["message"])
+    assert not api.approvals()
+
+
+def test_words__of_a_reveal_point_ahead__say_when_it_is(
+    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    late = NotYet(round=7, due_at=UnixSeconds(int(time.time()) + 3_600), retry_after=3_600)
+    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)
+    with pytest.raises(CommandRefused, match=r"is due at \d{4}-.* UTC \(in (1 h|59 min 59 s)\)\."):
+        submissions.round_signature(settings, ledger.beacon.info, 7)
+
+
+def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:
+    """An archive of these names, types and contents."""
+    file = BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as made:
+        for name, kind, content in members:
+            info = tarfile.TarInfo(name)
+            info.type, info.size, info.linkname = kind, len(content), "/etc/passwd"
+            info.mode = 0o6755
+            made.addfile(info, BytesIO(content))
+    return tarfile.open(fileobj=BytesIO(file.getvalue()))
+
+
+def test_unpack__files_and_folders__are_written_without_special_modes(tmp_path: Path) -> None:
+    unpack(archive(("a", tarfile.DIRTYPE, b""), ("a/b.sh", tarfile.REGTYPE, b"x")), tmp_path / "out")
+    assert (tmp_path / "out/a/b.sh").read_bytes() == b"x"
+    assert (tmp_path / "out/a/b.sh").stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("/absolute", tarfile.REGTYPE),
+        ("../outside", tarfile.REGTYPE),
+        ("a/../../outside", tarfile.REGTYPE),
+        ("link", tarfile.SYMTYPE),
+        ("hard", tarfile.LNKTYPE),
+        ("pipe", tarfile.FIFOTYPE),
+        ("device", tarfile.CHRTYPE),
+    ],
+)
+def test_unpack__what_leads_outside_or_is_no_file__is_refused(tmp_path: Path, name: str, kind: bytes) -> None:
+    with pytest.raises(ValueError, match="no plain file"):
+        unpack(archive((name, kind, b"")), tmp_path / "out")
+    assert not list(tmp_path.rglob("outside"))

@@ -1,0 +1,124 @@
+"""The winning work, from the Guardian's delivery to the Poster's files, and every way in which it is refused."""
+
+import pytest
+from service_common.crypto import sealed_box
+from service_common.crypto.x25519 import Identity
+from service_common.types import BountyId, bytes32
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.lies import lie_at
+from tests.cli.servers import Reply, Request, as_json
+from tests.cli.submitted import Submitted, files_below, load
+from tests.cli.terminal import Terminal
+
+
+def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
+    api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    early = poster.run("poster:open-winning-submission", won.bounty, code=1)
+    assert early.last["code"] == "winning_solution_key_not_found"
+    assert all(one.address.lower() in str(early.last["message"]) for one in api.ledger.people.guardians)
+    assert f"guardian:deliver-key {won.bounty} {won.solver} {won.commitment}" in str(early.last["next_action"])
+    stored = guardian.run("guardian:deliver-key", *won.names)
+    assert stored.last["event"] == "guardian_deliver_key.stored"
+    ran = poster.run("poster:open-winning-submission", won.bounty)
+    assert ran.names == ["open_winning_submission.key_retrieved", "open_winning_submission.artifact_opened"]
+    assert ran.last["output_dir"] == f"winning-submission/{won.bounty}/{won.commitment}"
+    assert files_below(poster.home / str(ran.last["output_dir"])) == won.files
+
+
+@pytest.mark.parametrize(
+    ("route", "path", "value"),
+    [
+        ("detail", ("facts", "spec_commitment"), None),
+        ("retrieve", ("solver_address",), None),
+        ("retrieve", ("submission_commitment",), None),
+        ("retrieve", ("wrapped_key",), None),
+        ("retrieve", ("wrapped_key",), ""),
+        ("retrieve", ("wrapped_key",), 7),
+        ("content", ("envelope",), None),
+    ],
+)
+def test_open_winning__an_api_that_lies__writes_nothing(
+    ledger: Ledger,
+    api: ApiTwin,
+    guardian: Terminal,
+    poster: Terminal,
+    won: Submitted,
+    route: str,
+    path: tuple[str | int, ...],
+    value: object,
+) -> None:
+    load(api, won)
+    guardian.run("guardian:deliver-key", *won.names)
+    api.lies[route] = lie_at(*path, value=value)
+    ran = poster.run("poster:open-winning-submission", won.bounty, "out", code=1)
+    assert str(ran.last["event"]).startswith("open_winning_submission.")
+    assert not (poster.home / "out").exists()
+
+
+def test_open_winning__a_key_that_is_not_the_envelope_s__writes_nothing(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    api.wraps[won.commitment] = "unused"
+    wrong = Identity.generate()
+
+    def another_key(request: Request) -> Reply:
+        fresh = bytes32(bytes.fromhex(str(request.json()["poster_ephemeral_public_key"])[2:]))
+        wrapped = sealed_box.wrap(wrong, fresh)
+        return as_json({"solver_address": won.solver, "submission_commitment": won.commitment, "wrapped_key": wrapped})
+
+    api.scripts["retrieve"] = another_key
+    ran = poster.run("poster:open-winning-submission", won.bounty, "out", code=1)
+    assert ran.last["event"] == "open_winning_submission.refused"
+    assert not (poster.home / "out").exists()
+
+
+def test_open_winning__by_another_or_before_the_award__is_refused_before_a_signature(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, judged: Submitted, won: Submitted
+) -> None:
+    key = ledger.people.solvers[1].wallet.private_key
+    stranger = Terminal(poster.home, {**poster.environment, "SERVICE_POSTER_PRIVATE_KEY": key})
+    assert stranger.run("poster:open-winning-submission", won.bounty, code=1).last["code"] == "not_the_poster"
+    assert poster.run("poster:open-winning-submission", judged.bounty, code=1).last["code"] == "not_awarded"
+    assert not api.approvals()
+
+
+def silent(ledger: Ledger) -> int:
+    """A bounty that ended without a winner."""
+    bounty, _ = ledger.fund(seconds=100)
+    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
+    anyone = ledger.people.owner.wallet
+    anyone.forget_nonce()
+    ledger.contract.transact(anyone, "settle", bounty)
+    ledger.node.mine(3)
+    return bounty
+
+
+def test_open_winning__of_a_bounty_without_winner__says_to_claim_and_not_to_wait(
+    ledger: Ledger, poster: Terminal
+) -> None:
+    final = poster.run("poster:open-winning-submission", str(silent(ledger)), code=1).last
+    assert final["code"] == "not_awarded"
+    assert "without a winner" in str(final["message"])
+    assert "Wait" not in str(final["next_action"])
+    bounty, _ = ledger.fund(seconds=500)
+    still = poster.run("poster:open-winning-submission", str(bounty), code=1).last
+    assert "Wait" in str(still["next_action"])
+
+
+def test_open_winning__a_directory_that_holds_something__is_refused_before_a_signature(
+    api: ApiTwin, poster: Terminal, ended: int
+) -> None:
+    view = api.hub.bounty(BountyId(ended))
+    assert view is not None
+    default = poster.home / "winning-submission" / str(ended) / view.winning_submission
+    default.mkdir(parents=True)
+    (default / "file").write_text("x")
+    for target in ([], ["."]):
+        ran = poster.run("poster:open-winning-submission", str(ended), *target, code=1)
+        assert ran.last["code"] == "output_refused"
+    assert not api.approvals()

@@ -1,0 +1,447 @@
+"""``poster:publish-fund``: funds once, and only what was read; lies and accidents never move money."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from service_cli.chain.session import ChainClient
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_cli.poster.publishing import bounty_of
+from service_common.chain.deployment import deployment_of
+from service_common.domain.commitments import spec_commitment
+from service_common.types import Address, BlockNumber, ChainId
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.kill import run_killed
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.lies import lie_at
+from tests.cli.servers import Lost, RpcProxy
+from tests.cli.terminal import Terminal
+
+
+@pytest.fixture
+def page(ledger: Ledger, poster: Terminal) -> Path:
+    path = poster.home / "bounty_challenge.md"
+    path.write_bytes(ledger.page())
+    return path
+
+
+def balance(ledger: Ledger) -> int:
+    return int(ledger.token.call("balanceOf", ledger.people.poster.address))
+
+
+def test_publish_fund__an_honest_deployment__creates_the_bounty_once(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
+) -> None:
+    before = balance(ledger)
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.names == ["publish_fund.publication_prepared", "publish_fund.bounty_created"]
+    prepared, created = ran.events
+    assert prepared == {
+        "event": "publish_fund.publication_prepared",
+        "spec_commitment": spec_commitment(page.read_bytes()),
+        "byte_length": len(page.read_bytes()),
+        "poster": ledger.people.poster.address,
+        "hub_address": ledger.contract.address,
+        "escrow_amount": str(ESCROW),
+        "submission_deadline": prepared["submission_deadline"],
+    }
+    assert set(created) == {"event", "tx_hash", "block_number", "bounty_id", "spec_commitment"}
+    assert before - balance(ledger) == ESCROW
+    again = poster.run("poster:publish-fund", str(page))
+    assert again.events == (created,)
+    assert before - balance(ledger) == ESCROW
+
+
+def test_publish_fund__from_stdin__takes_the_exact_bytes(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
+    page = ledger.page().replace(b"\n", b"\r\n", 0) + "Ümlaut – ☃\n".encode()
+    ran = poster.run("poster:publish-fund", "-", stdin=page)
+    assert ran.last["spec_commitment"] == spec_commitment(page)
+    assert api.pages[spec_commitment(page)] == page
+
+
+TERMS = [("create_bounty", "args", 0, i) for i in range(7)]
+AUTHORIZED_TERMS = [("create_bounty_with_authorization", "args", 0, i) for i in range(7)]
+LIES: list[tuple[str | int, ...]] = [
+    ("spec_commitment",),
+    ("byte_length",),
+    ("chain_id",),
+    ("hub_address",),
+    ("escrow_token_address",),
+    ("poster_address",),
+    ("fee_policy", "protocol_fee_bps"),
+    ("fee_policy", "guardian_fee_bps"),
+    ("fee_policy", "protocol_fee_recipient"),
+    ("guardian_roster", "version"),
+    ("guardian_roster", "guardian_roster_hash"),
+    ("guardian_roster", "quorum"),
+    ("guardian_roster", "members", 1, "guardian_address"),
+    ("guardian_roster", "members", 2, "encryption_public_key"),
+    ("create_bounty", "function_name"),
+    ("create_bounty_with_authorization", "function_name"),
+    ("create_bounty_with_authorization", "args", 1),
+    ("create_bounty_with_authorization", "args", 2),
+    *TERMS,
+    *AUTHORIZED_TERMS,
+]
+
+
+def test_publish_fund__an_api_that_lies_in_any_one_field__signs_nothing_but_the_request(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    for path in LIES:
+        api.lies["publish"] = lie_at(*path)
+        ran = poster.run("poster:publish-fund", str(page), code=1)
+        assert ran.last["code"] == "publication_mismatch", path
+        assert ran.words.count("signing:") == 1, path
+    assert rpc.sent() == 0
+
+
+@pytest.mark.parametrize("answer", [b"<html>", b"[]", b"", b"{}", b'{"create_bounty": [[[]]]}', b"[" * 60_000])
+def test_publish_fund__an_answer_of_another_shape__signs_nothing_more(
+    api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, answer: bytes
+) -> None:
+    api.scripts["publish"] = lambda _request: (200, answer, {"Content-Type": "application/json"})
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] in {"answer_malformed", "publication_mismatch"}
+    assert ran.words.count("signing:") == 1
+    assert rpc.sent() == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "altered", "code"),
+    [
+        ("eth_chainId", "0x1", "deployment_mismatch"),
+        ("eth_getCode", "0x", "deployment_mismatch"),
+        ("eth_call", "0x" + "00" * 32, "deployment_mismatch"),
+        ("eth_call", "0x", "chain_unavailable"),
+        ("eth_chainId", None, "chain_unavailable"),
+        ("eth_blockNumber", "soon", "chain_unavailable"),
+        ("eth_getBlockByNumber", None, "chain_unavailable"),
+        ("eth_getBalance", "0x0", "gas_insufficient"),
+    ],
+)
+def test_publish_fund__an_rpc_that_lies__signs_nothing(
+    rpc: RpcProxy, poster: Terminal, page: Path, method: str, altered: object, code: str
+) -> None:
+    rpc.after = lambda called, _params, result: altered if called == method else result
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == code
+    assert "let the Hub" not in ran.words
+    assert rpc.sent() == 0
+
+
+def test_publish_fund__values_of_another_deployment__are_refused_before_the_key_is_used(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    other = ledger.people.owner.address
+    for name, value in (
+        ("SERVICE_HUB_ADDRESS", other),
+        ("SERVICE_ESCROW_TOKEN_ADDRESS", other),
+        ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "3600"),
+    ):
+        mixed = Terminal(poster.home, {**poster.environment, name: value})
+        ran = mixed.run("poster:publish-fund", str(page), code=1)
+        assert ran.last["code"] == "deployment_mismatch"
+        assert "signing:" not in ran.words
+
+
+@pytest.mark.parametrize("method", ["eth_sendRawTransaction", "eth_getTransactionReceipt"])
+@pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
+def test_publish_fund__killed_anywhere__funds_once_when_run_again(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path, method: str, forward: bool
+) -> None:
+    before, bounties = balance(ledger), ledger.bounty_count()
+    run_killed(poster, rpc, "poster:publish-fund", str(page), method=method, forward=forward)
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.last["event"] == "publish_fund.bounty_created"
+    assert (before - balance(ledger), ledger.bounty_count() - bounties) == (ESCROW, 1)
+
+
+def test_publish_fund__a_node_that_hides_the_creation__never_makes_a_second_escrow(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    before = balance(ledger)
+    hidden: dict[str, object] = {
+        "eth_getTransactionReceipt": None,
+        "eth_getTransactionByHash": None,
+        "eth_getLogs": [],
+    }
+    rpc.after = lambda method, _params, result: hidden.get(method, result)
+    assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "transaction_replaced"
+    assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "authorization_used"
+    rpc.honest()
+    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+    assert before - balance(ledger) == ESCROW
+
+
+def test_publish_fund__relayed_by_somebody_else__is_found_and_not_sent_again(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    before = balance(ledger)
+
+    def relay(method: str, params: list[object]) -> dict[str, object] | None:
+        if method == "eth_sendRawTransaction":
+            wallet = ledger.people.solvers[1].wallet
+            wallet.forget_nonce()
+            data = decoded(ledger, str(params[0]))
+            wallet.send(ledger.node.rpc, data, to=ledger.contract.address)
+            raise Lost
+        return None
+
+    rpc.before = relay
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.last["event"] == "publish_fund.bounty_created"
+    assert before - balance(ledger) == ESCROW
+
+
+def decoded(ledger: Ledger, raw: str) -> bytes:
+    """The call data of a signed transaction."""
+    from eth_account.typed_transactions.typed_transaction import TypedTransaction
+    from hexbytes import HexBytes
+
+    return bytes(HexBytes(TypedTransaction.from_bytes(HexBytes(raw)).as_dict()["data"]))
+
+
+def refuse_sending(rpc: RpcProxy) -> None:
+    refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
+    rpc.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
+
+
+def test_publish_fund__an_expired_authorization__is_signed_again_over_the_same_terms(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal
+) -> None:
+    before = balance(ledger)
+    page = poster.home / "slow.md"
+    page.write_bytes(ledger.page(seconds=20_000))
+    refuse_sending(rpc)
+    assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "transaction_refused"
+    ledger.advance_to(ledger.time() + 3_700)
+    rpc.honest()
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.words.count("let the Hub") == 1
+    assert before - balance(ledger) == ESCROW
+
+
+def test_publish_fund__fees_changed_between_runs__waits_until_the_first_authorization_is_dead(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal
+) -> None:
+    before = balance(ledger)
+    page = poster.home / "repriced.md"
+    page.write_bytes(ledger.page(seconds=20_000))
+    refuse_sending(rpc)
+    poster.run("poster:publish-fund", str(page), code=1)
+    rpc.honest()
+    set_fees(ledger, 200, 300)
+    try:
+        outstanding = poster.run("poster:publish-fund", str(page), code=1)
+        assert outstanding.last["code"] == "authorization_outstanding"
+        assert "signing: let" not in outstanding.words
+        ledger.advance_to(ledger.time() + 3_700)
+        assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+    finally:
+        set_fees(ledger, 100, 300)
+    assert before - balance(ledger) == ESCROW
+
+
+def set_fees(ledger: Ledger, protocol: int, guardian: int) -> None:
+    owner, recipient = ledger.people.owner.wallet, ledger.people.fee_recipient.address
+    ledger.contract.transact(owner, "setFeePolicy", protocol, guardian, recipient)
+
+
+def test_publish_fund__a_cancelled_authorization__is_followed_by_one_with_another_nonce(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    before = balance(ledger)
+    refuse_sending(rpc)
+    poster.run("poster:publish-fund", str(page), code=1)
+    (journal,) = poster.home.rglob("journal.json")
+    (nonce,) = json.loads(journal.read_text())["nonces"]
+    wallet = ledger.people.poster.wallet
+    wallet.forget_nonce()
+    signature = cancellation(ledger, nonce)
+    ledger.token.transact(wallet, "cancelAuthorization", wallet.address, bytes.fromhex(nonce[2:]), signature)
+    rpc.honest()
+    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+    assert len(json.loads(journal.read_text())["nonces"]) == 2
+    assert before - balance(ledger) == ESCROW
+
+
+def cancellation(ledger: Ledger, nonce: str) -> bytes:
+    from eth_account import Account
+
+    names = {"name": "Test USD Coin", "version": "2", "chainId": ledger.node.chain_id}
+    message = {"authorizer": ledger.people.poster.address, "nonce": nonce}
+    types = {"CancelAuthorization": [{"name": "authorizer", "type": "address"}, {"name": "nonce", "type": "bytes32"}]}
+    key = ledger.people.poster.wallet.private_key
+    domain = {**names, "verifyingContract": ledger.token.address}
+    return bytes(Account.sign_typed_data(key, domain, types, message).signature)
+
+
+def test_publish_fund__a_token_without_authorizations__is_funded_by_an_exact_allowance(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    before = balance(ledger)
+    rpc.before = no_authorizations
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.names == [
+        "publish_fund.publication_prepared",
+        "publish_fund.token_approved",
+        "publish_fund.bounty_created",
+    ]
+    assert ran.event("publish_fund.token_approved")["amount"] == str(ESCROW)
+    assert "let the Hub" not in ran.words
+    assert before - balance(ledger) == ESCROW
+    assert ledger.token.call("allowance", ledger.people.poster.address, ledger.contract.address) == 0
+    assert poster.run("poster:publish-fund", str(page)).names == ["publish_fund.bounty_created"]
+    assert before - balance(ledger) == ESCROW
+
+
+def no_authorizations(method: str, params: list[object]) -> dict[str, object] | None:
+    """As a token that has no authorizationState."""
+    call = params[0] if params else None
+    if method == "eth_call" and isinstance(call, dict) and str(call.get("data")).startswith("0xe94a0102"):
+        return {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}
+    return None
+
+
+@pytest.mark.parametrize("count", [1, 2], ids=["approval", "creation"])
+@pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
+def test_publish_fund__by_allowance_and_killed__funds_once_when_run_again(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path, count: int, forward: bool
+) -> None:
+    before = balance(ledger)
+    poster_account_has_code = {"eth_getCode": "0xef0100" + "11" * 20}
+    account = ledger.people.poster.address
+
+    def delegated(method: str, params: list[object], result: object) -> object:
+        return poster_account_has_code[method] if method == "eth_getCode" and params[0] == account else result
+
+    run_killed(
+        poster, rpc, "poster:publish-fund", str(page),
+        method="eth_sendRawTransaction", count=count, forward=forward, also=delegated,
+    )  # fmt: skip
+    rpc.after = delegated
+    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+    assert before - balance(ledger) == ESCROW
+
+
+def test_publish_fund__check__previews_costs_without_a_key(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    keyless = Terminal(poster.home, {k: v for k, v in poster.environment.items() if "PRIVATE_KEY" not in k})
+    ran = keyless.run("poster:publish-fund", "--check", str(page))
+    checked = ran.event("publish_fund.checked")
+    assert (checked["protocol_fee"], checked["guardian_fee"]) == (str(ESCROW // 100), str(ESCROW * 3 // 100))
+    assert checked["winner_award"] == str(ESCROW * 96 // 100)
+    assert int(str(checked["reveal_at"])) == int(str(checked["submission_deadline"])) + 60
+    assert int(str(checked["gas_cost_at_most"])) > 0
+    assert "ether) for gas" in ran.words
+    assert (rpc.sent(), api.server.requests) == (0, [])
+    poor = keyless.run("poster:publish-fund", "--check", "--poster-address", "0x" + "77" * 20, str(page), code=1)
+    assert poor.last["code"] == "balance_insufficient"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "judging", "escrow", "field"),
+    [
+        (-100, 1_000, ESCROW, "submission_deadline"),
+        (2_000, 1, ESCROW, "judging_window_seconds"),
+        (2_000, 1_000, 1, "escrow_amount"),
+        (40 * 86_400, 1_000, ESCROW, "submission_deadline"),
+    ],
+)
+def test_publish_fund__terms_the_hub_would_refuse__are_named_before_anything_is_signed(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, seconds: int, judging: int, escrow: int, field: str
+) -> None:
+    page = poster.home / "bad.md"
+    page.write_bytes(ledger.page(seconds=seconds, judging=judging, escrow=escrow))
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "terms_refused"
+    issues = ran.last["issues"]
+    assert isinstance(issues, list)
+    assert [issue["path"] for issue in issues] == [field]
+    assert "signing:" not in ran.words
+
+
+def test_publish_fund__more_than_the_account_holds__is_refused_before_anything_is_signed(
+    ledger: Ledger, poster: Terminal
+) -> None:
+    page = poster.home / "dear.md"
+    page.write_bytes(ledger.page(escrow=10**15))
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "balance_insufficient"
+    assert "signing:" not in ran.words
+
+
+@pytest.fixture
+def page_path(ledger: Ledger, poster: Terminal) -> str:
+    path = poster.home / "page.md"
+    path.write_bytes(ledger.page())
+    return str(path)
+
+
+def test_publish_fund__the_same_page_from_another_machine__is_refused_before_anything_is_signed(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page_path: str, tmp_path: Path
+) -> None:
+    first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
+    other, before = person(ledger, api, rpc, tmp_path / "other", "poster"), ledger.bounty_count()
+    ran = other.run("poster:publish-fund", page_path, code=1)
+    assert ran.last["code"] == "already_funded"
+    assert f"bounty {first}" in str(ran.last["message"])
+    assert "--again" in str(ran.last["next_action"])
+    assert "signing:" not in ran.words
+    assert ledger.bounty_count() == before
+
+
+def test_publish_fund__again__funds_once_more_each_time_it_is_asked(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page_path: str
+) -> None:
+    before = ledger.bounty_count()
+    first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
+    second = poster.run("poster:publish-fund", "--again", page_path).last["bounty_id"]
+    run_killed(poster, rpc, "poster:publish-fund", "--again", page_path, method="eth_sendRawTransaction", forward=True)
+    third = poster.run("poster:publish-fund", "--again", page_path).last["bounty_id"]  # the one that was killed
+    assert len({first, second, third}) == 3
+    assert ledger.bounty_count() == before + 3
+    assert poster.run("poster:publish-fund", page_path).last["bounty_id"] == first
+
+
+def test_check__of_a_page_that_was_funded__names_the_bounties(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page_path: str
+) -> None:
+    assert poster.run("poster:publish-fund", "--check", page_path).last["funded_as"] == []
+    first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
+    second = poster.run("poster:publish-fund", "--again", page_path).last["bounty_id"]
+    ran = poster.run("poster:publish-fund", "--check", page_path)
+    assert ran.last["funded_as"] == [first, second]
+    assert f"funded already: somebody put money behind this page as bounty {first}, {second}" in ran.words
+    mine, other = ledger.people.poster.address, ledger.people.solvers[0].address
+    assert poster.run("poster:publish-fund", "--check", "--poster-address", mine, page_path).last["funded_as"] == [
+        first,
+        second,
+    ]
+    ran = poster.run("poster:publish-fund", "--check", "--poster-address", other, page_path)
+    assert ran.last["funded_as"] == []
+
+
+def test_bounty_of__on_a_public_chain_of_unknown_beginning__is_found_in_the_list_and_checked_on_chain(
+    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ChainClient, "is_local", False)
+    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    bounty, page = ledger.fund()
+    poster, commitment = Address(ledger.people.poster.address), spec_commitment(page)
+    facts = {"facts": {"spec_commitment": commitment}}
+    api.listed = {"items": [{"bounty_id": "1", **facts}, {"bounty_id": str(bounty), **facts}], "next_cursor": None}
+    assert bounty_of(ChainClient(settings), poster, commitment) == bounty
+    api.listed = {"items": [{"bounty_id": "x", **facts}, {"bounty_id": "999999", **facts}, {}], "next_cursor": None}
+    assert bounty_of(ChainClient(settings), poster, commitment) is None
+    assert api.server.requests[-1].query.startswith(f"poster_address={poster}&limit=")
+    record = deployment_of(ChainId(8453))
+    assert record is not None
+    known = replace(settings, record=replace(record, hub_address=api.hub.address, deploy_block=BlockNumber(0)))
+    assert bounty_of(ChainClient(known), poster, commitment) == bounty

@@ -1,0 +1,412 @@
+"""The command line: help, usage errors, keys in arguments, how a command ends, the question before mainnet money."""
+
+import io
+import os
+import re
+import secrets
+import signal
+import subprocess
+import sys
+
+import pytest
+from eth_utils.crypto import keccak
+from service_cli.chain.session import ChainClient
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandRefused
+from service_cli.main import COMMANDS
+from service_cli.shell.command import confirm
+from service_common.chain.deployment import LOCAL_CHAIN_ID
+from service_common.errors import ServiceError
+from service_common.types import BountyId, ChainId
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.kill import CLIENT, ran, spawn
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Server
+from tests.cli.terminal import Terminal
+
+KEY = secrets.token_hex(32)
+ADDRESS = "0x" + "ab" * 20
+HASH = "0x" + "cd" * 32
+
+
+def test_help__of_the_whole__names_every_command(shell: Terminal) -> None:
+    out = " ".join(shell.run("--help").stdout.split())
+    assert all(f"{name} {line}" in out for name, (_, line) in COMMANDS.items())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help__of_a_command__is_the_same_both_ways_and_says_what_it_reads(shell: Terminal, name: str) -> None:
+    first, second = shell.run(name, "--help"), shell.run("help", name)
+    assert first.stdout.replace("\n", " ").split() == second.stdout.replace("\n", " ").split()
+    assert all(heading in second.stdout for heading in ("Usage: service-cli", "Reads:", "Prints:", "Refuses:"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help__on_a_narrow_terminal__still_works(shell: Terminal, name: str) -> None:
+    assert shell.run(name, "--help", COLUMNS="20").stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shell: Terminal, name: str) -> None:
+    out = shell.run("help", name, COLUMNS="80").stdout
+    assert "--network" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "AN ACCOUNT" not in out
+
+
+def test_help__of_the_whole__names_variables_codes_and_state_and_is_printed_once(shell: Terminal) -> None:
+    out = shell.run("--help", COLUMNS="80").stdout
+    for name in ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", ".env", "130", "XDG_STATE_HOME"):
+        assert name in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert shell.run(code=2).words.count("Usage:") == 1
+    assert shell.run("help", "help").stdout.startswith("Usage: service-cli help [OPTIONS] COMMAND")
+    assert len({len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in _rows(out)}) == 1
+
+
+def _rows(out: str) -> list[str]:
+    return [line for line in out.splitlines() if line.startswith(("  help COMMAND", "  claim "))]
+
+
+@pytest.mark.parametrize("words", [["spec-commitment", "-"], ["poster:new"], ["completion", "bash"]])
+def test_network__of_a_command_that_uses_none__is_taken(shell: Terminal, words: list[str]) -> None:
+    assert shell.run(*words, "--network", "staging").stdout
+
+
+WRONG = [
+    [],
+    ["nonsense"],
+    ["help", "nonsense"],
+    ["claim"],
+    ["claim", "0"],
+    ["claim", "01"],
+    ["claim", "-1"],
+    ["claim", "x"],
+    ["claim", "1", "2"],
+    ["claim", "1", "--nonsense"],
+    ["claim", "--claimant-address", "0x12", "1"],
+    ["claim", "--network"],
+    ["claim", "1", "--network", "nowhere"],
+    ["spec-commitment", "-", "--network", "nowhere"],
+    ["bounty:list", "--api-base-url", "ftp://x"],
+    ["bounty:list", "--api-base-url", "https://api.example/v1"],
+    ["solver:submit", "1"],
+    ["solver:submit", "1", "missing-directory"],
+    ["solver:submit", "--solver-address", "me", "1", "."],
+    ["poster:publish-fund"],
+    ["poster:publish-fund", "--poster-address", ADDRESS, "page.md"],
+    ["guardian:judgeable"],
+    ["guardian:judgeable", "--guardian-address", "nobody"],
+    ["guardian:open", "1", ADDRESS],
+    ["guardian:open", "1", ADDRESS, "0xcd"],
+    ["guardian:verdict", "1", "maybe", "body.md"],
+    ["guardian:verdict", "1", "awarded", "body.md"],
+    ["guardian:verdict", "1", "awarded", ADDRESS, "0xcd", "body.md"],
+    ["guardian:verdict", "1", "no_valid_submission", ADDRESS, HASH, "body.md"],
+    ["guardian:deliver-key", "1", HASH, ADDRESS],
+    ["spec-commitment", "a", "b"],
+    ["verification-record"],
+]
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_usage__a_wrong_argument__is_exit_code_2_with_a_usage_line(shell: Terminal, words: list[str]) -> None:
+    wrong = shell.run(*words, code=2)
+    assert "Usage: service-cli" in wrong.words
+    assert not wrong.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("publish-fund", "poster:publish-fund"),
+        ("poster:publish", "poster:publish-fund"),
+        ("claims", "claim"),
+        ("guardian:judgable", "guardian:judgeable"),
+        ("spec-comitment", "spec-commitment"),
+    ],
+)
+def test_usage__a_command_nearly_typed__is_suggested(shell: Terminal, typed: str, meant: str) -> None:
+    assert f"Did you mean {meant}?" in shell.run(typed, code=2).words
+    assert f"Did you mean {meant}?" in shell.run("help", typed, code=2).words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["claim", KEY],
+        ["claim", "0x" + KEY],
+        ["claim", "1", "0x" + KEY],
+        ["claim", "--private-key", "0x" + KEY, "1"],
+        ["claim", "--private-key=" + KEY, "1"],
+        ["claim", "--claimant-address=0x" + KEY, "1"],
+        [KEY],
+        ["help", KEY],
+        ["solver:submit", "1", KEY],
+        ["poster:publish-fund", "0x" + KEY],
+        ["spec-commitment", KEY],
+        ["guardian:open", "1", ADDRESS, HASH, KEY],
+        ["guardian:open", "1", ADDRESS, "0x" + KEY, HASH],
+        ["guardian:verdict", "1", "0x" + KEY, "body.md"],
+        ["guardian:verdict", "1", "awarded", "0x" + KEY, "body.md"],
+        ["guardian:deliver-key", "0x" + KEY, ADDRESS, "x"],
+        ["guardian:open", "1", ADDRESS, "AGE-SECRET-KEY-1" + "Q" * 58],
+        ["poster:publish-fund", "--secret-key", "x"],
+    ],
+    ids=lambda words: " ".join(words).replace(KEY, "KEY"),
+)
+def test_usage__a_key_in_an_argument__is_refused_and_not_echoed(shell: Terminal, words: list[str]) -> None:
+    wrong = shell.run(*words, code=2)
+    assert KEY not in wrong.words + wrong.stdout
+    assert "Q" * 58 not in wrong.words
+    assert not list(shell.home.iterdir())
+
+
+def test_spec_commitment__of_a_file_and_of_stdin__hashes_the_exact_bytes(shell: Terminal) -> None:
+    page = shell.home / "page.md"
+    page.write_bytes(b"\xef\xbb\xbfline\r\n\x00\xff")
+    first, second = shell.run("spec-commitment", str(page)), shell.run("spec-commitment", "-", stdin=page.read_bytes())
+    assert first.events == second.events
+    assert first.last == {
+        "event": "spec_commitment.derived",
+        "spec_commitment": "0x" + keccak(page.read_bytes()).hex(),
+        "byte_length": 11,
+    }
+    assert first.words == ""
+
+
+@pytest.mark.parametrize("name", ["missing.md", "."])
+def test_spec_commitment__of_what_cannot_be_read__is_refused_in_one_line(shell: Terminal, name: str) -> None:
+    assert shell.run("spec-commitment", name, code=1).last["code"] == "file_unreadable"
+
+
+def test_spec_commitment__at_the_size_limit__passes_and_one_more_byte_is_refused(shell: Terminal) -> None:
+    limit = 256 * 1024
+    assert shell.run("spec-commitment", "-", stdin=b"x" * limit).last["byte_length"] == limit
+    assert shell.run("spec-commitment", "-", stdin=b"x" * (limit + 1), code=1).last["code"] == "file_too_large"
+
+
+def test_stdout__closed_by_its_reader__ends_without_a_traceback(shell: Terminal) -> None:
+    page = shell.home / "page.md"
+    page.write_bytes(b"x")
+    command = ["/bin/bash", "-c", f"({CLIENT} spec-commitment {page}; echo $? >code) | true"]
+    for _ in range(3):
+        done = subprocess.run(
+            command,
+            cwd=shell.home,
+            env=shell.variables(),
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
+        assert b"Traceback" not in done.stderr
+        assert b"Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["claim", "--help"], ["spec-commitment", "page.md"]])
+def test_process__without_home_or_locale__still_works(shell: Terminal, words: list[str]) -> None:
+    (shell.home / "page.md").write_bytes(b"x")
+    done = subprocess.run(
+        [CLIENT, *words], cwd=shell.home, env={"LC_ALL": "C"}, capture_output=True, timeout=30, check=True
+    )
+    assert done.stdout
+    assert not done.stderr
+
+
+def test_version__of_the_command__is_the_package_s(shell: Terminal) -> None:
+    from importlib.metadata import version
+
+    assert re.fullmatch(rf"service-cli, version {re.escape(version('service-cli'))}\n", shell.run("--version").stdout)
+
+
+def test_spec_commitment__of_a_name_no_file_can_have__is_one_line(shell: Terminal) -> None:
+    code, out, words = ran(shell, "spec-commitment", "x" * 5_000)
+    assert (code, b"Traceback" in words, out.count(b"\n")) == (1, False, 1)
+    assert b'"spec_commitment.refused"' in out
+
+
+@pytest.mark.parametrize("option", [["--network", "local"], ["--network=local"], ["-q"]], ids=" ".join)
+def test_option__of_a_command_before_it__is_told_where_it_belongs(shell: Terminal, option: list[str]) -> None:
+    ran = shell.run(*option, "bounty:list", code=2)
+    assert "after the command" in ran.words
+
+
+def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: Ledger, solver: Terminal) -> None:
+    ran = solver.run("claim", "1", code=1, SERVICE_HUB_ADDRESS=ledger.token.address)
+    assert ran.last["code"] == "deployment_mismatch"
+    assert "is not a Hub" in str(ran.last["message"])
+
+
+@pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
+@pytest.mark.parametrize("words", ["bounty:list", "spec-commitment page.md", "spec-commitment missing.md"])
+def test_stdout__that_takes_nothing__is_one_line_and_exit_code_1(
+    api: ApiTwin, poster: Terminal, words: str, where: str
+) -> None:
+    (poster.home / "page.md").write_bytes(b"x")
+    api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
+    done = shelled(poster, f"{CLIENT} {words} {where}")
+    assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
+    assert done.stderr.splitlines()[-1].startswith(b"failed: standard output cannot be written: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("words", ["--help", "help claim", "completion bash"])
+def test_stdout__full_where_text_is_printed__is_one_line_and_exit_code_1(shell: Terminal, words: str) -> None:
+    done = shelled(shell, f"{CLIENT} {words} > /dev/full")
+    assert (done.returncode, done.stderr.count(b"\n"), b"Traceback" in done.stderr) == (1, 1, False)
+
+
+def test_stderr__that_takes_nothing__still_prints_the_event(shell: Terminal) -> None:
+    done = shelled(shell, f"{CLIENT} spec-commitment missing.md 2> /dev/full")
+    assert (done.returncode > 0, b"file_unreadable" in done.stdout) == (True, True)
+    assert shelled(shell, f"{CLIENT} spec-commitment missing.md 2>&-").returncode == 1
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped__while_waiting_for_an_answer__says_that_it_can_be_run_again(
+    shell: Terminal, sent: signal.Signals, code: int
+) -> None:
+    process: list[subprocess.Popen[bytes]] = []
+
+    def stop(_request: object) -> tuple[int, bytes, dict[str, str]]:
+        os.kill(process[0].pid, sent)
+        process[0].wait(timeout=20)
+        return 200, b"{}", {}
+
+    server = Server(stop)
+    try:
+        values = {"SERVICE_HUB_ADDRESS": ADDRESS, "SERVICE_API_BASE_URL": server.url}
+        process.append(spawn(shell, "verification-record", "1", "--network", "mainnet", **values))
+        out, words = process[0].communicate(timeout=30)
+    finally:
+        server.close()
+    assert (process[0].returncode, out) == (code, b"")
+    assert words.decode() == "interrupted; run the command again to continue\n"
+
+
+def shelled(terminal: Terminal, line: str) -> subprocess.CompletedProcess[bytes]:
+    """A line of a shell, in a terminal's environment."""
+    return subprocess.run(
+        ["/bin/bash", "-c", line],
+        cwd=terminal.home,
+        env=terminal.variables(),
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def read_one_line(terminal: Terminal, *words: str) -> tuple[int, str]:
+    """A command whose reader leaves after the first line: exit code and what is on stderr."""
+    with subprocess.Popen(
+        [CLIENT, *words], env=terminal.variables(), cwd=terminal.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        os.read(process.stdout.fileno(), 65_536)
+        process.stdout.close()
+        told = process.stderr.read().decode()
+        return process.wait(timeout=60), told
+
+
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_stdout__whose_reader_leaves_after_money_moved__names_what_nobody_read(
+    ledger: Ledger, poster: Terminal, quiet: tuple[str, ...]
+) -> None:
+    (poster.home / "page.md").write_bytes(ledger.page())
+    before = ledger.bounty_count()
+    code, told = read_one_line(poster, "poster:publish-fund", *quiet, "page.md")
+    assert (code, ledger.bounty_count()) == (1, before + 1)
+    last = told.splitlines()[-1]
+    assert last.startswith("standard output is closed: ")
+    assert f"publish_fund.bounty_created (bounty_id {before + 1}, tx_hash 0x" in last
+    assert len(told.splitlines()) == 1 or not quiet
+
+
+@pytest.mark.parametrize("wrong", ["1", 1.0, None, True, 0])
+def test_program__that_passes_no_bounty_id__gets_a_refusal_and_no_traceback_of_a_library(
+    ledger: Ledger, wrong: object
+) -> None:
+    values = {**ledger.variables(), "SERVICE_API_BASE_URL": "x"}
+    chain = ChainClient(Settings(Environment(values, {}), LOCAL_CHAIN_ID, None, None))
+    with pytest.raises(ServiceError) as refused:
+        chain.bounty(wrong)  # type: ignore[arg-type]
+    assert refused.value.code == "bounty_id_malformed"
+    assert chain.bounty(BountyId(1)).poster
+
+
+def test_usage__a_bounty_id_of_any_wrong_kind__names_the_same_range(shell: Terminal) -> None:
+    told = {shell.run("claim", wrong, code=2).words for wrong in ("abc", "0", "99999999999999999999")}
+    assert len(told) == 1
+    assert "1 to 9223372036854775807" in told.pop()
+
+
+def test_usage__a_command_far_from_any__suggests_nothing(shell: Terminal) -> None:
+    for typed in ("status", "nonsense", "list", "balance"):
+        assert "Did you mean" not in shell.run(typed, code=2).words
+
+
+def test_help__of_the_whole__names_the_audit_and_what_local_needs(shell: Terminal) -> None:
+    out = shell.run("--help").stdout
+    assert "service-audit" in out
+    assert "all nine" in out
+
+
+def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Terminal, ledger: Ledger) -> None:
+    page = poster.home / "page.md"
+    page.write_bytes(ledger.page())
+    assert poster.run("poster:publish-fund", "--quiet", str(page)).words == ""
+    assert "refused:" in poster.run("claim", "--quiet", "424242", code=1).words
+
+
+class Typed(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def settings(chain_id: int) -> Settings:
+    return Settings(Environment({}, {}), ChainId(chain_id), None, None)
+
+
+@pytest.mark.parametrize("typed", ["", "\n", "y\n", "no\n", "YES\n"])
+def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Typed(typed))
+    with pytest.raises(CommandRefused) as refused:
+        confirm(settings(8453), "put 5 base units into escrow", yes=False)
+    assert refused.value.code == "not_confirmed"
+    told = capsys.readouterr()
+    assert (told.out, "put 5 base units into escrow on mainnet" in told.err) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "stream", "yes", "asked"),
+    [
+        (8453, Typed("yes\n"), False, True),
+        (8453, Typed(""), True, False),
+        (8453, io.StringIO(""), False, False),
+        (84532, Typed(""), False, False),
+    ],
+    ids=["typed yes", "--yes", "no terminal", "staging"],
+)
+def test_confirm__with_consent_or_nobody_to_ask__goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chain_id: int,
+    stream: io.StringIO,
+    yes: bool,
+    asked: bool,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stream)
+    confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
+    assert ("Type yes" in capsys.readouterr().err) == asked
+
+
+@pytest.mark.parametrize("name", ["guardian:open", "poster:open-winning-submission"])
+def test_help__of_a_command_that_writes__says_what_the_refusal_says(shell: Terminal, name: str) -> None:
+    assert "must be new or empty" in " ".join(shell.run("help", name).stdout.split())

@@ -1,0 +1,118 @@
+"""Every example of every command's help, typed into a real shell, does what its command is for."""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from service_cli.main import COMMANDS, group
+from service_common.types import Address, BountyId
+
+from tests.cli import scenes
+from tests.cli.api_twin import ApiTwin
+from tests.cli.kill import CLIENT
+from tests.cli.ledger import Ledger
+from tests.cli.scenes import Case, Stage, make_stage
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Ran, Terminal, events_of
+
+
+def examples_of(name: str) -> list[str]:
+    with click.Context(group) as context:
+        command = group.get_command(context, name)
+    assert command is not None
+    _, _, shown = (command.help or "").partition("Examples:")
+    return re.findall(r"(service-cli .*)$", shown, re.MULTILINE)
+
+
+EXAMPLES = [(name, line) for name in COMMANDS for line in examples_of(name)]
+
+
+@pytest.fixture(scope="module")
+def played(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    return make_stage(ledger, ApiTwin(ledger), RpcProxy(ledger.node.url), tmp_path_factory.mktemp("played"))
+
+
+def anyone(stage: Stage) -> Case:
+    """Somebody who looks at the awarded bounty."""
+    stage.api.subgraph = {"_meta": {"block": {"number": 7, "timestamp": 7}, "hasIndexingErrors": False}}
+    stage.api.subgraph |= {"roster_members": [], "bounties": []}
+    home = stage.home("poster")
+    (home.home / "bounty_challenge.md").write_bytes(stage.ledger.page())
+    return Case(home, ("", stage.awarded.bounty), "", stage.ledger.people.poster.address, 0)
+
+
+def keeper(stage: Stage) -> Case:
+    """A Guardian at a machine without a key file."""
+    return replace(scenes.heartbeat(stage), event="")
+
+
+def judge_anew(stage: Stage) -> Case:
+    """A Guardian with the first Submission of a bounty, and its reasons in a file."""
+    case = scenes.judge(stage)
+    (case.home.home / "why.md").write_text("It holds.\n")
+    return case
+
+
+def funder(stage: Stage) -> Case:
+    case = scenes.fund(stage)
+    (case.home.home / "page.md").rename(case.home.home / "bounty_challenge.md")
+    return case
+
+
+READY: dict[str, Callable[[Stage], Case]] = {
+    "poster:publish-fund": funder,
+    "poster:open-winning-submission": scenes.receive,
+    "solver:submit": scenes.seal,
+    "claim": scenes.claim,
+    "guardian:open": scenes.open_work,
+    "guardian:verdict": judge_anew,
+    "guardian:deliver-key": scenes.deliver,
+    "guardian:new-key": keeper,
+    "guardian:keys": keeper,
+    "guardian:heartbeat": scenes.heartbeat,
+    "guardian:claim-fee": scenes.claim_fee,
+}
+"""What a command needs before its example can be typed; the others only look."""
+
+UNHEALTHY = {"doctor"}
+"""This chain lives in the past, and ``doctor`` says so."""
+
+
+def typed(case: Case, line: str, **values: str) -> Ran:
+    """A line as a shell runs it; 7 is the bounty at hand."""
+    bounty = case.words[1] if len(case.words) > 1 else ""
+    shown = re.sub(r"\b7\b", bounty, line)
+    path = f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", shown], cwd=case.home.home, env={**case.home.variables(**values), "PATH": path},
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return Ran(done.returncode, events_of(done.stdout), done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
+def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: str, line: str) -> None:
+    case = READY.get(name, anyone)(played)
+    if name == "guardian:new-key" and "--rotate" in line:
+        case.home.run("guardian:new-key", "guardian-keys.json")
+    _, solver, commitment = played.awarded.names
+    if name == "guardian:verdict":
+        solver = played.ledger.people.solvers[0].address
+        commitment = played.api.hub.submission(BountyId(int(case.words[1])), Address(solver))
+    ran = typed(case, line, ACCOUNT=case.account, SOLVER=solver, COMMITMENT=commitment)
+    assert ran.code == (1 if name in UNHEALTHY else 0), (ran.stdout, ran.words)
+    if case.event and "--check" not in line and "--claimant-address" not in line:
+        assert ran.last["event"] == case.event
+
+
+def test_examples__of_every_command__are_there_and_fit_a_terminal(shell: Terminal) -> None:
+    assert {name for name, _ in EXAMPLES} == set(COMMANDS)
+    for name, line in EXAMPLES:
+        assert line.split()[1] == name
+        assert f" {line}\n" in shell.run("help", name, COLUMNS="80").stdout
+        assert len(line) <= 68

@@ -1,0 +1,247 @@
+"""The API client: what it retries, what it never resends, and answers that never end."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+import urllib3
+from service_cli import api as api_module
+
+from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Lost, Reply, Request, RpcProxy
+from tests.cli.terminal import Ran, Terminal
+
+
+@pytest.fixture
+def page(ledger: Ledger, poster: Terminal) -> Path:
+    path = poster.home / "bounty_challenge.md"
+    path.write_bytes(ledger.page())
+    ledger.node.mine(20)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(api_module, "pause", waited.append)
+    monkeypatch.setattr(api_module, "PATIENCE_SECONDS", 5.0)
+
+
+def script(api: ApiTwin, *replies: Reply) -> None:
+    """Answer the first publications with these, then honestly."""
+    left = list(replies)
+    api.scripts["publish"] = lambda _request: left.pop(0) if left else None
+
+
+RETRIED = [
+    refusal(401, "unauthorized", "Stale."),
+    refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"}),
+    refusal(502, "orchestrator_provider_error", "Still reviewing.", **{"Retry-After": "1"}),
+]
+FINAL = [
+    refusal(400, "bounty_challenge_not_ready", "Not ready."),
+    refusal(403, "forbidden", "Another wallet."),
+    refusal(409, "publication_review_unavailable", "Processed."),
+    refusal(429, "publication_review_limit_reached", "Quota.", **{"Retry-After": "9"}),
+    refusal(500, "invalid_orchestrator_output", "Unclear."),
+    refusal(502, "orchestrator_provider_error", "No Retry-After."),
+]
+
+
+@pytest.mark.parametrize("reply", RETRIED, ids=lambda reply: str(reply[0]))
+def test_signed_request__an_answer_that_may_pass__is_signed_anew_and_tried_again(
+    api: ApiTwin, poster: Terminal, page: Path, reply: Reply
+) -> None:
+    script(api, reply, reply)
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.last["event"] == "publish_fund.bounty_created"
+    assert len(api.approvals()) == len(set(api.approvals())) == 3
+
+
+@pytest.mark.parametrize("reply", FINAL, ids=lambda reply: str(reply[0]))
+def test_signed_request__an_answer_that_is_final__is_shown_as_it_came_and_not_repeated(
+    api: ApiTwin, poster: Terminal, rpc: RpcProxy, page: Path, reply: Reply
+) -> None:
+    script(api, reply)
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert len(api.approvals()) == 1
+    assert str(ran.last["code"]) in reply[1].decode()
+    assert set(ran.last) >= {"event", "code", "message", "next_action"}
+    assert rpc.sent() == 0
+
+
+@pytest.mark.parametrize(
+    ("moment", "shown"), [("2030-01-02T03:04:05Z", "2030-01-02T03:04:05Z"), ("soon\x1b[2J", None), (7, None)]
+)
+def test_quota__reached__shows_from_when_another_attempt_is_permitted(
+    api: ApiTwin, poster: Terminal, page: Path, moment: object, shown: str | None
+) -> None:
+    error = {"code": "publication_review_limit_reached", "message": "Quota.", "issues": [], "next_action": "Wait."}
+    body = json.dumps({"error": {**error, "retry_not_before": moment}}).encode()
+    script(api, (429, body, {"Retry-After": "9", "Content-Type": "application/json"}))
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["event"] == "publish_fund.failed"
+    assert ran.last.get("retry_not_before") == shown
+    assert (f"not before: {shown}" in ran.words) == (shown is not None)
+
+
+def test_signed_request__always_unauthorized__gives_up_after_three_signatures(
+    api: ApiTwin, poster: Terminal, page: Path
+) -> None:
+    api.scripts["publish"] = lambda _request: refusal(401, "unauthorized", "Never.")
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("publish_fund.failed", "unauthorized")
+    assert len(api.approvals()) == len(set(api.approvals())) == 3
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_signed_request__a_redirect__is_not_followed(api: ApiTwin, poster: Terminal, page: Path, status: int) -> None:
+    api.scripts["publish"] = lambda _request: (status, b"", {"Location": f"{api.url}/elsewhere"})
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "answer_malformed"
+    assert "/elsewhere" not in api.paths()
+
+
+@pytest.mark.parametrize("status", [200, 404, 500, 503])
+def test_public_read__html_where_json_belongs__is_said_in_one_line(
+    api: ApiTwin, poster: Terminal, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_module, "PATIENCE_SECONDS", 0.2)
+    api.scripts["detail"] = lambda _request: (status, b"<html><body>\x1b[31mhi</body></html>", {})
+    ran = poster.run("verification-record", "1", code=1)
+    assert ran.last["code"] == "answer_malformed"
+    assert "\x1b" not in ran.words + ran.stdout
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "x", "message": "y" * 5_000, "next_action": "z", "issues": []},
+        {
+            "code": "x",
+            "message": "y\x1b[2J\nz",
+            "next_action": "z\x07",
+            "issues": [{"path": "\x1b]0;p", "message": "q\r"}],
+        },
+    ],
+)
+def test_public_read__a_refusal_with_terminal_controls__is_printed_without_them(
+    api: ApiTwin, poster: Terminal, error: dict[str, object]
+) -> None:
+    from tests.cli.servers import as_json
+
+    api.scripts["detail"] = lambda _request: as_json({"error": error}, 400)
+    ran = poster.run("verification-record", "1", code=1)
+    assert not set(ran.words) & {"\x1b", "\x07", "\r"}
+    assert len(ran.words) < 4_000
+
+
+@contextmanager
+def raw_server(*chunks: bytes, endless: bytes = b"") -> Iterator[str]:
+    """A server that sends these bytes to each caller and then hangs, or repeats ``endless``."""
+    done = Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.settimeout(0.1)
+
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            try:
+                connection.recv(65_536)
+                for chunk in chunks:
+                    connection.sendall(chunk)
+                while not done.wait(0.001 if endless else 0.05):
+                    connection.sendall(endless)
+            except OSError:
+                return
+
+    def accept() -> None:
+        while not done.is_set():
+            try:
+                connection, _ = listener.accept()
+            except TimeoutError:
+                continue
+            Thread(target=serve, args=(connection,), daemon=True).start()
+
+    thread = Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        done.set()
+        thread.join()
+        listener.close()
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def ask(poster: Terminal, url: str) -> Ran:
+    return poster.run("verification-record", "1", "--api-base-url", url, code=1)
+
+
+def test_public_read__an_answer_that_streams_forever__is_cut_off_by_its_length(poster: Terminal) -> None:
+    with raw_server(CHUNKED, endless=b"10000\r\n" + b" " * 65_536 + b"\r\n") as url:
+        assert ask(poster, url).last["code"] == "answer_malformed"
+
+
+def test_public_read__an_answer_that_drips__is_cut_off_by_time(
+    poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_module, "ANSWER_SECONDS", 0.3)
+    started = time.monotonic()
+    with raw_server(CHUNKED, endless=b"1\r\n \r\n") as url:
+        assert ask(poster, url).last["code"] == "answer_malformed"
+    assert time.monotonic() - started < 10
+
+
+def test_public_read__a_server_that_hangs__ends_after_the_timeout(
+    poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_module, "TIMEOUT", urllib3.Timeout(connect=0.3, read=0.3))
+    with raw_server() as url:
+        assert ask(poster, url).last["code"] == "api_unreachable"
+
+
+def test_public_read__an_answer_that_breaks_off_or_nobody_there__is_a_failure(poster: Terminal) -> None:
+    with raw_server(HEAD + b"Content-Length: 100\r\n\r\n{") as url:
+        pass
+    assert ask(poster, url).last["code"] == "api_unreachable"
+
+
+def test_audience__of_any_base_url__is_the_host_with_a_port_that_is_not_the_default() -> None:
+    cases = {
+        "https://API.Example": "api.example",
+        "https://api.example:443": "api.example",
+        "http://api.example:80": "api.example",
+        "https://api.example:8443": "api.example:8443",
+        "http://[::1]:8000": "[::1]:8000",
+    }
+    assert {url: api_module.ApiClient(url, None).audience for url in cases} == cases
+
+
+def test_requests__of_a_public_read__carry_no_authorization(api: ApiTwin, poster: Terminal) -> None:
+    seen: list[Request] = []
+    api.scripts["detail"] = lambda request: seen.append(request) or refusal(404, "bounty_not_found", "None.")  # type: ignore[func-returns-value]
+    poster.run("verification-record", "7", code=1)
+    assert [request.path for request in seen] == ["/api/bounties/7"]
+    assert not api.approvals()
+
+
+def away(_: Request) -> Reply:
+    raise Lost
+
+
+def test_api__chosen_by_the_option_and_down__names_the_option(api: ApiTwin, guardian: Terminal) -> None:
+    api.scripts["list"] = api.scripts["deployment"] = away
+    with_variable = guardian.run("bounty:list", code=1)
+    assert "SERVICE_API_BASE_URL" in str(with_variable.last["next_action"])
+    with_option = guardian.run("bounty:list", "--api-base-url", api.url, code=1)
+    assert "--api-base-url" in str(with_option.last["next_action"])
+    assert "SERVICE_API_BASE_URL" not in str(with_option.last["next_action"])

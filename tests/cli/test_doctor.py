@@ -1,0 +1,40 @@
+"""``doctor``: each check named with what fixes it."""
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Terminal
+
+
+def test_doctor__of_a_deployment__names_what_is_wrong_and_what_mends_it(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal
+) -> None:
+    api.subgraph = {"_meta": {"block": {"number": 7}, "hasIndexingErrors": False}}
+    account = ledger.people.poster.address
+    ran = poster.run("doctor", "--address", account, code=1)
+    found = {event.get("name"): (event.get("ok"), event.get("fix")) for event in ran.events}
+    assert found.pop("clock")[0] is False  # this chain lives in the past
+    assert ran.last["code"] == "unhealthy"
+    del found[None]
+    assert set(found) == {"chain", "roster", "api", "subgraph", "beacon", "balance"}
+    assert all(ok and fix is None for ok, fix in found.values())
+    other = Terminal(
+        poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": account, "SERVICE_BEACON_URLS": "http://127.0.0.1:9"}
+    )
+    broken = {event.get("name"): event.get("ok") for event in other.run("doctor", code=1).events}
+    assert not any((broken["chain"], broken["roster"], broken["api"], broken["beacon"]))
+
+
+ADDRESS = "0x" + "ab" * 20
+
+
+def test_doctor__where_the_chain_check_fails__skips_what_depends_on_it_and_says_what_mends_the_rest(
+    poster: Terminal, api: ApiTwin
+) -> None:
+    broken = Terminal(poster.home, {**poster.environment, "SERVICE_RPC_URL": "http://127.0.0.1:9"})
+    ran = broken.run("doctor", "--quiet", "--address", ADDRESS, code=1)
+    details = {event["name"]: str(event["detail"]) for event in ran.events if event["event"] == "doctor.check"}
+    assert [name for name, detail in details.items() if detail.startswith("skipped")] == ["clock", "roster", "balance"]
+    assert "FAIL chain: " in ran.words
+    assert "mend: Check SERVICE_RPC_URL" in ran.words
+    assert "roster" not in str(ran.last["message"])

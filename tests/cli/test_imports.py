@@ -1,0 +1,114 @@
+"""What a command may import before it has something to do with it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from demo.examples import EXAMPLES
+from service_cli.main import COMMANDS
+
+from tests.cli.terminal import Terminal
+
+PAGE = (EXAMPLES / "bounty_challenge.md").read_bytes()
+SLOW = {
+    "btclib_libsecp256k1", "coincurve", "cryptography", "eth_abi", "eth_account", "eth_keys", "eth_typing", "eth_utils",
+    "http", "nacl", "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
+}  # fmt: skip
+LATE = {"eth_account", "eth_abi"}
+"""Not before there is something to sign, or an answer to read."""
+
+NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
+PROGRAM = """
+import json, sys
+from {} import main
+try:
+    main()
+except SystemExit as end:
+    code = end.code
+sys.stderr.write("\\n" + json.dumps([code, sorted(sys.modules)]))
+"""
+
+
+def imported(shell: Terminal, *words: str, program: str = "service_cli.main", **more: str) -> tuple[object, set[str]]:
+    """Exit code and imported packages of a whole process."""
+    command = [sys.executable, "-c", PROGRAM.format(program), *words]
+    done = subprocess.run(
+        command, cwd=shell.home, env=shell.variables(**more), capture_output=True, timeout=60, check=True
+    )
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    return code, {part for module in modules for part in (module, module.partition(".")[0])}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+def test_help__of_any_command__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
+    code, modules = imported(shell, *words)
+    assert (code, modules & (SLOW | NEVER)) == (0, set())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
+def test_audit_help__of_the_second_script__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
+    code, modules = imported(shell, *words, program="service_cli.audit.main")
+    assert (code, modules & (SLOW | NEVER)) == (0, set())
+
+
+def test_audit__without_a_key__imports_no_server_no_signing_and_no_codec(shell: Terminal) -> None:
+    code, modules = imported(shell, "1", program="service_cli.audit.main", **NOWHERE)
+    assert (code, modules & (NEVER | LATE)) == (1, set())
+
+
+KEY, ADDRESS, COMMITMENT = "0x" + "11" * 32, "0x" + "ab" * 20, "0x" + "cd" * 32
+NOWHERE = {
+    "SERVICE_HUB_ADDRESS": ADDRESS,
+    "SERVICE_RPC_URL": "http://127.0.0.1:9",
+    "SERVICE_API_BASE_URL": "http://127.0.0.1:9",
+    "SERVICE_SUBGRAPH_ENDPOINT": "http://127.0.0.1:9/subgraph",
+    "SERVICE_CHAIN_ID": "8453",
+    **{f"SERVICE_{role}_PRIVATE_KEY": KEY for role in ("POSTER", "SOLVER", "CLAIMANT", "GUARDIAN_ACCOUNT")},
+}
+PUBLIC = (
+    NEVER
+    | LATE
+    | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "yaml", "btclib_libsecp256k1", "coincurve"}
+)
+RUNS: list[tuple[int, set[str], list[str]]] = [
+    *[
+        (0, SLOW | NEVER, words)
+        for words in (["config"], ["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])
+    ],
+    (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
+    *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
+    (1, PUBLIC, ["guardian:judgeable", "--guardian-address", ADDRESS]),
+    (1, NEVER | LATE, ["bounty:watch", "1"]),
+    (1, NEVER | LATE, ["doctor"]),
+    (1, NEVER | LATE, ["claim", "1", "--claimant-address", ADDRESS]),
+    (1, NEVER | LATE, ["claim", "1"]),
+    (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),
+    (1, NEVER | LATE, ["poster:publish-fund", "--check", "page.md"]),
+    (1, NEVER | LATE, ["poster:open-winning-submission", "1"]),
+    (1, NEVER | LATE, ["solver:submit", "1", "."]),
+    (1, NEVER | LATE, ["solver:submit", "1", ".", "--solver-address", ADDRESS]),
+    (1, NEVER | LATE, ["guardian:open", "1", ADDRESS, COMMITMENT]),
+    (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
+    (1, NEVER | LATE, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
+    (1, NEVER | LATE, ["guardian:heartbeat"]),
+    (1, NEVER | LATE, ["guardian:claim-fee", "1"]),
+    (1, NEVER | LATE, ["guardian:new-key"]),
+    (1, NEVER | LATE, ["guardian:keys"]),
+]
+"""Exit code, what must not be imported, and a command whose every endpoint is away: before its first answer."""
+
+
+@pytest.mark.parametrize(
+    ("code", "never", "words"), RUNS, ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else ""
+)
+def test_command__before_its_first_answer__imports_only_what_it_may(
+    shell: Terminal, code: int, never: set[str], words: list[str]
+) -> None:
+    (shell.home / "page.md").write_bytes(PAGE)
+    ended, modules = imported(shell, *words, **NOWHERE)
+    assert (ended, modules & never) == (code, set())
+
+
+def test_runs__of_every_command__are_in_the_table() -> None:
+    assert {words[0] for _, _, words in RUNS} == set(COMMANDS)

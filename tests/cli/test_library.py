@@ -1,0 +1,101 @@
+"""The client inside another program: requests signed, commands called, and nothing of the process touched."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import service_cli
+from eth_account import Account
+from service_common.auth.typed_data import SigningDomain
+from service_common.auth.verify import Authority, ReceivedRequest, VerifiedRequest, verify_request
+from service_common.chain.block_cache import BlockCache
+from service_common.chain.json_rpc import JsonRpc
+from service_common.clock import SystemClock
+from service_common.errors import ServiceError
+from service_common.types import Address, ChainId
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.scenes import claim, make_stage
+from tests.cli.servers import RpcProxy
+from tests.cli.test_client_page import PAGE
+from tests.common.auth.signing import PLAIN_KEYS
+
+AUTHENTICATION = (Path(__file__).parents[2] / "docs/authentication.md").read_text(encoding="utf-8")
+URL = "https://Bounties.example:8443/api/bounties/7/delivery/wrap?b=2&a"
+
+
+def verified(ledger: Ledger, headers: Mapping[str, str], method: str, body: bytes = b"") -> VerifiedRequest:
+    domain = SigningDomain(ChainId(ledger.node.chain_id), Address(ledger.contract.address))
+    request = ReceivedRequest(method, "/api/bounties/7/delivery/wrap", "b=2&a", body, (headers["Authorization"],))
+    chain = BlockCache(JsonRpc([ledger.node.url]), SystemClock(), window=150, block_time=2.0)
+    return verify_request(request, Authority(domain, "bounties.example:8443", 150), chain, PLAIN_KEYS)
+
+
+def arguments(ledger: Ledger) -> dict[str, Any]:
+    return {"rpc_url": ledger.node.url, "hub_address": ledger.contract.address}
+
+
+def test_page__its_python_example__signs_what_the_service_verifies(ledger: Ledger) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", AUTHENTICATION, re.DOTALL)
+    wallet = ledger.people.solvers[0].wallet
+    names = {"url": URL, "private_key": bytes.fromhex(wallet.private_key.removeprefix("0x")), **arguments(ledger)}
+    exec(code, names)  # noqa: S102  # the page's own words
+    headers = names["headers"]
+    assert isinstance(headers, dict)
+    assert verified(ledger, headers, "GET").signer == wallet.address
+    with pytest.raises(ServiceError):
+        verified(ledger, headers, "POST")
+
+
+def test_request__signed_by_a_wallet_of_the_caller__binds_the_body(ledger: Ledger) -> None:
+    wallet = ledger.people.poster.wallet
+
+    def sign(data: Mapping[str, object]) -> bytes:
+        return bytes(Account.sign_typed_data(wallet.private_key, full_message=dict(data)).signature)
+
+    headers = service_cli.sign_request("POST", URL, b"{}", wallet=(wallet.address, sign), **arguments(ledger))
+    assert verified(ledger, headers, "POST", b"{}").signer == wallet.address
+    with pytest.raises(ServiceError):
+        verified(ledger, headers, "POST", b"{ }")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, {"private_key": b"\x00" * 32}, {"private_key": b"\x01" * 32, "wallet": ("0x", lambda _: b"")}],
+    ids=["nobody", "no key", "both"],
+)
+def test_arguments__that_name_no_signer_or_two__are_refused(ledger: Ledger, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        service_cli.sign_request("GET", URL, **wrong, **arguments(ledger))
+
+
+def test_package__asked_for_another_name__has_none() -> None:
+    with pytest.raises(AttributeError):
+        service_cli.sign_everything  # noqa: B018
+
+
+def test_page__its_python_example__claims_once_and_is_told_why_not_again(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    case = claim(make_stage(ledger, api, rpc, tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(case.home.home / "state"))
+    monkeypatch.setenv("SERVICE_CHAIN_ID", "8453")
+    before = dict(os.environ)
+    (case.home.home / "deployment.json").write_text(json.dumps(dict(case.home.environment)))
+    monkeypatch.chdir(case.home.home)
+    assert "BountyId(7)" in code
+    code = code.replace("BountyId(7)", f"BountyId({case.words[1]})")
+    names: dict[str, object] = {}
+    exec(code, names)  # noqa: S102  # the page's own words
+    assert names["outcome"] == str(ESCROW * 96 // 100)
+    assert "signing:" in str(names["log"])
+    exec(code, names)  # noqa: S102
+    assert names["outcome"] == "award_already_claimed"
+    assert (capsys.readouterr(), dict(os.environ)) == (("", ""), before)
