@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from jsonschema import Draft202012Validator
 from service_cli.main import COMMANDS
 
-from tests.cli.event_schemas import definitions, problems, schemas
+from tests.cli.event_schemas import definitions, problems, schemas, validator
 from tests.cli.terminal import Terminal
 
 HASH = "0x" + "ab" * 32
@@ -33,6 +34,7 @@ def test_page__each_schema__names_its_event_and_closes_its_definitions() -> None
         properties = schema["properties"]
         assert isinstance(properties, dict)
         assert name == "<prefix>" or properties["event"] == {"const": name}
+        Draft202012Validator.check_schema(validator(name).schema)
 
 
 GOOD: dict[str, object] = {"event": "spec_commitment.derived", "spec_commitment": HASH, "byte_length": 1}

@@ -21,7 +21,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say
 
 _STEP: Final = TransactionStep("claim_transaction")
-_FUNCTION: Final = text_entry("function")
+FUNCTION: Final = text_entry("function")
 Payment = type[AwardClaimed] | type[RefundClaimed] | type[GuardianFeeClaimed]
 
 
@@ -41,16 +41,16 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
         return
     session = Session.open(settings, local_signer(settings.environment, "SERVICE_CLAIMANT_PRIVATE_KEY"))
     with session.journal("claim", str(bounty_id), session.account) as journal:
-        function = journal.get(_FUNCTION)
+        function = journal.get(FUNCTION)
         if function is None or not _STEP.was_attempted(journal):
             call = _prepare(session.chain, bounty_id, session.account)
-            journal.note(_FUNCTION, call.function)
+            journal.note(FUNCTION, call.function)
         else:  # an earlier run was interrupted after it signed; its transaction is found again or sent again
             call = _call(function, bounty_id, "continue the claim that was interrupted")
         kind = AwardClaimed if call.function == "claim" else RefundClaimed
         receipt = send(session, Transaction(call, paid(kind, bounty_id, session.account)), journal, _STEP)
         amount = _amount(receipt)
-        journal.forget(_FUNCTION, *_STEP.entries)
+        journal.forget(FUNCTION, *_STEP.entries)
     event(
         "claim.claimed",
         {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number, "claimable_amount": str(amount)},

@@ -105,7 +105,7 @@ class AnchoredVerdict:
 
 
 _STEP: Final = TransactionStep("verdict_transaction")
-_RECORDED: Final = JournalEntry("recorded", AnchoredVerdict.to_json, AnchoredVerdict.from_json)
+RECORDED: Final = JournalEntry("recorded", AnchoredVerdict.to_json, AnchoredVerdict.from_json)
 
 
 def record_verdict(
@@ -118,7 +118,7 @@ def record_verdict(
     document = render_verdict(_written(session, bounty_id, kind, named, body))
     verdict = Verdict(bounty_id, session.account, kind, named, report_commitment(document))
     with session.journal("verdict", str(bounty_id), session.account, verdict.report_commitment) as journal:
-        if (done := journal.get(_RECORDED)) is not None:
+        if (done := journal.get(RECORDED)) is not None:
             if _still_counts(chain, done):
                 event("guardian_verdict.recorded", done.to_json())
                 return
@@ -126,7 +126,7 @@ def record_verdict(
             if not replace:
                 message = "This Verdict was recorded, and you put another one in its place later."
                 raise CommandRefused("verdict_replaced", message, next_action="To put this one back, add --replace.")
-            journal.forget(_RECORDED, *_STEP.entries)
+            journal.forget(RECORDED, *_STEP.entries)
         if not _STEP.was_attempted(journal):
             _require_judging(chain, bounty_id)
             _warn_unopened(chain, bounty_id, named)
@@ -136,7 +136,7 @@ def record_verdict(
             _publish(session, verdict, document)
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
         done = AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
-        journal.note(_RECORDED, done)
+        journal.note(RECORDED, done)
     event("guardian_verdict.recorded", done.to_json())
 
 

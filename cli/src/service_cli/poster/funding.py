@@ -106,13 +106,13 @@ def _nonces_of(value: object) -> Mapping[Bytes32, BlockNumber]:
 
 FUNDED: Final = JournalEntry("bounty_created", FundedBounty.to_json, FundedBounty.from_json)
 CREATE: Final = TransactionStep("create_transaction")
-_APPROVE: Final = TransactionStep("approve_transaction")
-_PATH: Final = JournalEntry("path", str, lambda value: FundingPath(text_of(value)))
-_SALT: Final = JournalEntry("salt", str, lambda value: parse_bytes32(text_of(value)))
-_TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(list_of(value)))
-_NONCES: Final = JournalEntry("nonces", dict, _nonces_of)
+APPROVE: Final = TransactionStep("approve_transaction")
+PATH: Final = JournalEntry("path", str, lambda value: FundingPath(text_of(value)))
+SALT: Final = JournalEntry("salt", str, lambda value: parse_bytes32(text_of(value)))
+TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(list_of(value)))
+NONCES: Final = JournalEntry("nonces", dict, _nonces_of)
 """Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
-_AUTHORIZATION: Final = JournalEntry("authorization", Authorization.to_json, Authorization.from_json)
+AUTHORIZATION: Final = JournalEntry("authorization", Authorization.to_json, Authorization.from_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +131,11 @@ class Funding:
 
     def run(self, conditions: HubConditions) -> Receipt:
         """Create the bounty by the path chosen once."""
-        path = self.journal.get(_PATH)
+        path = self.journal.get(PATH)
         if path is None:
             takes = takes_authorizations(self.session.chain, self.session.account)
             path = FundingPath.AUTHORIZATION if takes else FundingPath.ALLOWANCE
-            self.journal.note(_PATH, path)
+            self.journal.note(PATH, path)
         authorized = path is FundingPath.AUTHORIZATION
         call = self._authorized(conditions) if authorized else self._allowed(conditions)
         try:
@@ -150,14 +150,14 @@ class Funding:
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
         """The creation under one of the nonces written down so far."""
-        nonces = self.journal.get(_NONCES) or {}
+        nonces = self.journal.get(NONCES) or {}
         topics = [None, account_topic(self.session.account), self.commitment]
         since = min(nonces.values(), default=None)
         return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
     def _authorized(self, conditions: HubConditions) -> HubCall:
         terms = self._terms(conditions)
-        kept = self.journal.get(_AUTHORIZATION)
+        kept = self.journal.get(AUTHORIZATION)
         soon = self.session.chain.latest().time + _MARGIN_SECONDS
         if kept is None or kept.terms != terms or kept.valid_before <= soon:
             kept = self._sign(terms, conditions)
@@ -188,13 +188,13 @@ class Funding:
             f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
         signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary))
-        self.journal.note(_AUTHORIZATION, signed)
+        self.journal.note(AUTHORIZATION, signed)
         return signed
 
     def _terms(self, conditions: HubConditions) -> Terms:
         """The terms written down, while they can still be meant; else new ones, written down before use."""
-        salt = self.journal.get(_SALT)
-        if (terms := self.journal.get(_TERMS)) is not None:
+        salt = self.journal.get(SALT)
+        if (terms := self.journal.get(TERMS)) is not None:
             honoured = conditions.honour(terms)
             cancelled = self._settle_authorization(terms, honoured=honoured)
             if honoured and not cancelled:
@@ -203,20 +203,20 @@ class Funding:
             salt = None if cancelled else salt
         if salt is None:
             salt = bytes32(secrets.token_bytes(32))
-            self.journal.note(_SALT, salt)
+            self.journal.note(SALT, salt)
         terms = conditions.terms(self.page, self.commitment, salt)
-        nonces = self.journal.get(_NONCES) or {}
-        self.journal.note(_NONCES, {**nonces, self._nonce(terms): self.session.chain.latest().number})
-        self.journal.note(_TERMS, terms)
+        nonces = self.journal.get(NONCES) or {}
+        self.journal.note(NONCES, {**nonces, self._nonce(terms): self.session.chain.latest().number})
+        self.journal.note(TERMS, terms)
         return terms
 
     def _settle_authorization(self, terms: Terms, *, honoured: bool) -> bool:
         """Whether a signed authorization was cancelled; refuses to go on beside one that may still be used."""
-        kept = self.journal.get(_AUTHORIZATION)
+        kept = self.journal.get(AUTHORIZATION)
         if kept is None:
             return False
         chain, nonce = self.session.chain, self._nonce(terms)
-        since = (self.journal.get(_NONCES) or {}).get(nonce, BlockNumber(0))
+        since = (self.journal.get(NONCES) or {}).get(nonce, BlockNumber(0))
         state = authorization_state(chain, self.session.account, nonce, kept.valid_before, since)
         if state is AuthorizationState.USED:
             message = "The token has the authorization as used, but no bounty of it shows."
@@ -244,8 +244,8 @@ class Funding:
         hub = self.session.chain.hub.address
         summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
         approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None)
-        receipt = send(self.session, approval, self.journal, _APPROVE)
-        self.journal.forget(_APPROVE.attempt)
+        receipt = send(self.session, approval, self.journal, APPROVE)
+        self.journal.forget(APPROVE.attempt)
         approved = {
             "tx_hash": receipt.tx_hash,
             "block_number": receipt.block_number,
