@@ -5,7 +5,7 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -134,7 +134,7 @@ def running_service() -> Iterator[Service]:
             )
             variables = api_variables(world, database, redis, storage, drand)
             dependencies = make_dependencies(read_config(variables))
-            dependencies.clock = ChainClock(world.rpc)
+            dependencies = replace(dependencies, clock=ChainClock(world.rpc))
             yield Service(
                 world, checked_client(make_app(dependencies)), dependencies, storage, drand, runtime, variables
             )

@@ -21,6 +21,6 @@ def make_app(dependencies: Dependencies) -> Flask:
     authentication = Authentication(dependencies.authority, cache, wallets)
     app, api = create_app("service_delivery", "Bounty Escrow Service: delivery", authentication)
     app.extensions[EXTENSION] = dependencies
-    app.extensions[known.EXTENSION] = known.Known()
+    app.extensions[known.EXTENSION] = known.Known(dependencies.clock)
     api.register_blueprint(delivery.routes)
     return app

@@ -20,8 +20,7 @@ from service_common.storage.port import DownloadTarget
 from service_common.types import Address, BountyId, Bytes32
 from sqlalchemy import Connection, select
 
-from service_api.dependencies import Dependencies
-from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, SharedContent
+from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, SharedContent
 from service_api.usecases.ciphertexts import generation_of
 
 
@@ -30,9 +29,7 @@ def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: Bounty
 
     What the index says of one Submission is kept for a moment; each reader is checked against it.
     """
-    shared = deps.contents.get(
-        (bounty_id, commitment), deps.clock, lambda: _look_up(deps, request, bounty_id, commitment)
-    )
+    shared = deps.contents.get((bounty_id, commitment), lambda: _look_up(deps, request, bounty_id, commitment))
     request.require_signer(shared.readers)
     return shared.answer
 
@@ -45,7 +42,7 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
         envelope, text = _envelope(facts.connection, bounty_id, commitment)
         active = _is_active(facts, bounty, envelope.solver_address, commitment)
     locator = envelope.ciphertext.storage_locator
-    target = deps.downloads.get(locator, deps.clock, lambda: _download(deps, envelope.ciphertext))
+    target = deps.downloads.get(locator, lambda: _download(deps, envelope.ciphertext))
     answer = {
         "envelope": text,
         "submission_commitment": commitment,
