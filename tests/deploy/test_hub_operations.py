@@ -84,7 +84,7 @@ def test_deploy__without_send__tells_the_address_and_sends_nothing(
     words = operate(*deployment_arguments(node, owner, local.token.address))
     address = next(line.split()[-1] for line in words.splitlines() if line.startswith("Hub address"))
     assert "dry run" in words
-    assert node.rpc.text("eth_getCode", address, "latest") == "0x"
+    assert node.rpc.call("eth_getCode", address, "latest") == "0x"
 
 
 def test_deploy__sent_twice__stands_once_at_the_address_told_before(
@@ -94,9 +94,9 @@ def test_deploy__sent_twice__stands_once_at_the_address_told_before(
     told = operate(*arguments)
     address = next(line.split()[-1] for line in told.splitlines() if line.startswith("Hub address"))
     assert f"the Hub stands at {address}" in operate(*arguments, "--send", key=owner)
-    before = node.rpc.number("eth_blockNumber")
+    before = node.w3.eth.block_number
     assert f"the Hub stands at {address}" in operate(*arguments, "--send", key=owner)
-    assert node.rpc.number("eth_blockNumber") == before
+    assert node.w3.eth.block_number == before
     assert Hub(JsonRpc([node.url]), Address(address)).token() == local.token.address
 
 
@@ -172,4 +172,4 @@ def test_admin__with_a_malformed_roster_file__says_the_form(node: AnvilServer, l
 
 
 def test_deployer__on_the_local_node__stands_where_it_always_stands(node: AnvilServer) -> None:
-    assert node.rpc.text("eth_getCode", DEPLOYER, "latest") != "0x"
+    assert node.rpc.call("eth_getCode", DEPLOYER, "latest") != "0x"

@@ -199,7 +199,7 @@ def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpo
         assert connection.execute(select(settlements.c.max_fee_per_gas)).scalar() == MAX_FEE_WEI
 
 
-NONSENSE = [
+NONSENSE: list[tuple[str, object]] = [
     ("eth_getTransactionCount", None),
     ("eth_getTransactionCount", "many"),
     ("eth_maxPriorityFeePerGas", "0x"),

@@ -147,15 +147,16 @@ class Settler:
 
     @usable_answers()
     def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
+        transaction = bytes.fromhex(raw[2:])
         try:
-            self._eth.send_raw_transaction(Web3.to_bytes(hexstr=raw))
+            self._eth.send_raw_transaction(transaction)
         except RpcRefused as refusal:
             if "already" not in refusal.message.lower():
                 SETTLEMENTS.labels("not_accepted").inc()
                 log.warning("settlement not accepted", bounty_id=bounty_id, reason=refusal.message[:200])
             return False
         SETTLEMENTS.labels(event).inc()
-        log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
+        log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(transaction).to_0x_hex())
         return True
 
     @usable_answers()
