@@ -10,10 +10,10 @@ from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.auth.signature import parse_private_key
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
-from service_common.chain.provider import connect
 from service_common.db.settler import settlements
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.types import BountyId
+from service_common.web3_provider import connect
 from service_indexer.due import read_due
 from service_indexer.settler import MAX_FEE_WEI, SETTLEMENTS, GasFees, Settler, make_settler
 from sqlalchemy import select, text

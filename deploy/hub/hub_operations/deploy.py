@@ -15,8 +15,8 @@ from typing import Final
 from eth_utils.abi import get_abi_input_types
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import JsonRpc
-from service_common.chain.provider import Web3, usable_answers
 from service_common.types import Address, parse_address
+from service_common.web3_provider import Web3, usable_answers
 from web3.utils.address import get_create2_address
 
 from hub_operations.networks import TERMS, HubTerms

@@ -12,9 +12,9 @@ from typing import Final
 
 from service_common.auth.signature import parse_private_key
 from service_common.chain.json_rpc import JsonRpc, RpcRefused
-from service_common.chain.provider import Account, Web3, connect, usable_answers
 from service_common.chain.reverts import explain
 from service_common.types import Address, ChainId
+from service_common.web3_provider import Account, Web3, connect, usable_answers
 from web3.exceptions import TimeExhausted
 from web3.middleware import SignAndSendRawMiddlewareBuilder
 from web3.types import TxParams, TxReceipt

@@ -22,7 +22,7 @@ from typing import Final, Literal
 
 import urllib3
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
-from service_common.chain.provider import Web3, connect
+from service_common.web3_provider import Web3, connect
 
 from local_stack.ports import HOST
 from local_stack.process import Child, StopRule, minimal_environment

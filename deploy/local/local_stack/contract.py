@@ -21,7 +21,7 @@ from eth_utils.abi import (
 )
 from hexbytes import HexBytes
 from service_common.chain.json_rpc import RpcRefused
-from service_common.chain.provider import Account, LocalAccount, Web3
+from service_common.web3_provider import Account, LocalAccount, Web3
 from web3.exceptions import TimeExhausted
 from web3.types import Nonce, TxParams, TxReceipt, Wei
 from web3.utils.address import get_create_address

@@ -15,8 +15,8 @@ from service_common.chain.blocks import Header, parse_header
 from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log, parse_log
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
-from service_common.chain.provider import connect
 from service_common.types import BlockNumber
+from service_common.web3_provider import connect
 from web3.method import Method
 from web3.module import Module
 from web3.types import RPCEndpoint

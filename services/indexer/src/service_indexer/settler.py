@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any, Final, cast
 
 from service_common.chain.json_rpc import RpcRefused
-from service_common.chain.provider import Account, Contract, LocalAccount, Web3, hub_contract, usable_answers
 from service_common.chain.reverts import explain
 from service_common.counters import counter_by
 from service_common.db import hub_index
@@ -20,6 +19,7 @@ from service_common.db.hub_reads import read_head
 from service_common.db.settler import settlements
 from service_common.log import get_logger
 from service_common.types import Address, BountyId, ChainId
+from service_common.web3_provider import Account, Contract, LocalAccount, Web3, hub_contract, usable_answers
 from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, select, update
 from web3.contract.contract import ContractFunction
 from web3.eth import Eth

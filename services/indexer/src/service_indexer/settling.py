@@ -4,10 +4,10 @@ import os
 from collections.abc import Mapping
 
 from service_common.chain.json_rpc import ChainUnavailable
-from service_common.chain.provider import connect
 from service_common.db.engine import engine_of_job
 from service_common.jobs.queues import check_message
 from service_common.log import get_logger
+from service_common.web3_provider import connect
 
 from service_indexer.config import read_config
 from service_indexer.settler import make_settler
