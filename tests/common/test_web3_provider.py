@@ -78,9 +78,10 @@ def test_answer__that_web3_cannot_read__is_no_usable_one() -> None:
         w3.eth.get_transaction("0x" + "11" * 32)
 
 
-@pytest.mark.parametrize(
-    "module", ["service_indexer.settling", "service_indexer.jobs", "hub_operations", "local_stack"]
-)
+USERS = ("service_indexer.settling", "service_indexer.jobs", "hub_operations.deploy", "local_stack.stack")
+
+
+@pytest.mark.parametrize("module", USERS)
 def test_recursion_limit__after_the_library_is_loaded__is_pythons_own(module: str) -> None:
     program = f"import sys; import {module}; print('web3' in sys.modules, sys.getrecursionlimit())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
