@@ -29,10 +29,11 @@ class OperationRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One account on one chain. ``w3`` signs for it; nonce, fees and chain are web3's to fill in."""
+    """One account on one chain. ``w3`` signs for it; nonce and fees are web3's to fill in."""
 
     rpc: JsonRpc
     w3: Web3
+    chain_id: ChainId
     account: Address
 
     def simulate(self, to: Address, data: bytes) -> None:
@@ -46,6 +47,7 @@ class Operator:
     def send(self, to: Address, data: bytes) -> TxReceipt:
         """Sign, send and wait; the receipt of a successful transaction."""
         transaction = self._transaction(to, data)
+        transaction["chainId"] = self.chain_id  # what was checked, not what the endpoint says when it is signed
         transaction["gas"] = self.w3.eth.estimate_gas(transaction) * 5 // 4
         tx_hash = self.w3.eth.send_transaction(transaction)
         try:
@@ -75,7 +77,7 @@ def read_operator(rpc: JsonRpc, chain_id: ChainId, environment: Mapping[str, str
         raise OperationRefused(f"{KEY} is not {error}") from None
     account = Account.from_key(key)
     w3.middleware_onion.add(SignAndSendRawMiddlewareBuilder.build(account))
-    return Operator(rpc, w3, Address(account.address.lower()))
+    return Operator(rpc, w3, chain_id, Address(account.address.lower()))
 
 
 def _key_text(environment: Mapping[str, str]) -> str:
