@@ -9,14 +9,14 @@ from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRe
 from service_common.chain.reverts import explain
 from service_common.keccak import keccak256
 from service_common.types import Address
-from service_common.web3_provider import connect, hub_contract, usable_answers
+from service_common.web3_provider import hub_contract, make_web3, usable_answers
 
 HUB = Address("0x" + "22" * 20)
 OFFCHAIN_LOOKUP = keccak256(b"OffchainLookup(address,string[],bytes,bytes4,bytes)")[:4]
 
 
-class Chain:
-    """Answers what it was given, in order, and keeps what it was asked."""
+class Answers:
+    """An endpoint that answers what it was given, in order, and keeps what it was asked."""
 
     def __init__(self, *answers: object) -> None:
         self._answers = list(answers)
@@ -29,8 +29,8 @@ class Chain:
 
 
 def test_request__through_web3__is_plain_json() -> None:
-    chain = Chain("0x10", "0x")
-    w3 = connect(chain)
+    chain = Answers("0x10", "0x")
+    w3 = make_web3(chain)
     assert w3.eth.get_transaction_count(w3.to_checksum_address(HUB), "pending") == 16
     hub_contract(w3, HUB).functions.settle(7).call()
     (count,), (call,) = chain.asked
@@ -40,32 +40,33 @@ def test_request__through_web3__is_plain_json() -> None:
 
 
 def test_batch__through_web3__is_one_request() -> None:
-    chain = Chain("0x1", "0x2")
-    w3 = connect(chain)
+    chain = Answers("0x1", "0x2")
+    w3 = make_web3(chain)
     with w3.batch_requests() as batch:
         for account in ("11", "22"):
             batch.add(w3.eth.get_balance(w3.to_checksum_address("0x" + account * 20)))
-        assert batch.execute() == [1, 2]
+        balances: list[object] = [*batch.execute()]
+    assert balances == [1, 2]
     assert [len(calls) for calls in chain.asked] == [2]
 
 
 def test_refusal__of_a_node__reaches_the_caller_with_its_data() -> None:
     revert = keccak256(b"Reentered()")[:4]
-    w3 = connect(Chain(RpcRefused(3, "execution reverted", revert)))
+    w3 = make_web3(Answers(RpcRefused(3, "execution reverted", revert)))
     with pytest.raises(RpcRefused) as refused:
         hub_contract(w3, HUB).functions.settle(7).call()
     assert explain(refused.value).code == "reentered"
 
 
 def test_refusal__that_names_an_address_to_fetch__is_a_refusal_like_any_other() -> None:
-    chain = Chain(RpcRefused(3, "execution reverted", OFFCHAIN_LOOKUP + bytes(320)))
+    chain = Answers(RpcRefused(3, "execution reverted", OFFCHAIN_LOOKUP + bytes(320)))
     with pytest.raises(RpcRefused):
-        hub_contract(connect(chain), HUB).functions.settle(7).call()
+        hub_contract(make_web3(chain), HUB).functions.settle(7).call()
     assert len(chain.asked) == 1
 
 
 def test_silence__of_every_endpoint__names_none_of_their_addresses() -> None:
-    w3 = connect(JsonRpc(["http://127.0.0.1:1/v1/secret-key", "http://127.0.0.1:2/v1/secret-key"]).batch)
+    w3 = make_web3(JsonRpc(["http://127.0.0.1:1/v1/secret-key", "http://127.0.0.1:2/v1/secret-key"]).batch)
     with pytest.raises(ChainUnavailable) as silent:
         w3.eth.send_raw_transaction(b"\x02")
     assert "secret" not in str(silent.value)
@@ -73,9 +74,9 @@ def test_silence__of_every_endpoint__names_none_of_their_addresses() -> None:
 
 
 def test_answer__that_web3_cannot_read__is_no_usable_one() -> None:
-    w3 = connect(Chain(None))
+    w3 = make_web3(Answers(None))
     with pytest.raises(ChainUnavailable), usable_answers():
-        w3.eth.get_transaction("0x" + "11" * 32)
+        w3.eth.get_transaction(w3.keccak(b""))
 
 
 USERS = ("service_indexer.settling", "service_indexer.jobs", "hub_operations.deploy", "local_stack.stack")

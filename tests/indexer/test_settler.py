@@ -13,7 +13,7 @@ from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.settler import settlements
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.types import BountyId
-from service_common.web3_provider import connect
+from service_common.web3_provider import make_web3
 from service_indexer.due import read_due
 from service_indexer.settler import MAX_FEE_WEI, SETTLEMENTS, GasFees, Settler, make_settler
 from sqlalchemy import select, text
@@ -35,7 +35,9 @@ def settler_of(world: World) -> Settler:
 
 def settler_with(world: World, wallet: Wallet, url: str | None = None) -> Settler:
     engine, key = world.engine("service_indexer"), parse_private_key(wallet.private_key)
-    return make_settler(engine, connect(JsonRpc([url or world.node.url]).batch), key, world.chain_id, world.hub_address)
+    return make_settler(
+        engine, make_web3(JsonRpc([url or world.node.url]).batch), key, world.chain_id, world.hub_address
+    )
 
 
 def outcome(world: World, bounty_id: BountyId) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from service_common.auth.signature import parse_private_key
 from service_common.chain.json_rpc import JsonRpc, RpcRefused
 from service_common.chain.reverts import explain
 from service_common.types import Address, ChainId
-from service_common.web3_provider import Account, Web3, connect, usable_answers
+from service_common.web3_provider import Account, Web3, make_web3, usable_answers
 from web3.exceptions import TimeExhausted
 from web3.middleware import SignAndSendRawMiddlewareBuilder
 from web3.types import TxParams, TxReceipt
@@ -66,7 +66,7 @@ class Operator:
 
 def read_operator(rpc: JsonRpc, chain_id: ChainId, environment: Mapping[str, str] = os.environ) -> Operator:
     """The operator behind the key variable; the RPC must serve the chain that is meant."""
-    w3 = connect(rpc.batch)
+    w3 = make_web3(rpc.batch)
     with usable_answers():
         served = w3.eth.chain_id
     if served != chain_id:

@@ -22,7 +22,7 @@ from typing import Final, Literal
 
 import urllib3
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
-from service_common.web3_provider import Web3, connect
+from service_common.web3_provider import Web3, make_web3
 
 from local_stack.ports import HOST
 from local_stack.process import Child, StopRule, minimal_environment
@@ -67,7 +67,7 @@ class AnvilServer:
     @cached_property
     def w3(self) -> Web3:
         """web3 over the same client."""
-        return connect(self.rpc.batch)
+        return make_web3(self.rpc.batch)
 
     def fund(self, account: str, wei: int = 1_000 * ETHER) -> None:
         """Set an account's ether."""

@@ -28,7 +28,7 @@ from service_common.chain.abi import hub_abi_text  # noqa: E402
 from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused  # noqa: E402
 from service_common.types import Address  # noqa: E402
 
-__all__ = ["Account", "Contract", "LocalAccount", "Provider", "Web3", "connect", "hub_contract", "usable_answers"]
+__all__ = ["Account", "Contract", "LocalAccount", "Provider", "Web3", "hub_contract", "make_web3", "usable_answers"]
 
 Ask = Callable[[Sequence[Call]], Sequence[object]]
 """Sends calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met: ``JsonRpc.batch``."""
@@ -52,7 +52,7 @@ class Provider(JSONBaseProvider):
         return [{"jsonrpc": "2.0", "id": place, "result": answer} for place, answer in enumerate(answers)]
 
 
-def connect(ask: Ask) -> Web3:
+def make_web3(ask: Ask) -> Web3:
     """web3 over the endpoints behind ``ask``, without its middleware, which resolves names and repeats checks."""
     return Web3(Provider(ask), middleware=())
 

@@ -16,7 +16,7 @@ from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log, parse_log
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.types import BlockNumber
-from service_common.web3_provider import connect
+from service_common.web3_provider import make_web3
 from web3.method import Method
 from web3.module import Module
 from web3.types import RPCEndpoint
@@ -128,4 +128,4 @@ class ChainReader:
 
 
 def _module(ask: Callable[..., list[object]]) -> ChainModule:
-    return ChainModule(connect(ask))
+    return ChainModule(make_web3(ask))
