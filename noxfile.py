@@ -255,7 +255,8 @@ def lock(session: nox.Session) -> None:
     LOCAL.mkdir(exist_ok=True)
     compile_ = [
         *UV, "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
-        "--generate-hashes", "--no-header", "--no-annotate", *session.posargs,
+        "--generate-hashes", "--no-header", "--no-annotate", "--override", "requirements/overrides.txt",
+        *session.posargs,
     ]  # fmt: skip
     for name in ("nox", "assurance"):
         session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
