@@ -11,16 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from local_stack.hub import HubTerms
 from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
-from local_stack.stack import running_stack
+from local_stack.stack import StackSettings, running_stack
 
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import same_files
 from demo.person import CommandFailed
 
-LEAST_SUBMISSION_SECONDS: Final = 15
-"""What the readiness review asks for in a deployment with the local reveal delay."""
+REVEAL_DELAY_SECONDS: Final = 3
+LEAST_SUBMISSION_SECONDS: Final = 3 * REVEAL_DELAY_SECONDS
+"""What the readiness review asks for."""
 PUBLISHING_SECONDS: Final = 5
 """What passes at least until the page is reviewed."""
 JUDGING_SECONDS: Final = 60
@@ -64,10 +66,11 @@ class Story:
 def main() -> int:
     """Run the demo; the exit code."""
     interrupts, story = Interrupts(), Story()
+    settings = StackSettings(terms=HubTerms(reveal_delay=REVEAL_DELAY_SECONDS))
     signal_when_parent_ends(signal.SIGTERM)
     try:
         with (
-            running_stack(checkpoint=interrupts.checkpoint, say=story.tell) as stack,
+            running_stack(settings, checkpoint=interrupts.checkpoint, say=story.tell) as stack,
             tempfile.TemporaryDirectory(prefix="bounty-demo-") as folder,
         ):
             stack.runtime.family.remove_after_death(Path(folder))
