@@ -51,14 +51,18 @@ def follow(received: Mapping[str, object]) -> str:
     config, engine = _setup()
     rpc = config.chain.rpc()
     ended, draining = Event(), Event()
-    renewal = Thread(target=_keep_lease, args=(config, rpc, ended, draining), daemon=True)
+    job = get_current_job()  # RQ knows it in this thread only
+    worker = None if job is None else job.worker_name
+    renewal = Thread(target=_keep_lease, args=(config, rpc, worker, ended, draining), daemon=True)
     renewal.start()
     try:
         source = _source(config, rpc)
         start = source.header(config.chain.first_block)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             ahead = _Ahead(config, engine)
-            return _follow(source, writer, ahead, draining, _pause_between_looks(config.chain.block_time_seconds))
+            reason = _follow(source, writer, ahead, draining, _pause_between_looks(config.chain.block_time_seconds))
+            log.info("follower ended", reason=reason)
+            return reason
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("follower stopped", reason=type(error).__name__, detail=str(error))
         draining.wait(1)  # whatever it was, the successor need not meet it at once
@@ -139,14 +143,12 @@ def _pause_between_looks(block_time_seconds: float) -> float:
     return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
 
 
-def _keep_lease(config: IndexerConfig, rpc: JsonRpc, ended: Event, draining: Event) -> None:
-    """Renew the lease, tell how the endpoints behave, and see whether the worker was asked to stop.
+def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: Event, draining: Event) -> None:
+    """Renew the lease, report how the endpoints behave, and set ``draining`` when the worker was asked to stop.
 
     A Redis that does not answer only means that a second job may start, and end at once for want of the lock.
     """
     redis: Redis = connect(config.redis_url)
-    job = get_current_job()
-    worker = job.worker_name if job is not None else None
     while not ended.is_set():
         try:
             redis.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)
