@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 from unittest.mock import MagicMock
 
+from flask import Flask
 from flask.testing import FlaskClient
 from jsonschema import Draft202012Validator
 from service_api.app import make_app
@@ -98,6 +99,12 @@ class CheckedClient(FlaskClient):
         if response.status_code in {200, 201} and body:
             check_body(asked.method, asked.path, body)
         return response
+
+
+def checked_client(app: Flask) -> FlaskClient:
+    """A client of ``app`` that holds every answer against the published document."""
+    app.test_client_class = CheckedClient
+    return app.test_client()
 
 
 def check_answer(method: str, path: str, status: int, media_type: str, body: bytes) -> None:

@@ -20,8 +20,8 @@ from service_common.errors import ServiceError
 from service_common.types import BountyId
 from sqlalchemy.exc import OperationalError
 
-from tests.api.conftest import Service, checked_client
-from tests.api.contract import Operation, operations
+from tests.api.conftest import Service
+from tests.api.contract import Operation, checked_client, operations
 from tests.api.pages import page_for
 from tests.api.test_faults import FaultyRpc, Raising
 from tests.api.test_submissions import Sealed, open_bounty, seal

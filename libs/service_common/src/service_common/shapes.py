@@ -39,7 +39,6 @@ class Omitted:
 
 OMITTED: Final = Omitted()
 _DECIMAL: Final = (BountyId, TokenAmount)
-Convert = Callable[[Any], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,46 +70,42 @@ def keys(shape: type) -> frozenset[str]:
 def to_json(value: object) -> dict[str, object]:
     """The JSON object of a dataclass."""
     shape: type = type(value)
-    names, read, convert, optional = _plan(shape)
-    found = dict(zip(names, read(value), strict=True))
-    for name, change in convert:
-        found[name] = change(found[name])
-    for name in optional:
-        if found[name] is None:
-            del found[name]
-    return found
+    return _writer(shape)(value)
 
 
 @cache
-def _plan(
-    shape: type,
-) -> tuple[tuple[str, ...], Callable[[object], tuple[object, ...]], tuple[tuple[str, Convert], ...], tuple[str, ...]]:
-    """Names, how to read their values, which of them change, and which may be absent; made once for each class."""
+def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
+    """What writes one shape, made once: answers are written often, and most of their values are JSON as they stand."""
     found = parts(shape)
     names = tuple(part.name for part in found)
     one = attrgetter(*names)
     read = one if len(names) > 1 else lambda value: (one(value),)
-    changes = ((part.name, _conversion(part)) for part in found)
-    return names, read, tuple((n, c) for n, c in changes if c), tuple(part.name for part in found if part.omitted)
+    changes = [(part.name, change) for part in found if (change := _change(part.kind)) is not None]
+    optional = [part.name for part in found if part.omitted]
+
+    def write(value: object) -> dict[str, object]:
+        made = dict(zip(names, read(value), strict=True))
+        for name, change in changes:
+            if (inner := made[name]) is not None:
+                made[name] = change(inner)
+        for name in optional:
+            if made[name] is None:
+                del made[name]
+        return made
+
+    return write
 
 
-def _conversion(part: Part) -> Convert | None:
-    convert = _convert(part.kind)
-    if convert is None or not part.nullable:
-        return convert
-    return lambda value: None if value is None else convert(value)
-
-
-def _convert(kind: Any) -> Convert | None:
+def _change(kind: Any) -> Callable[[Any], object] | None:
     """What makes JSON of a value; None where it is JSON as it stands."""
     if kind in _DECIMAL:
         return str
     if kind is bytes:
         return lambda value: base64.b64encode(value).decode()
     if get_origin(kind) is tuple:
-        inner = _convert(get_args(kind)[0])
+        inner = _change(get_args(kind)[0])
         return list if inner is None else lambda value: [inner(each) for each in value]
-    return to_json if is_dataclass(kind) else None
+    return _writer(kind) if isinstance(kind, type) and is_dataclass(kind) else None
 
 
 def _part(name: str, hint: Any, default: object) -> Part:

@@ -87,15 +87,13 @@ class Routes(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
 
         ``versioned``: a conditional request gets 304 where nothing has changed.
         """
-        decorate = super().response(status_code, _schema(shape), **more)
+        note = super().response(status_code, _schema(shape), **more)
 
-        def mark(view: V) -> V:
-            answered = (*getattr(view, "answered", ()), (status_code, versioned))
-            made = decorate(view)
-            made.answered = answered
-            return cast("V", made)
+        def decorate(view: V) -> V:
+            vars(view)["answered"] = (*getattr(view, "answered", ()), (status_code, versioned))
+            return _noted(view, note(view))
 
-        return mark
+        return decorate
 
     def add_url_rule(
         self, rule: str, endpoint: str | None = None, view_func: Any = None, *args: Any, **options: Any
@@ -107,8 +105,8 @@ class Routes(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
             {"name": name, "in": "path", "schema": _ref(VALUES[_PATH_PARAMETERS[name]].name)}
             for name in re.findall(r"{(\w+)}", path)
         ]
-        documented = self.doc(**_operation(view_func, method, path))(view_func)
-        super().add_url_rule(rule, endpoint or view_func.__name__, documented, *args, **options)
+        note = self.doc(**_operation(view_func, method, path))
+        super().add_url_rule(rule, endpoint or view_func.__name__, _noted(view_func, note(view_func)), *args, **options)
 
 
 class DocumentedApi(Api):  # type: ignore[misc]
@@ -128,6 +126,12 @@ class DocumentedApi(Api):  # type: ignore[misc]
             self.spec.components.header(name, {"description": text, "schema": {"type": kind}})
         for name, code in (("RouteNotFound", "route_not_found"), ("MethodNotAllowed", "method_not_allowed")):
             self.spec.components.response(name, _error_answer([code], counted=False))
+
+
+def _noted(view: V, wrapper: Callable[..., object]) -> V:
+    """The view with what flask-smorest noted of it, without the wrapper, which would only pass its answer on."""
+    vars(view)["_apidoc"] = vars(wrapper)["_apidoc"]
+    return view
 
 
 def operation_id(method: str, path: str) -> str:
@@ -152,7 +156,7 @@ def _operation(view: Callable[..., object], method: str, path: str) -> Json:
         "operationId": operation_id(method, path),
         "security": [{_SIGNATURE: []}] if access == "signed" else [],
         "responses": _answers(view, counted) | _error_answers(codes, counted),
-        "parameters": [{"in": "query", "schema": schema_of(description.query)}] if description.query else [],
+        "parameters": _parameters(view, description),
     }
     if body_type:
         example = {} if description.example is None else {"example": description.example}
@@ -161,6 +165,14 @@ def _operation(view: Callable[..., object], method: str, path: str) -> Json:
             "content": {body_type: {"schema": _schema(description.body), **example}},
         }
     return operation
+
+
+def _parameters(view: Callable[..., object], description: Description) -> list[Json]:
+    found: list[Json] = [{"in": "query", "schema": schema_of(description.query)}] if description.query else []
+    if any(versioned for _, versioned in getattr(view, "answered", ())):
+        known = {"description": "The ETag of the answer that the client has.", "schema": {"type": "string"}}
+        found.append({"name": "If-None-Match", "in": "header", "required": False, **known})
+    return found
 
 
 def _answers(view: Callable[..., object], counted: bool) -> dict[int, Json]:

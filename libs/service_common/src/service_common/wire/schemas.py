@@ -63,6 +63,21 @@ class ValueField(fields.Field[object]):
             raise ValidationError(requirement(str(error))) from None
 
 
+class TupleField(fields.List[Any]):
+    """A list of the wire, which is a tuple inside."""
+
+    def _deserialize(self, *args: Any, **kwargs: Any) -> Any:
+        return tuple(super()._deserialize(*args, **kwargs))
+
+
+class KeptField(fields.Nested):
+    """JSON that stays as it is, once it is seen to be of a shape."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> object:
+        super()._deserialize(value, *args, **kwargs)
+        return value
+
+
 @cache
 def schema_of(shape: type) -> type[Schema]:
     """The schema of a shape. Its name is the component's in the published document."""
@@ -92,7 +107,9 @@ def _field(part: Part) -> fields.Field[Any]:
         known["load_default"] = part.default
     if part.note.description:
         known["metadata"] = {"description": part.note.description}
-    return _field_of(part.json_of or part.kind, part, known)
+    if part.json_of is not None:
+        return KeptField(schema_of(part.json_of), **known)
+    return _field_of(part.kind, part, known)
 
 
 def _field_of(kind: Any, part: Part, known: dict[str, Any]) -> fields.Field[Any]:
@@ -102,7 +119,7 @@ def _field_of(kind: Any, part: Part, known: dict[str, Any]) -> fields.Field[Any]
         return fields.Nested(schema_of(cast("type", kind)), **known)
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is tuple:
-        return fields.List(_field_of(arguments[0], part, {}), **known)
+        return TupleField(_field_of(arguments[0], part, {}), **known)
     if origin is Literal:
         return fields.String(validate=check.OneOf(arguments), **known)
     field, message, more = _LEAVES[origin or kind]
