@@ -95,6 +95,7 @@ class CheckedClient(FlaskClient):
         response = super().open(*args, **kwargs)
         asked, media_type = response.request, response.mimetype or ""
         check_answer(asked.method, asked.path, response.status_code, media_type, response.data)
+        check_fields(asked.method, asked.path, response)
         body = kwargs.get("data")
         if response.status_code in {200, 201} and body:
             check_body(asked.method, asked.path, body)
@@ -123,6 +124,18 @@ def check_answer(method: str, path: str, status: int, media_type: str, body: byt
             assert body == b""
         if media_type == "application/json":
             assert violations(json.loads(body), content[media_type]["schema"]) == [], asked
+
+
+def check_fields(method: str, path: str, response: TestResponse) -> None:
+    """Raise unless the answer has header fields that are announced, and those that its status must have."""
+    asked, status = find_operation(method, path), response.status_code
+    if asked is None or str(status) not in asked.described["responses"]:
+        return  # of no route: ``check_answer`` has seen to that
+    announced = set(asked.described["responses"][str(status)]["headers"])
+    sent = {name for name in openapi_document()["components"]["headers"] if name in response.headers}
+    must = {401: {"WWW-Authenticate"}, 429: {"Retry-After"}, 503: {"Retry-After"}}.get(status, set())
+    assert sent <= announced, (asked, status, sent - announced)
+    assert must | {"X-Correlation-Id"} | ({"ETag"} & announced) <= sent, (asked, status, sent)
 
 
 def check_body(method: str, path: str, body: bytes | str) -> None:

@@ -36,7 +36,7 @@ _PATH_PARAMETERS: Final = {
     "submission_commitment": Bytes32,
     "report_commitment": Bytes32,
 }
-_VERSION_HEADERS: Final = ("ETag", "Cache-Control")
+_EVERY_HEADER: Final = ("X-Correlation-Id", "Cache-Control")
 _BUDGET_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
 _HEADERS: Final[Mapping[str, str]] = {
     "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
@@ -49,7 +49,7 @@ _HEADERS: Final[Mapping[str, str]] = {
     "WWW-Authenticate": f"The scheme that this route takes: {SCHEME}.",
     "Allow": "The methods that this route takes.",
 }
-_RETRIED: Final = {429, 503}
+_RETRIED: Final = {429, 502, 503}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _answers(view: Callable[..., object], counted: bool) -> dict[int, Json]:
     answered: tuple[tuple[int, bool], ...] = getattr(view, "answered", ())
     created = any(status == 201 for status, _ in answered)
     for status, versioned in answered:
-        names = (*(_VERSION_HEADERS if versioned else ()), *(_BUDGET_HEADERS if counted else ()))
+        names = (*(("ETag",) if versioned else ()), *(_BUDGET_HEADERS if counted else ()))
         text = "Stored for the first time." if status == 201 else "It was there already." if created else "Done."
         answers[status] = {"description": text, "headers": _headers(*names)}
         if versioned:
@@ -221,7 +221,7 @@ def _example(code: str) -> Json:
 
 
 def _headers(*names: str) -> Json:
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Correlation-Id", *names)}
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_EVERY_HEADER, *names)}
 
 
 def _ref(name: str | None) -> Json:
