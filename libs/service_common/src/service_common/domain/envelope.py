@@ -44,7 +44,7 @@ class CiphertextReference:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """All that a Submission commits to. ``key_capsule`` is binary here and base64 in JSON."""
+    """All that a Submission commits to; ``key_capsule`` is base64 in JSON."""
 
     version: Annotated[int, Note(minimum=UNBOUND_VERSION, maximum=VERSION)]
     mode: str
