@@ -91,10 +91,11 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """ruff: rules and formatting."""
+    """Rules and formatting by ruff, spelling by codespell."""
     make(session, LINT)
     run(session, LINT, "ruff", "check", ".")
     run(session, LINT, "ruff", "format", "--check", ".")
+    run(session, LINT, "codespell")
 
 
 @nox.session
@@ -127,7 +128,7 @@ def common(session: nox.Session) -> None:
 @nox.session
 def api(session: nox.Session) -> None:
     """The public API, and requests to it made from its document."""
-    pytest(session, "tests/api", "tests/hostile/test_stack.py")
+    pytest(session, "tests/api tests/hostile/test_stack.py")
 
 
 @nox.session
@@ -139,7 +140,7 @@ def indexer(session: nox.Session) -> None:
 @nox.session
 def reviewer(session: nox.Session) -> None:
     """The readiness reviewer, and what every parser costs."""
-    pytest(session, "tests/reviewer", "tests/hostile/test_growth.py")
+    pytest(session, "tests/reviewer tests/hostile/test_growth.py")
 
 
 @nox.session
@@ -336,11 +337,14 @@ def fetch_chain_node(session: nox.Session) -> None:
             session.run(*toolbox, env=variables, external=True, silent=True, log=False)
 
 
-def pytest(session: nox.Session, folder: str, *options: str) -> None:
-    """Run one part's test folder, or only the files and tests that are named after --."""
+def pytest(session: nox.Session, paths: str, *options: str) -> None:
+    """Run one part's tests, or what the arguments after -- choose of them or name elsewhere.
+
+    The paths are pytest's own default, so that pytest itself decides whether an argument names a test. The options are
+    for the whole part: they are left out when there are arguments.
+    """
     make(session, TESTS)
-    named = any((TOP / word.partition("::")[0]).exists() for word in session.posargs)
-    run(session, TESTS, "pytest", *([] if named else [folder, *options]), *session.posargs)
+    run(session, TESTS, "pytest", "--override-ini", f"testpaths={paths}", *(session.posargs or options))
 
 
 def run(session: nox.Session, environment: Environment, command: str, *arguments: str) -> None:

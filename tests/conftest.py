@@ -15,6 +15,10 @@ sys.setrecursionlimit(_limit)
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("whole")
 
-# A shell starts what it puts into the background with interrupts ignored, and so would everything that a test starts.
+# A shell starts what it puts into the background with interrupts ignored, nohup what it starts with hangups ignored,
+# and so would everything that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from graphql import get_introspection_query
+from service_api.graphql.request import MAX_SAME_FIELDS
 from service_api.graphql.rows import MAX_IN
 from service_common.auth.header import MAX_HEADER_LENGTH
 from service_common.domain.envelope import MAX_ENVELOPE_BYTES
@@ -67,9 +68,9 @@ def queries(address: str) -> Sending:
     values = {"a": [f"0x{n:040x}" for n in range(MAX_IN // 2)]}
     among = " ".join(f"a{n}: submissions(where: {{solver_address_in: $a}}) {{id}}" for n in range(20))
     asked: Sequence[tuple[str, object]] = (
-        ("{" + "bounties {id} " * 149 + "}", None),
-        ("{" + "bounties {... {submissions {... {id}}}} " * 55 + "}", None),
-        ("{" + "_meta {block {number}} " * 99 + "}", None),
+        ("{" + f"bounties {{ {_BOUNTY[:120].rpartition(' ')[0]} }} " * MAX_SAME_FIELDS + "}", None),
+        ("{" + "bounties {s: submissions {id} t: submissions {id} u: submissions {id}} " * MAX_SAME_FIELDS + "}", None),
+        ("{" + "_meta {block {number}} " * MAX_SAME_FIELDS + "}", None),
         (f"{{ {lists} }}", None),
         (f"query($a: [String!]) {{ {among} }}", values),
         (f"{{ bounties(first: 1000) {{ {_BOUNTY} submissions(first: 1000) {{ {_SUBMISSION} }} }} }}", None),

@@ -1,10 +1,12 @@
 """Budgets of callers: each has its own, those behind one address share another, a stranger uses up nobody's."""
 
 import json
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from io import BytesIO
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -21,6 +23,7 @@ from service_common.errors import ServiceError
 from service_common.types import Address
 from service_common.web import edge
 from service_common.web.at_work import AtWork
+from service_common.web.bodies import OpenBodies
 from service_common.web.callers import Callers, client_network
 from service_common.web.settings import client_address
 from werkzeug.test import TestResponse
@@ -276,6 +279,18 @@ def test_turns__of_one_address__are_few_at_a_time_and_nobody_elses(service: Serv
         assert take(turns, HOME)
 
 
+def test_turn__that_is_waited_for__is_had_when_the_one_before_ends_and_not_later_than_patience() -> None:
+    work = AtWork()
+    with ExitStack() as first, ExitStack() as second, ThreadPoolExecutor(1) as pool:
+        assert work.begin("queries", 1, first)
+        assert not work.begin("queries", 1, second, patience=0.01)
+        waiting = pool.submit(work.begin, "queries", 1, second, patience=60)
+        first.close()
+        assert waiting.result()
+        assert not work.begin("queries", 1, first)
+        assert work.begin("others", 1, first)
+
+
 def test_requests__of_one_address__are_few_at_a_time_and_nobody_elses() -> None:
     callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 2)
 
@@ -305,12 +320,78 @@ def test_requests__of_one_address_over_its_part__are_503_before_the_framework_an
     assert lines == [200]  # nobody fills the log with what is refused
 
 
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long refused requests were made to wait, one after the other."""
+    waited = list[float]()
+    monkeypatch.setattr(time, "sleep", waited.append)
+    return waited
+
+
+def test_address__refused_too_often__is_answered_slowly_until_its_window_ends(
+    service: Service, pauses: list[float]
+) -> None:
+    refused, found = "/api/bounties?nonsense=1", "/api/readiness-rubric"
+    with behind_a_proxy(service, ApiBudgets(refusals=Budget("refusals", 3, 60))) as client:
+
+        def ask(path: str, address: str = HOME) -> int:
+            return client.get(path, headers=from_(address)).status_code
+
+        assert [ask(refused) for _ in range(2)] + [ask("/api/bounties/999")] == [400, 400, 404]
+        assert pauses == []
+        assert [ask(refused) for _ in range(2)] == [400, 400]
+        assert pauses == [edge.SLOWED_SECONDS] * 2  # from the third on
+        assert ask(found) == 200  # what is not refused is answered without a pause, and others are as before
+        assert ask(refused, CAFE) == 400
+        assert client.get(refused).status_code == 400  # from inside the deployment
+        assert len(pauses) == 2
+
+
+def test_address__answered_slowly__has_two_requests_at_a_time_and_four_bodies() -> None:
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(refusals=Budget("refusals", 1, 60)), 1, 16)
+    home = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": HOME}
+    callers.count_refusal(dict(home))
+    assert callers.is_slowed(dict(home))
+    with ExitStack() as places:
+        assert [callers.admit(dict(home), places) for _ in range(3)] == [True, True, False]
+        assert callers.admit({**home, "HTTP_X_FORWARDED_FOR": CAFE}, places)
+    bodies, taken = OpenBodies(), list[bool]()
+
+    class Endless:
+        """While a body is read, another one of the same address comes."""
+
+        def read(self, size: int) -> bytes:
+            if len(taken) < 6:
+                taken.append(bodies.receive(self.request(), HOME, slowed=True))
+            return b""
+
+        def request(self) -> dict[str, object]:
+            return {"SERVER_PROTOCOL": "HTTP/1.1", "CONTENT_LENGTH": "9", "wsgi.input": self}
+
+    bodies.receive(Endless().request(), HOME, slowed=True)
+    assert False in taken
+    assert bodies.receive({**Endless().request(), "wsgi.input": BytesIO()}, CAFE, slowed=True)
+
+
+def test_requests__that_are_shed__wait_for_their_turn_and_too_many_do_not_wait(
+    service: Service, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    monkeypatch.setattr(AtWork, "begin", lambda *_: False)
+    with behind_a_proxy(service, ApiBudgets()) as client:
+        assert client.get("/api/readiness-rubric", headers=from_(HOME)).status_code == 503
+        assert pauses == [edge.SHED_SECONDS]
+    monkeypatch.setattr(edge, "MAX_WAITING", 0)
+    with behind_a_proxy(service, ApiBudgets()) as client:
+        assert client.get("/api/readiness-rubric", headers=from_(HOME)).status_code == 503
+        assert pauses == [edge.SHED_SECONDS]
+
+
 def test_configuration__of_budgets__names_them_and_multiplies_all(service: Service) -> None:
     own = {"SERVICE_BUDGETS": "reads=7/30, uploads=2/60", "SERVICE_BUDGET_FACTOR": "10"}
     budgets = read_config({**service.variables, **own}).budgets
     assert (budgets.reads, budgets.uploads) == (Budget("reads", 70, 30), Budget("uploads", 20, 60, shared=True))
     assert budgets.subgraph.amount == 10 * ApiBudgets().subgraph.amount
-    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=20, requests=160)
+    assert read_config({**service.variables, **own}).at_once == AtOnce(publications=40, queries=10, requests=160)
     for wrong in ("reads", "reads=1", "everything=1/1", "reads=1/1;uploads=2/2"):
         with pytest.raises(ConfigurationError, match="SERVICE_BUDGETS"):
             read_config({**service.variables, "SERVICE_BUDGETS": wrong})

@@ -192,6 +192,10 @@ WIDE = " ".join(f"a{number}: status" for number in range(280))
         "{ " + " ".join(f"a{number}: __schema {{ types {{ name }} }}" for number in range(50)) + " }",
         "{ bounties { " + "id " * 400 + "} }",
         "{ bounties { " + WIDE + " " + WIDE + " } }",
+        "{ " + "bounties { id } " * 26 + "}",
+        "{ " + "... { bounties { id } } " * 26 + "}",
+        "{ " + "...A " * 13 + "} fragment A on Query { ...B ...B } fragment B on Query { bounties { id } }",
+        "{ ...A } fragment A on Query { " + "...A " * 300 + "}",
         "{ ...A0 } "
         + " ".join(f"fragment A{n} on Query {{ ...A{n + 1} ...A{n + 1} }}" for n in range(20))
         + " fragment A20 on Query { bounties { id } }",
@@ -208,6 +212,14 @@ def test_costly_query__is_refused_before_it_is_validated(
     response = ask(service, query)
     assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
     assert not validated
+
+
+def test_query__that_names_one_place_as_often_as_is_permitted__is_answered(service: Service) -> None:
+    assert ask(service, "{ " + "bounties { id } " * 25 + "}").status_code == 200
+    number = "1" * 100
+    assert ask(service, f"{{ bounties(first: {number}) {{ id }} }}").status_code == 400
+    refused = ask(service, f"{{ bounties(where: {{time_gt: {number}1}}) {{ id }} }}")
+    assert "digits" in str(error_of(refused)["issues"])
 
 
 def test_answer__too_large_for_its_fields_or_names__is_refused(

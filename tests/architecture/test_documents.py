@@ -7,7 +7,7 @@ import pytest
 from service_cli.main import COMMANDS
 
 TOP = Path(__file__).parents[2]
-DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
+DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
 SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
 SPECIFIED = {
     "poster:publish-fund",
@@ -27,6 +27,14 @@ def test_commands__of_the_interface__all_exist() -> None:
     assert set(COMMANDS) >= SPECIFIED
 
 
+def anchors(document: Path) -> set[str]:
+    """The places of a page that a link can name: its headings as the usual renderers spell them, and its own ids."""
+    text = document.read_text(encoding="utf-8")
+    headings = re.findall(r"(?m)^#+ (.*)$", text)
+    spelled = {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return spelled | set(re.findall(r'id="([\w-]+)"', text))
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(TOP)))
 def test_document__naming_sessions_commands_and_files__names_ones_that_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -35,5 +43,15 @@ def test_document__naming_sessions_commands_and_files__names_ones_that_exist(pat
     assert named <= set(COMMANDS)
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
         assert (path.parent / link).exists(), link
+    for page, anchor in re.findall(r"\]\((?!https?:)([\w./-]*)#([^)]+)\)", text):
+        assert anchor in anchors(path.parent / page if page else path), anchor
     for code in re.findall(r"`((?:services|libs|cli|contracts|deploy|tests|docs|examples|tools)/[\w./-]+)`", text):
         assert (TOP / code).exists(), code
+
+
+def test_glossary__naming_terms_of_the_code__names_ones_that_exist() -> None:
+    terms, _ = (TOP / "docs/glossary.md").read_text(encoding="utf-8").split("\n## Not used\n")
+    named = set(re.findall(r"`(\w+)`", "".join(line for line in terms.splitlines() if line.startswith("| "))))
+    sources = [path for part in ("contracts/src", "libs", "services", "cli") for path in (TOP / part).rglob("*")]
+    code = "".join(path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".sol", ".sql"))
+    assert named - set(re.findall(r"\w+", code)) == set()

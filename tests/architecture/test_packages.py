@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import service_cli
 
 TOP = Path(__file__).parents[2]
 PACKAGES = {
@@ -75,3 +76,11 @@ def test_pins__of_every_package__carry_hashes_and_no_index() -> None:
         assert len(pins) > 10
         assert text.count("--hash=sha256:") >= len(pins)
         assert not re.search(r"://|--index|--find-links", text)
+
+
+def test_version__of_everything_that_is_released__is_one() -> None:
+    packages = [tomllib.loads((TOP / folder / "pyproject.toml").read_text()) for folder in PACKAGES.values()]
+    found = {project["project"]["version"] for project in packages} | {service_cli.__version__}
+    for dockerfile in sorted(TOP.glob("services/*/Dockerfile")):
+        found |= set(re.findall(r"(?m)^ARG VERSION=(.*)$", dockerfile.read_text()))
+    assert len(found) == 1

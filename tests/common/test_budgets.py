@@ -56,7 +56,7 @@ def test_counts__of_more_holders_than_are_kept__take_a_bounded_place(monkeypatch
     counts = Budgets(Standing())
     for number in range(1_000):
         counts.take(OWN, f"holder {number}")
-    assert len(counts._own.storage._kept) == 100  # type: ignore[attr-defined]
+    assert len(counts._own._kept) == 100
     assert counts.look(OWN, "holder 999").left == 2
 
 

@@ -138,7 +138,7 @@ def test_start_listening__port_lost_to_a_stranger__takes_another(lair: Lair) -> 
             return spawn_listener(runtime, port)
 
         child, port = runtime.start_listening(
-            spawn, lambda port: "listening" in spoken(runtime) and answers(port), timeout=10
+            spawn, lambda port: spoken(runtime).endswith("listening\n") and answers(port), timeout=10
         )
 
         assert child.exit_status() is None

@@ -23,6 +23,19 @@ NOW = datetime.now(UTC)
 ANSWER = b'{"jsonrpc":"2.0","id":0,"result":"0x10"}'
 
 
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Authority:
     """A certificate authority of one test run."""
@@ -77,6 +90,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
         .not_valid_after(NOW + 100 * DAY)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(_SIGNS_CERTIFICATES, critical=True)  # Python 3.13 trusts no authority without it
         .sign(key, SHA256())
     )
     (tmp_path / "trusted.pem").write_bytes(made.public_bytes(Encoding.PEM))

@@ -1,9 +1,9 @@
 """How much one stranger may ask for: counts by name, each over a window of time.
 
-Promises: a budget that is used up costs its holder a wait, and nobody else anything; counts take a bounded place,
-whoever sends how much. A count is kept in this process, or in Redis where the budget is ``shared`` by all processes of
-a deployment; while Redis does not answer, shared budgets are counted in each process. Losing a count loses no fact.
-Thread-safe.
+A budget that is used up makes its holder wait, and nobody else. A count is kept in this process over a fixed window,
+or, where the budget is ``shared`` by all processes of a deployment, in Redis over a sliding one; while Redis does not
+answer, shared budgets are counted in each process. What was refused is not counted. The counts of a process take
+bounded memory, whatever is sent. Losing a count loses no fact. Thread-safe.
 """
 
 import math
@@ -16,8 +16,8 @@ from threading import Lock
 from typing import Final
 
 from limits import RateLimitItem, RateLimitItemPerSecond
-from limits.storage import RedisStorage, Storage
-from limits.strategies import FixedWindowRateLimiter, RateLimiter, SlidingWindowCounterRateLimiter
+from limits.storage import RedisStorage
+from limits.strategies import SlidingWindowCounterRateLimiter
 from redis import Redis
 from redis.exceptions import RedisError
 
@@ -73,7 +73,7 @@ class Budgets:
 
     def __init__(self, clock: Clock, redis: Redis | None = None) -> None:
         self._clock = clock
-        self._own = FixedWindowRateLimiter(_Counts(clock))
+        self._own = _Counts(clock)
         self._shared = (
             SlidingWindowCounterRateLimiter(RedisStorage("redis://", connection_pool=redis.connection_pool))
             if redis is not None
@@ -82,7 +82,7 @@ class Budgets:
         self._away_until = float("-inf")
 
     def take(self, budget: Budget, holder: str, cost: int = 1) -> Standing:
-        """Take from the holder's budget; where it is not granted, a shared budget has lost nothing."""
+        """Take from the holder's budget; where it is not granted, nothing was taken."""
         return self._ask(budget, holder, cost)
 
     def look(self, budget: Budget, holder: str) -> Standing:
@@ -92,14 +92,14 @@ class Budgets:
     def _ask(self, budget: Budget, holder: str, cost: int) -> Standing:
         if budget.shared and self._shared is not None and self._clock.monotonic() >= self._away_until:
             try:
-                return _ask(self._shared, budget, holder, cost)
+                return _ask_redis(self._shared, budget, holder, cost)
             except RedisError as error:
                 self._away_until = self._clock.monotonic() + AWAY_SECONDS
                 log.warning("shared budgets are counted in this process", reason=type(error).__name__)
-        return _ask(self._own, budget, holder, cost)
+        return self._own.ask(budget, holder, cost)
 
 
-def _ask(limiter: RateLimiter, budget: Budget, holder: str, cost: int) -> Standing:
+def _ask_redis(limiter: SlidingWindowCounterRateLimiter, budget: Budget, holder: str, cost: int) -> Standing:
     item = _item(budget)
     granted = limiter.hit(item, holder, cost=cost) if cost else True
     reset_at, left = limiter.get_window_stats(item, holder)
@@ -112,50 +112,29 @@ def _item(budget: Budget) -> RateLimitItem:
     return RateLimitItemPerSecond(budget.amount, budget.seconds, namespace=f"budget:{budget.name}")
 
 
-class _Counts(Storage):
-    """Counts of this process, at most ``MAX_COUNTS``: the library's own keeps any number and looks through all."""
-
-    STORAGE_SCHEME = None
+class _Counts:
+    """Counts of this process, at most ``MAX_COUNTS``: every request asks for some, and the library's own store keeps
+    any number and looks through all of them again and again."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__()
         self._clock = clock
         self._lock = Lock()
-        self._kept: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        """What was taken, and when its window ends; the one asked for the longest ago comes first."""
 
-    @property
-    def base_exceptions(self) -> type[Exception]:
-        return ValueError
-
-    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+    def ask(self, budget: Budget, holder: str, cost: int) -> Standing:
+        """Take ``cost`` where so much is left; with 0, look."""
+        key, now = (budget.name, holder), self._clock.monotonic()
         with self._lock:
-            now = self._clock.monotonic()
-            count, ends = self._kept.pop(key, (0, now))
+            taken, ends = self._kept.pop(key, (0, now))
             if ends <= now:
-                count, ends = 0, now + expiry
-            self._kept[key] = (count + amount, ends)
-            if len(self._kept) > MAX_COUNTS:
-                self._kept.popitem(last=False)
-            return count + amount
-
-    def get(self, key: str) -> int:
-        count, ends = self._kept.get(key, (0, 0.0))
-        return count if ends > self._clock.monotonic() else 0
-
-    def get_expiry(self, key: str) -> float:
-        """The moment when the window of this count ends, by the machine's clock."""
-        _, ends = self._kept.get(key, (0, 0.0))
-        return time.time() + max(0.0, ends - self._clock.monotonic())
-
-    def check(self) -> bool:
-        return True
-
-    def reset(self) -> int:
-        with self._lock:
-            count = len(self._kept)
-            self._kept.clear()
-            return count
-
-    def clear(self, key: str) -> None:
-        with self._lock:
-            self._kept.pop(key, None)
+                taken, ends = 0, now + budget.seconds
+            granted = taken + (cost or 1) <= budget.amount
+            if granted:
+                taken += cost
+            if taken:
+                self._kept[key] = taken, ends
+                if len(self._kept) > MAX_COUNTS:
+                    self._kept.popitem(last=False)
+        left = budget.amount - taken if granted else 0
+        return Standing(budget, granted, left, max(1, math.ceil(ends - now)))

@@ -45,7 +45,8 @@ class AtOnce:
 
     publications: int = 4
     """With as many of the longest pages before it, another one's page is still reviewed while its Poster waits."""
-    queries: int = 2
+    queries: int = 1
+    """Others of it wait for their turn."""
     requests: int = 16
     """Of all kinds together, without those that no process has to make an answer for."""
 

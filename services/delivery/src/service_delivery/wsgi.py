@@ -4,6 +4,7 @@ import os
 
 from service_common import log
 from service_common.traces.setup import start_traces
+from service_common.web.process import freeze_start, prepare_process
 from service_common.web.slow import end_slow_connections
 
 from service_delivery.app import make_app
@@ -12,8 +13,10 @@ from service_delivery.dependencies import make_dependencies
 from service_delivery.memory import keep_memory_private
 
 keep_memory_private()
+prepare_process()
 _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
 start_traces("delivery", _config.traces)
 end_slow_connections(_config.web.port)
 application = make_app(make_dependencies(_config))
+freeze_start()

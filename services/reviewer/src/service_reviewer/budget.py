@@ -1,7 +1,6 @@
 """The deployment's cap on paid reviews: rows, counted under a lock, over a rolling 24 hours.
 
-Promises: never more than the cap, however many workers there are; who is refused is told when the oldest row leaves the
-window.
+The cap holds for all workers together. A refusal carries the time at which the oldest row leaves the window.
 """
 
 import secrets

@@ -1,4 +1,4 @@
-"""What the reviewer is told: one record, read once, checked whole."""
+"""The reviewer's configuration: one record, read once, checked whole."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

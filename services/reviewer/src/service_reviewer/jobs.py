@@ -1,7 +1,7 @@
 """The jobs of the queues ``reviews`` and ``reviews-later``.
 
-Promises: idempotent: a review whose record exists is not repeated; a review that comes to a judgement is a row before
-the job ends, so losing Redis loses nothing; any other ending is the job's return value, and no row.
+They may run twice: a review whose record exists is not repeated. A review that comes to a judgement is a row before the
+job ends, so losing Redis loses nothing; any other ending is the job's return value, and no row.
 """
 
 import os
@@ -99,7 +99,7 @@ def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judg
 
 
 def _rubric_of(asked: Asked) -> Rubric | None:
-    """The rubric that the review's identifier names; the api that asks may be of the release before."""
+    """The rubric that the review's identifier names; the requesting api may be of the release before."""
     page = spec_commitment(asked.page)
     return next(
         (known for known in known_rubrics() if asked.review_id == review_id(asked.poster, page, known.hash)), None

@@ -1,7 +1,7 @@
-"""The record of a review: what was asked, who answered, what came out.
+"""The record of a review: its input, its provider, its result.
 
-Promises: written once, by the job that judged; everything that repeating needs is in it, except the bytes of a page
-that holds what looks like a secret. A record is kept for ``RECORD_DAYS``.
+Written once, by the job that judged. It has everything that repeating needs, except the bytes of a page that holds what
+looks like a secret. A record is kept for ``RECORD_DAYS``.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ RECORD_DAYS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One review as it was asked for."""
+    """One review as it was requested."""
 
     review_id: Bytes32
     poster: Address
@@ -88,7 +88,7 @@ def forget_old_records(engine: Engine) -> int:
 
 
 def hashes_of(page: bytes, judgement: Judgement) -> dict[str, Bytes32]:
-    """The three hashes that tell whether two reviews were the same."""
+    """The three hashes that show whether two reviews were the same."""
     return {
         "input_hash": bytes32(keccak256(page)),
         "prompt_hash": bytes32(keccak256(judgement.prompt)),

@@ -1,8 +1,8 @@
-"""``service-reviewer replay ID``: judge a recorded page again and say what came out differently.
+"""``service-reviewer replay ID``: judge a recorded page again and report what came out differently.
 
-Promises: the same page and circumstances through the configured provider; nothing is written and no Poster is charged.
-The rules give the same output every time; a model may not, and a paid one is paid again (outside the daily cap: an
-operator asked for it).
+The same page and circumstances go through the configured provider; nothing is written and no Poster is charged. The
+rules give the same output every time; a model may not, and a paid one is paid again (outside the daily cap, since an
+operator wanted it).
 """
 
 from pathlib import Path
@@ -21,11 +21,11 @@ from service_reviewer.record import Record, hashes_of, load_record, result_of
 
 
 class ReplayError(Exception):
-    """The review cannot be repeated; the message says why."""
+    """The review cannot be repeated; the message names the reason."""
 
 
 def replay(config: ReviewerConfig, engine: Engine, review_id: Bytes32, page_file: Path | None) -> dict[str, object]:
-    """What the record says, what came out now, and which hashes are the same."""
+    """The recorded result, the repeated one, and which hashes are the same."""
     record = load_record(engine, review_id)
     if record is None:
         raise ReplayError(f"there is no record of a review {review_id}")

@@ -8,6 +8,7 @@ from service_common.rubric import current_rubric
 from service_common.traces.setup import start_traces
 from service_common.web.app import create_app
 from service_common.web.authentication import public
+from service_common.web.process import freeze_start, prepare_process
 from service_common.web.slow import end_slow_connections
 
 from service_reviewer.config import read_config
@@ -27,8 +28,10 @@ def make_app() -> Flask:
     return app
 
 
+prepare_process()
 _config = read_config(os.environ)
 log.configure("reviewer", _config.log_level)
 start_traces("reviewer", _config.traces)
 end_slow_connections(_config.port)
 application = make_app()
+freeze_start()

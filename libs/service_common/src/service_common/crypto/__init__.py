@@ -1,1 +1,1 @@
-"""Sealing and opening: public formats only, strict readers, constant memory. Importing the room imports nothing."""
+"""Sealing and opening: public formats only, strict readers, constant memory. Importing the package imports nothing."""

@@ -1,9 +1,9 @@
 """age v1 files for X25519 recipients: what `age -r age1...` writes and `age -d -i` reads.
 
-Promises: files written here open with any age implementation, and files of those open here if they have exactly the
-X25519 stanzas the caller expects. Refuses passphrase, SSH, plugin and other stanzas and another number of X25519
-stanzas (``age_recipients_refused``); grease is ignored. Streams in constant memory; see ``age_stream`` for what a
-caller may rely on while it consumes chunks.
+Files written here open with any age implementation. Files of other implementations open here if they have exactly the
+X25519 stanzas that the caller expects; passphrase, SSH, plugin and other stanzas, and another number of X25519 stanzas,
+are refused (``age_recipients_refused``), and grease is ignored. Streams in constant memory; see ``age_stream`` for what
+a caller may rely on while it consumes chunks.
 """
 
 import io

@@ -1,8 +1,8 @@
 """The header of an age v1 file: stanzas in, stanzas out, every byte accounted for.
 
-Promises: a header that is read encodes back to the same bytes, and its MAC covers all of them. Refuses
-(``age_malformed``) another version line, armor, malformed stanzas, base64 with padding or spare bits, lines that age
-would not write, and headers above a size limit. Format: https://age-encryption.org/v1 and C2SP age.
+A header that is read encodes back to the same bytes, and its MAC covers all of them. Refused (``age_malformed``) are
+another version line, armor, malformed stanzas, base64 with padding or spare bits, lines that age would not write, and
+headers above a size limit. Format: https://age-encryption.org/v1 and C2SP age.
 """
 
 import base64
@@ -133,7 +133,7 @@ class _Lines:
 def _read_stanza(line: bytes, lines: _Lines) -> Stanza:
     words = line[3:-1].split(b" ")
     if not all(_ARGUMENT.fullmatch(word) for word in words):
-        raise _malformed("a stanza's first line has empty or unprintable words")
+        raise _malformed("a stanza's first line has empty or unprintable arguments")
     body = bytearray()
     while True:
         row = lines.next()[:-1]

@@ -1,9 +1,9 @@
 """The payload of an age v1 file: 64 KiB chunks of ChaCha20-Poly1305 (STREAM), in constant memory.
 
-Promises: a chunk is given out only after it was authenticated, and the iteration ends normally only at the chunk that
-says it is the last, so no prefix, extension or rearrangement passes for the whole. Refuses, with a failure class each:
-altered or moved chunks (``age_tampered``), missing ones (``age_truncated``), bytes after the last
-(``age_trailing_data``), an empty payload (``age_malformed``; never written either).
+A chunk is given out only after it was authenticated, and the iteration ends normally only at the chunk that is marked
+as the last, so no prefix, extension or rearrangement passes for the whole. Each fault has a failure class: altered or
+moved chunks (``age_tampered``), missing ones (``age_truncated``), bytes after the last (``age_trailing_data``), an
+empty payload (``age_malformed``; never written either).
 """
 
 import itertools
@@ -20,7 +20,7 @@ CHUNK: Final = 64 * 1024
 TAG: Final = 16
 NONCE: Final = 16
 GATHERED: Final = 16
-"""Chunks that are handed on together: large blocks cost less to write and to hash."""
+"""Chunks that are passed on together: large blocks cost less to write and to hash."""
 KEPT: Final = 3
 """How many later blocks a sink may take while it still reads one."""
 Block = bytes | bytearray | memoryview
@@ -99,7 +99,7 @@ def _outputs() -> Iterator[memoryview]:
 
 
 def _rechunked(blocks: Iterable[Block]) -> Iterator[tuple[memoryview, bool]]:
-    """Regroup into full chunks; a chunk is handed out only once it is known whether it is the last.
+    """Regroup into full chunks; a chunk is given out only once it is known whether it is the last.
 
     Whole chunks inside a block are not copied; only what a block ends with is kept until the next one is there.
     """
@@ -135,7 +135,7 @@ def _short(counter: int, size: int) -> SealedDataError:
 
 
 def _diagnose(cipher: ChaCha20Poly1305, counter: int, sealed: bytes, *, last: bool) -> SealedDataError:
-    """Tell a cut or extended file from an altered one: the chunk authenticates with the other last-chunk mark."""
+    """Separate a cut or extended file from an altered one: the chunk authenticates with the other last-chunk mark."""
     try:
         cipher.decrypt(_nonce(counter, not last), sealed, None)
     except InvalidTag:

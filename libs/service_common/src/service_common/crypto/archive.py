@@ -1,8 +1,8 @@
 """What an artifact archive may contain, the same when it is made and when it is opened.
 
-Promises: every name that passes is relative, stays below its directory on every common file system, and differs from
-every other name by more than letter case. Refuses (``archive_refused``) absolute names and ``..``, control characters
-and backslashes, names that are not UTF-8, collisions, and archives above the limits.
+Every accepted name is relative, stays below its directory on every common file system, and differs from every other
+name by more than letter case. Refused (``archive_refused``) are absolute names and ``..``, control characters and
+backslashes, names that are not UTF-8, collisions, and archives above the limits.
 """
 
 import re

@@ -1,9 +1,9 @@
-"""Unpacking a tar stream into a fresh directory, whatever tool wrote it, trusting nothing in it.
+"""Unpacking a tar stream of any tool into a fresh directory, trusting nothing in it.
 
-Promises: writes only regular files (0600) and directories (0700) below the given directory; memory does not grow with
-the content; what is left after the archive's end is zeros. Accepts ustar, pax and GNU long names, as tar programs
-write by default. Refuses links, devices, sparse and other special entries, names ``archive`` refuses, archives above
-the limits (``archive_refused``), and broken or cut archives (``archive_malformed``).
+Writes only regular files (0600) and directories (0700) below the given directory; memory does not grow with the
+content; what is left after the archive's end must be zeros. Accepts ustar, pax and GNU long names, as tar programs
+write by default. Links, devices, sparse and other special entries, names that ``archive`` refuses and archives above
+the limits are ``archive_refused``; broken or cut archives are ``archive_malformed``.
 """
 
 import errno
@@ -62,7 +62,7 @@ def unpack(chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits) -> U
 
 
 def writing_failed(error: OSError) -> SealedDataError:
-    """An output that cannot be written, in plain words."""
+    """An output that cannot be written, as a plain message."""
     reasons = {
         errno.ENOSPC: "the disk is full",
         errno.EDQUOT: "the disk quota is used up",
@@ -169,7 +169,7 @@ def _extension(stream: _Stream, entry: tarfile.TarInfo) -> bytes:
 
 
 def pax_records(data: bytes) -> list[tuple[str, str]]:
-    """Records ``<length> <key>=<value>\\n``, each exactly as long as it says, in linear time."""
+    """Records ``<length> <key>=<value>\\n``, each exactly as long as it states, in linear time."""
     records: list[tuple[str, str]] = []
     start = 0
     while start < len(data):

@@ -1,11 +1,10 @@
 """A directory as a deterministic tar stream.
 
-Promises: the same names, contents and executable bits give the same bytes on every machine: entries in byte order of
-their paths, no owner, no times, modes 0644 and 0755, pax headers only for a comment and for names that need them, two
-zero blocks at the end; GNU tar writes the same bytes with the options in ``docs/formats.md``. Refuses
-(``archive_refused``) links and special files, names ``archive`` refuses, empty directories as the whole, and files that
-change while they are read.
-Streams: memory does not grow with the content, only with the names.
+The same names, contents and executable bits give the same bytes on every machine: entries in byte order of their paths,
+no owner, no times, modes 0644 and 0755, pax headers only for a comment and for names that need them, two zero blocks at
+the end. GNU tar writes the same bytes with the options in ``docs/formats.md``. Refused (``archive_refused``) are links
+and special files, names that ``archive`` refuses, a directory without a file, and files that change while they are
+read. Memory does not grow with the content, only with the names.
 """
 
 import os
@@ -78,7 +77,7 @@ def tar_length(entries: tuple[Entry, ...], head: bytes = b"") -> int:
 
 
 def tar_blocks(root: Path, entries: tuple[Entry, ...], head: bytes = b"") -> Iterator[Block]:
-    """The tar stream, after the blocks ``head``. A block may be reused once the next one is asked for."""
+    """The tar stream, after the blocks ``head``. A block may be reused once the next one is requested."""
     buffer = memoryview(bytearray(_READ))
     yield head
     for entry in entries:

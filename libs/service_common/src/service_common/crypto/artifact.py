@@ -1,10 +1,10 @@
 """Sealing a directory into one age file and opening it again, in constant memory.
 
-Promises: sealing gives the digest and length the envelope needs in the same pass that writes; opening puts files in
-place only after the whole ciphertext matched the envelope's digest, every chunk was authentic, and the archive was
-sealed for this bounty by this Solver. Refuses: see
-``archive`` (contents), ``age`` (file), ``output`` (targets). A ciphertext that is not the committed one is always
-told as that (``ciphertext_mismatch``), so that a bad download is never taken for a bad Submission.
+Sealing computes the digest and length for the envelope in the same pass that writes. Opening puts files in place only
+after the whole ciphertext matched the envelope's digest, every chunk was authentic, and the archive was sealed for this
+bounty by this Solver. What is refused: see ``archive`` (contents), ``age`` (file), ``output`` (targets). A ciphertext
+that is not the committed one is always reported as that (``ciphertext_mismatch``), so that a bad download is never
+taken for a bad Submission.
 """
 
 import io

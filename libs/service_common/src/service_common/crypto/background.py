@@ -1,9 +1,9 @@
-"""Blocks of a stream handed to work that a second thread does: hashing, writing.
+"""Blocks of a stream passed to work in a second thread: hashing, writing.
 
-Promises: the work sees the blocks in the order they were given; at most ``DEPTH`` of them wait, so memory stays bounded
-and a block may be reused once ``DEPTH + 1`` later ones were taken (``age_stream.KEPT``); what the work raises is raised
-by the next call; leaving the ``with`` block ends the thread whatever happened. Hashing and writing release the
-interpreter lock, so on two cores the work costs a stream little time.
+The work gets the blocks in the order they were given. At most ``DEPTH`` of them wait, so memory stays bounded and a
+block may be reused once ``DEPTH + 1`` later ones were taken (``age_stream.KEPT``). What the work raises is raised by
+the next call; leaving the ``with`` block always ends the thread. Hashing and writing release the interpreter lock, so
+on two cores the work costs a stream little time.
 """
 
 import queue
@@ -35,7 +35,7 @@ class Background(Generic[T]):
         self._thread.join()
 
     def give(self, block: T) -> None:
-        """Hand over a block, unchanged until ``DEPTH + 1`` later ones were taken or ``finish`` was called."""
+        """Pass on a block, unchanged until ``DEPTH + 1`` later ones were taken or ``finish`` was called."""
         self._check()
         self._blocks.put(block)
 

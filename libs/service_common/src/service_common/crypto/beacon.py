@@ -1,9 +1,9 @@
-"""Beacon signatures from drand relays, verified without exception.
+"""Beacon signatures from drand relays, each of them verified.
 
-Promises: a ``Beacon`` that comes out of here carries the beacon's own signature for its round, whichever relay sent
-it; a round that no relay has yet is ``NotYet`` with the time to try again, so waiting is never an error. The relays'
-answers decide, not this machine's clock, except that a round far in the future is not asked for. Refuses with
-``beacon_unavailable`` when no relay answers usefully and ``beacon_invalid`` when the only answers were forged.
+A ``Beacon`` from here carries the beacon's own signature for its round, no matter which relay sent it. A round that no
+relay has yet is ``NotYet`` with the time to try again, so waiting is never an error. The relays' answers decide, not
+this machine's clock, except that a round far in the future is not requested. Raises ``beacon_unavailable`` when no
+relay gives a usable answer and ``beacon_invalid`` when the only answers were forged.
 """
 
 import json
@@ -17,7 +17,7 @@ from service_common.crypto.failures import Failure, SealedDataError
 from service_common.types import Bytes32, UnixSeconds
 
 MAX_CLOCK_SKEW: Final = 3_600
-"""A round due within this many seconds is asked for: our clock may be slow."""
+"""A round due within this many seconds is requested: our clock may be slow."""
 TIMEOUT_SECONDS: Final = 5.0
 MAX_CACHED: Final = 4_096
 _NOT_YET: Final = (404, 425)
@@ -69,7 +69,7 @@ def verify_batch(beacons: Sequence[Beacon], info: BeaconInfo) -> bool:
 
 
 def fetch_info(urls: Sequence[str], chain_hash: Bytes32, public_key: str, http: HttpGet) -> BeaconInfo:
-    """Genesis and period of a chain of which only hash and key are known, from the first relay that can say."""
+    """Genesis and period of a chain of which only hash and key are known, from the first relay that knows them."""
     refused: SealedDataError | None = None
     for url in urls:
         try:
@@ -84,7 +84,7 @@ def fetch_info(urls: Sequence[str], chain_hash: Bytes32, public_key: str, http: 
 
 
 class BeaconClient:
-    """Asks several relays in turn and remembers what verified."""
+    """Queries several relays in turn and remembers what verified."""
 
     def __init__(self, urls: Sequence[str], info: BeaconInfo, http: HttpGet, clock: Clock) -> None:
         self.info = info

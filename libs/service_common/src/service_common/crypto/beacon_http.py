@@ -1,7 +1,7 @@
 """The one GET the beacon client needs, over urllib3: bounded, without redirects, without retries.
 
-Promises: at most ``MAX_BODY`` bytes are read and no relay can send us elsewhere. Raises ``OSError`` where there is no
-usable answer, so that the caller turns to the next relay.
+At most ``MAX_BODY`` bytes are read and no relay can redirect us. Raises ``OSError`` where there is no usable answer, so
+that the caller turns to the next relay.
 """
 
 from typing import Final

@@ -1,8 +1,8 @@
 """Which beacon: its chain hash, key and clock, checked against each other as drand does it.
 
-Promises: a ``BeaconInfo`` read from a relay hashes to the chain hash that was asked for, so genesis and period cannot
-be lied about. Refuses (``beacon_invalid``) other schemes, other keys and information that does not hash. ``QUICKNET``
-is drand's quicknet network, pinned.
+A ``BeaconInfo`` that was read from a relay hashes to the expected chain hash, so genesis and period cannot be forged.
+Other schemes, other keys and information that does not hash are ``beacon_invalid``. ``QUICKNET`` is drand's quicknet
+network, pinned.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Bech32 (BIP 173) as age uses it for keys: any length, one letter case, checksum constant 1.
 
-Promises: ``decode`` accepts exactly what ``encode`` writes, in all lower or all upper case. Refuses the rest with
-``ValueError``.
+``decode`` accepts exactly what ``encode`` writes, in all lower or all upper case, and raises ``ValueError`` for the
+rest.
 """
 
 from collections.abc import Iterable

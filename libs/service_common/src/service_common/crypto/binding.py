@@ -9,15 +9,15 @@ from service_common.domain.envelope import UNBOUND_VERSION, Envelope
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBinding:
-    """What must stand inside; ``required`` is False where an older format may have left it out."""
+    """What must be inside; ``required`` is False where an older format may have left it out."""
 
     binding: Binding
     required: bool
 
     def check(self, found: Binding | None, where: str) -> None:
-        """Refuse work for another bounty or Solver, whatever the version, and work for nobody where one is required."""
+        """Refuse work for another bounty or Solver in every version, and unbound work where a binding is required."""
         if found is None and self.required:
-            raise SealedDataError(Failure.BINDING_MISSING, f"{where} does not say which bounty and Solver it is for")
+            raise SealedDataError(Failure.BINDING_MISSING, f"{where} does not name the bounty and Solver it is for")
         if found is not None and found != self.binding:
             message = (
                 f"{where} was sealed for bounty {found.bounty_id} of the Hub {found.hub_address} on chain "
@@ -27,5 +27,5 @@ class ExpectedBinding:
 
 
 def expected_binding(envelope: Envelope) -> ExpectedBinding:
-    """What must stand inside the seals of an envelope, which itself was compared with the chain."""
+    """What must be inside the seals of an envelope, which itself was compared with the chain."""
     return ExpectedBinding(envelope.binding, required=envelope.version > UNBOUND_VERSION)

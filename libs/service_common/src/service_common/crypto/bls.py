@@ -1,9 +1,9 @@
 """BLS12-381 as drand's quicknet scheme uses it: signatures on G1, public keys on G2.
 
-Promises: points are accepted only in the one compressed encoding of a non-identity point of the prime-order subgroup;
-``verify`` is e(signature, G2) = e(H(round), key). Refuses other encodings with ``ValueError``. Library:
-py-arkworks-bls12381, which accepts several encodings of infinity and has no serializer for GT, hence the checks below.
-Scheme: ``bls-unchained-g1-rfc9380`` of drand.
+Points are accepted only in the one compressed encoding of a non-identity point of the prime-order subgroup; other
+encodings raise ``ValueError``. ``verify`` is e(signature, G2) = e(H(round), key). Library: py-arkworks-bls12381, which
+accepts several encodings of infinity and has no serializer for GT, hence the checks below. Scheme:
+``bls-unchained-g1-rfc9380`` of drand.
 """
 
 import hashlib

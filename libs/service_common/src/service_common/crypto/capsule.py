@@ -2,9 +2,9 @@
 
 Outside a timelock file for the reveal round; inside it an age file with exactly one X25519 stanza per Guardian of the
 pinned roster, in roster order; inside that an identity file that names its bounty and Solver. So a Guardian alone
-cannot open it early and the public alone cannot open it late. Promises: ``open_capsule`` gives only the identity whose
-public half stands in the envelope, and none that was sealed for another bounty or Solver. Refuses everything else with
-a class and words of its own, since they may become part of a Verdict.
+cannot open it early and the public alone cannot open it late. ``open_capsule`` returns only the identity whose public
+half is in the envelope, and none that was sealed for another bounty or Solver. Everything else is refused with a
+failure class and a message of ours, since the message may become part of a Verdict.
 """
 
 import os
@@ -55,7 +55,7 @@ def seal_capsule(
 
 
 def check_capsule(capsule: bytes, policy: RevealPolicy) -> list[Issue]:
-    """What can be said of a capsule before its round: that it is a timelock file for the policy's round and chain."""
+    """What can be checked before the round: that the capsule is a timelock file for the policy's round and chain."""
     try:
         lock = read_timelock(capsule)
     except SealedDataError as error:
@@ -93,7 +93,7 @@ def open_capsule(
 def check_identity(identity: Identity, content_public_key: Bytes32) -> Identity:
     """Hold an identity, from wherever it came, against the envelope's public half."""
     if identity.public_key != content_public_key:
-        message = "the identity is not the one whose public half stands in the envelope"
+        message = "the identity is not the one whose public half is in the envelope"
         raise SealedDataError(Failure.CAPSULE_WRONG_IDENTITY, message)
     return identity
 
@@ -101,7 +101,7 @@ def check_identity(identity: Identity, content_public_key: Bytes32) -> Identity:
 def parse_identity_file(data: bytes) -> IdentityFile:
     """Read an identity file as age does: one identity; empty lines and comments are skipped, but for the binding.
 
-    A line ends with a line feed and nothing else, and one carriage return before it belongs to the end: whatever opens
+    A line ends with a line feed and nothing else, and one carriage return before it belongs to the end: what opens
     here opens with age, too.
     """
     try:

@@ -16,7 +16,7 @@ class BackgroundSha256(Background[Block]):
         self._digest = digest
 
     def update(self, data: Block) -> None:
-        """Take a block; when it may be reused says ``Background.give``."""
+        """Take a block; see ``Background.give`` for when it may be reused."""
         self.give(data)
 
     def value(self) -> Bytes32:

@@ -1,7 +1,7 @@
-"""Why a sealed thing does not open, in words a Guardian can put into a Verdict.
+"""Why a sealed file does not open, in messages that a Guardian can put into a Verdict.
 
-Promises: every refusal of this room is a ``SealedDataError`` whose ``code`` names the failure class and whose message
-tells what is wrong with which part, never a library's words and never a secret. The classes are those of the bad-file
+Every refusal of this package is a ``SealedDataError`` whose ``code`` names the failure class and whose message states
+what is wrong with which part; it never holds a library's message or a secret. The classes are those of the bad-file
 vectors in ``tests/vectors``.
 """
 
@@ -56,8 +56,8 @@ _NEXT_ACTION: Final[dict[Failure, str]] = {
         "Add retired encryption keys to the keyring and try again. A stanza that fails for one Guardian is not by "
         "itself a reason against a Submission: ask another Guardian of the roster for the identity."
     ),
-    Failure.ARCHIVE_REFUSED: "Change the directory as the message says and seal it again.",
-    Failure.OUTPUT_REFUSED: "Choose an output directory that does not exist yet, with room for the files.",
+    Failure.ARCHIVE_REFUSED: "Change the directory as the message describes and seal it again.",
+    Failure.OUTPUT_REFUSED: "Choose an output directory that does not exist yet, with space for the files.",
     Failure.DELIVERY_WRAP_INVALID: "Ask a Guardian of the roster to run guardian:deliver-key again.",
 }
 

@@ -1,9 +1,9 @@
 """Output that appears whole or not at all.
 
-Promises: work happens under a temporary name beside the target, private to its owner (0600, 0700), and one step
-puts it in place; on any failure or interruption that Python sees, nothing of it remains, nor do parent directories
-made for it. What a killed process left is removed by the next one with the same target; what a living one works on is
-locked, and left alone. Refuses (``output_refused``) targets that already hold something.
+Work happens under a temporary name beside the target, private to its owner (0600, 0700), and one step puts it in place.
+On any failure or interruption that Python notices, nothing of it remains, nor do parent directories made for it. What a
+killed process left is removed by the next one with the same target; what a living one works on is locked, and left
+alone. Targets that already hold something are refused (``output_refused``).
 """
 
 import fcntl
@@ -86,7 +86,7 @@ def _remove_if_dead(left: Path) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Say that somebody works on this; a file system without locks has nobody who would remove it either."""
+    """Mark this as being worked on; where the file system has no locks, nothing removes it either."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -1,8 +1,8 @@
 """The delivery wrap: a content identity sealed to one X25519 key (libsodium ``crypto_box_seal``).
 
-Promises: a wrap is 80 bytes in standard padded base64 and holds the identity's 32-byte scalar; what is unwrapped is
-the identity whose public half the caller names. Refuses (``delivery_wrap_invalid``) other lengths and encodings, wraps
-for another key and wraps of another identity. Used to the deployment's delivery key and to the Poster's fresh key.
+A wrap is 80 bytes in standard padded base64 and holds the identity's 32-byte scalar; what is unwrapped is the identity
+whose public half the caller names. Other lengths and encodings, wraps for another key and wraps of another identity are
+``delivery_wrap_invalid``. Used for the deployment's delivery key and for the Poster's one-time key.
 """
 
 import base64

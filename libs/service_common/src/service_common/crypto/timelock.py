@@ -1,8 +1,8 @@
 """Timelock files: age files whose one stanza opens with a beacon's future signature (drand tlock).
 
-Promises: a file written here opens with tlock-js and `tle` once the round is out, and not before; a file read here is
-exactly one `tlock` stanza for exactly the given round of the given chain, and its payload is not empty. Refuses each
-other case with its failure class. Binary, never armored. Scheme: Boneh-Franklin identity-based encryption with the
+A file written here opens with tlock-js and `tle` once the round is out, and not before. A file that is read must have
+exactly one `tlock` stanza for exactly the given round of the given chain, and a payload that is not empty; each other
+case has its failure class. Binary, never armored. Scheme: Boneh-Franklin identity-based encryption with the
 Fujisaki-Okamoto transform, as in drand's kyber `encrypt/ibe` on G2.
 """
 
@@ -32,7 +32,7 @@ _CHAIN: Final = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Timelock:
-    """What a timelock file says in the clear: which round of which chain opens it."""
+    """What a timelock file shows unencrypted: which round of which chain opens it."""
 
     round: int
     chain_hash: Bytes32

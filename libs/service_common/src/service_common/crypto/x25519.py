@@ -1,8 +1,8 @@
 """X25519 identities and recipients in age's text forms.
 
-Promises: an identity never shows its secret in ``repr``; every public key is canonical and not of low order (see
-``domain.public_keys``), and a shared secret is never all zero. Refuses, with ``SealedDataError`` (``key_invalid``),
-keys of another form. ``SERVICE_GUARDIAN_PRIVATE_KEYS_JSON`` and the delivery keys are read by ``parse_keyring``.
+An identity never shows its secret in ``repr``. Every public key is canonical and not of low order (see
+``domain.public_keys``), and a shared secret is never all zero; keys of another form raise ``SealedDataError``
+(``key_invalid``). ``SERVICE_GUARDIAN_PRIVATE_KEYS_JSON`` and the delivery keys are read by ``parse_keyring``.
 """
 
 import json
@@ -92,5 +92,5 @@ def parse_keyring(text: str) -> tuple[Identity, ...]:
         raise SealedDataError(Failure.KEY_INVALID, f"a keyring holds 1 to {MAX_KEYRING} keys, newest first")
     identities = tuple(Identity.from_text(entry) for entry in entries)
     if len({identity.public_key for identity in identities}) != len(identities):
-        raise SealedDataError(Failure.KEY_INVALID, "a key stands twice in the keyring")
+        raise SealedDataError(Failure.KEY_INVALID, "a key is in the keyring twice")
     return identities

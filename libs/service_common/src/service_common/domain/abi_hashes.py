@@ -1,7 +1,6 @@
 """Hashes over Solidity's ABI encoding, each equal to what the Hub computes (Hub interface, "Values").
 
-Promises: byte for byte the Hub's ``keccak256(abi.encode(...))``. The encoder is imported on first use, because it
-takes longer to load than most commands take to run.
+The encoder is imported on first use, because it takes longer to load than most commands take to run.
 """
 
 from collections.abc import Sequence
@@ -34,7 +33,7 @@ def guardian_roster_hash(
 
 
 def recipients_commitment(roster_hash: Bytes32, encryption_public_keys: Sequence[Bytes32]) -> Bytes32:
-    """keccak256(abi.encode(guardian_roster_hash, encryption keys in roster order)); stands in the envelope."""
+    """keccak256(abi.encode(guardian_roster_hash, encryption keys in roster order)); part of the envelope."""
     keys = [to_bytes(key) for key in encryption_public_keys]
     return _hash(("bytes32", "bytes32[]"), (to_bytes(roster_hash), keys))
 

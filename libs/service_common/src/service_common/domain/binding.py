@@ -1,7 +1,7 @@
 """The bounty and the Solver that sealed work is for, as one line inside the seal (docs/formats.md).
 
-It stands where nobody but the Solver can write: as a comment in the sealed identity file and in the sealed archive. So
-bytes that are put into another account's envelope still say whose they are. ``crypto.binding`` compares.
+The line is where nobody but the Solver can write: as a comment in the sealed identity file and in the sealed archive.
+So bytes that are put into another account's envelope still name whose they are. ``crypto.binding`` compares.
 """
 
 import re

@@ -1,9 +1,9 @@
 """RFC 8785 canonical JSON, written and read back strictly.
 
-Promises: ``canonical_bytes`` gives the one encoding of a value; ``parse_canonical`` accepts exactly the bytes that
-``canonical_bytes`` would write for what they say. Refuses, with ``ValueError`` in plain words, everything else: other
-whitespace, key order or escapes, duplicate keys, floats, integers beyond 2^53 - 1, deep nesting, bytes that are not
-UTF-8, oversize.
+``canonical_bytes`` gives the one encoding of a value; ``parse_canonical`` accepts exactly the bytes that
+``canonical_bytes`` would write for the value in them. Everything else raises ``ValueError`` with a message for people:
+other whitespace, key order or escapes, duplicate keys, floats, integers beyond 2^53 - 1, deep nesting, bytes that are
+not UTF-8, oversize.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 _MAX_DIGITS: Final = len(str(-MAX_SAFE_INTEGER))
 MAX_CONTAINERS: Final = 500
-"""Opening brackets and braces a text may hold, in strings too: bounds its depth whatever the recursion limit is."""
+"""Opening brackets and braces a text may hold, in strings too: bounds its depth, independent of the recursion limit."""
 
 
 def canonical_bytes(value: object) -> bytes:
@@ -57,7 +57,7 @@ def parse_canonical(data: bytes, max_bytes: int) -> object:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key is in one object twice")
     return value
 
 

@@ -1,8 +1,8 @@
 """The challenge page: Markdown whose frontmatter states the terms.
 
-Promises: a page that parses has every field in its canonical form, and all problems of a page that does not are
-reported at once as ``invalid_bounty_challenge``. Whether the terms are wise is the readiness review's question, and
-whether they agree with the chain is answered by ``term_differences``.
+A page that parses has every field in its canonical form; all problems of a page that does not are reported at once as
+``invalid_bounty_challenge``. Whether the terms are wise is the readiness review's question, and whether they agree with
+the chain is answered by ``term_differences``.
 """
 
 import re
@@ -28,7 +28,7 @@ SECONDS_PATTERN: Final = "[1-9][0-9]{0,18}"
 
 @dataclass(frozen=True, slots=True)
 class ChallengePage:
-    """What a Poster asks for and offers. The commitment is over the page's bytes, not over these fields."""
+    """What a Poster wants and offers. The commitment is over the page's bytes, not over these fields."""
 
     version: int
     title: str
@@ -108,7 +108,7 @@ def line(maximum: int) -> Callable[[str], str]:
 
 
 def prose(maximum: int) -> Callable[[str], str]:
-    """A parser of text that says something, within a length in characters."""
+    """A parser of text that is not blank, within a length in characters."""
 
     def parse(text: str) -> str:
         if not text.strip():

@@ -1,8 +1,8 @@
 """Commitments over raw bytes: one function for each, so that every part derives the same value.
 
-Promises: the result depends on the exact bytes and on nothing else; importing this module is cheap (the client's
-``spec-commitment`` lives on it). Refuses nothing: whether bytes are a valid page, Verdict or envelope is decided by
-``challenge``, ``verdict`` and ``envelope``. The "canonical commitment function" of the interface is keccak256.
+The result depends on the exact bytes and on nothing else. Whether bytes are a valid page, Verdict or envelope is
+decided by ``challenge``, ``verdict`` and ``envelope``. Importing this module costs little, which the client's
+``spec-commitment`` relies on. The "canonical commitment function" of the interface is keccak256.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,9 +1,9 @@
 """The Submission envelope: canonical JSON whose keccak256 is the Submission's commitment (docs/formats.md).
 
-Promises: a parsed envelope has every field in its one form, its key capsule hashes to the digest beside it and its
-storage locator is the one its own fields derive, so ``parse_envelope(e.canonical_bytes()) == e``. Refuses, with
-``invalid_solver_submission`` and all issues at once: bytes that are not canonical, unknown or missing keys, other
-types or letter case, oversize. Agreement with the bounty is ``envelope_checks``; what is sealed inside is ``crypto``.
+A parsed envelope has every field in its one form, its key capsule hashes to the digest beside it and its storage
+locator is the one its own fields derive, so ``parse_envelope(e.canonical_bytes()) == e``. Bytes that are not canonical,
+unknown or missing keys, other types or letter case, and oversize are ``invalid_solver_submission``, with all issues at
+once. Agreement with the bounty is checked by ``envelope_checks``, what is sealed inside by ``crypto``.
 """
 
 import base64

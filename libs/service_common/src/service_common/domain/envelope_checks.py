@@ -1,8 +1,8 @@
 """Whether an envelope belongs to the bounty and Solver it is offered for.
 
-Promises: every field that the chain or the deployment fixes is compared, and all differences are listed together; an
-envelope that passes cannot be another Solver's, another bounty's, or sealed for another roster or reveal point as far
-as its public part can say. What it cannot say (that the capsule's inner stanzas are right) is found on opening.
+Every field that the chain or the deployment fixes is compared, and all differences are listed together. An envelope
+that passes cannot be another Solver's, another bounty's, or sealed for another roster or reveal point as far as its
+public part shows. What that part does not show (that the capsule's inner stanzas are right) is found on opening.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from service_common.types import Address, BountyId, Bytes32, ChainId
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEnvelope:
-    """What the chain and the deployment say an envelope must state."""
+    """What an envelope must state according to the chain and the deployment."""
 
     chain_id: ChainId
     hub_address: Address

@@ -1,10 +1,10 @@
 """Markdown with YAML frontmatter, read strictly: bytes become a mapping of strings and a body.
 
-Promises: every scalar is the string that stands in the document (``version: 1`` gives "1", ``no`` gives "no"); two
-readers of the same bytes see the same values. Refuses, with issues and without a library's words: bytes that are not
-UTF-8, a byte order mark, carriage returns, NUL and other control characters, missing delimiters, and in the YAML
-anchors, aliases, tags, directives, several documents, duplicate keys, keys that are not strings, deep nesting and
-oversize. The frontmatter is the text between a first line ``---`` and the next line that is exactly ``---``.
+Every scalar is the string as it is written (``version: 1`` gives "1", ``no`` gives "no"), so two readers of the same
+bytes see the same values. Refused, with issues and never with a library's message: bytes that are not UTF-8, a byte
+order mark, carriage returns, NUL and other control characters, missing delimiters, and in the YAML anchors, aliases,
+tags, directives, several documents, duplicate keys, keys that are not strings, deep nesting and oversize. The
+frontmatter is the text between a first line ``---`` and the next line that is exactly ``---``.
 """
 
 import re
@@ -19,6 +19,9 @@ from service_common.errors import Issue
 
 MAX_DOCUMENT_BYTES: Final = 256 * 1024
 MAX_FRONTMATTER_BYTES: Final = 32 * 1024
+MAX_VALUES: Final = 2_000
+"""Names, values, lists and mappings: a page has a hundred, and 32 KiB have room for 16,000, which cost ten times as
+much to read."""
 MAX_DEPTH: Final = 4
 MAX_ISSUES: Final = 100
 
@@ -40,9 +43,9 @@ class Document:
 
 
 class FrontmatterError(Exception):
-    """The document is refused; ``issues`` say why. Callers turn it into their own error code.
+    """The document is refused; ``issues`` name why. Callers turn it into their own error code.
 
-    ``document`` is what could be read all the same, so that a caller can tell everything else that is wrong with it.
+    ``document`` is what could be read all the same, so that a caller can report everything else that is wrong with it.
     """
 
     def __init__(self, issues: list[Issue], document: Document | None = None) -> None:
@@ -52,7 +55,7 @@ class FrontmatterError(Exception):
 
 
 def split_document(data: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Document:
-    """Split and read a document, or raise ``FrontmatterError`` with every problem that can be told at once."""
+    """Split and read a document, or raise ``FrontmatterError`` with every problem that can be found at once."""
     text = _decode(data, max_bytes)
     lines = text.split("\n")
     if lines[0] != _DELIMITER:
@@ -115,7 +118,7 @@ class _Reader:
     """
 
     def __init__(self, events: Iterator[yaml.Event]) -> None:
-        self._events = events
+        self._events = _bounded(events)
         self.issues: list[Issue] = []
 
     def read(self) -> object:
@@ -151,7 +154,7 @@ class _Reader:
                 raise _refusal(path, "every key must be a plain string")
             name = event.value
             if name in values:
-                self._collect(name, "stands twice; keep one")
+                self._collect(name, "is there twice; keep one")
             values[name] = self._value(next(self._events), name, depth + 1)
         return values
 
@@ -164,6 +167,16 @@ class _Reader:
     def _collect(self, path: str, message: str) -> None:
         if len(self.issues) < MAX_ISSUES:
             self.issues.append(issue(path, message))
+
+
+def _bounded(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    """The events, or a refusal where they come to too many values; nothing of the rest is read."""
+    count = 0
+    for event in events:
+        count += isinstance(event, yaml.NodeEvent)
+        if count > MAX_VALUES:
+            raise _refusal("frontmatter", f"must hold at most {MAX_VALUES:,} names and values")
+        yield event
 
 
 def _refusal(path: str, message: str) -> FrontmatterError:

@@ -1,7 +1,7 @@
 """A bounty's states and the moments at which they change (docs/hub.md).
 
-Promises: wire names and the contract's numbers meet here and nowhere else; every boundary is exact: a deadline's own
-second belongs to what comes after it. Refuses, with ``ValueError``, numbers the Hub never emits.
+Wire names and the contract's numbers meet here and nowhere else. Every boundary is exact: a deadline's own second
+belongs to what comes after it. Numbers that the Hub never emits raise ``ValueError``.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Outcome(StrEnum):
 
 
 class VerdictKind(StrEnum):
-    """What a Guardian's Verdict says; same numbers as the outcome it supports."""
+    """What a Guardian decided; same numbers as the outcome it supports."""
 
     AWARDED = "awarded"
     NO_VALID_SUBMISSION = "no_valid_submission"

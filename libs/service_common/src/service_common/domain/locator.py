@@ -1,4 +1,4 @@
-"""Where a Submission's ciphertext lies, derivable by a client that knows no bucket (docs/formats.md).
+"""Where a Submission's ciphertext is stored, derivable by a client that knows no bucket (docs/formats.md).
 
 ``submissions/<chain_id>/<hub>/<bounty_id>/<solver>/<sha256 hex without 0x>.age``: addresses lowercase, ids decimal.
 """

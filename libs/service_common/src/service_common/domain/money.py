@@ -1,7 +1,7 @@
 """The money table: what each party is owed by a final bounty, exactly as the Hub computes it (docs/hub.md).
 
-Promises: the amounts of a bounty always add up to its escrow; fees round down; silence pays nobody but the Poster.
-Refuses, with ``ValueError``, figures no Hub can hold (fees at or above the escrow, more Verdicts than members).
+The amounts of a bounty always add up to its escrow; fees round down; silence pays nobody but the Poster. Figures that
+no Hub can hold (fees at or above the escrow, more Verdicts than members) raise ``ValueError``.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """X25519 public keys as the service accepts them (Hub interface, "Values").
 
-Promises: a key that passes has one encoding (below 2^255 - 19, top bit clear) and leads to a shared secret that
-depends on the other side. Refuses, with ``ValueError``, everything else. Pure arithmetic: no key exchange here.
+An accepted key has one encoding (below 2^255 - 19, top bit clear) and leads to a shared secret that depends on the
+other side; everything else raises ``ValueError``. Pure arithmetic: no key exchange here.
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ _LOW_ORDER: Final = frozenset(
 
 
 def check_public_key(key: Bytes32) -> Bytes32:
-    """Return the key if it is canonical and not of low order; ``ValueError`` says which it must be."""
+    """Return the key if it is canonical and not of low order; otherwise ``ValueError`` names which it must be."""
     number = int.from_bytes(to_bytes(key), "little")
     if number >= FIELD_PRIME:
         raise ValueError("must be a canonical X25519 public key, a number below 2^255 - 19")

@@ -1,8 +1,8 @@
 """Reading an object of unknown shape once, field by field, collecting every problem.
 
-Promises: after ``finish`` each value had the type its reader asked for, no key was missing and none was left over; all
-problems are reported together as issues whose path names the field. Used by the JSON envelope and the frontmatter
-schemas; what to raise is the caller's choice, since each boundary has its own error code.
+After ``finish`` each value had the type its reader expected, no key was missing and none was left over; all problems
+are reported together as issues whose path names the field. Used by the JSON envelope and the frontmatter schemas; what
+to raise is the caller's choice, since each boundary has its own error code.
 """
 
 from collections.abc import Callable, Mapping
@@ -89,7 +89,7 @@ class FieldReader:
         self.issues.append(issue(f"{self._prefix}{name}", message))
 
     def finish(self) -> list[Issue]:
-        """Report keys nobody asked for, then give every issue so far."""
+        """Report keys that nobody read, then return every issue so far."""
         for name in sorted(set(self._source) - self._seen, key=str):
             self.problem(str(name), "is not a field of this document; remove it")
         return self.issues

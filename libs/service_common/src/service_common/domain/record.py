@@ -1,8 +1,8 @@
-"""The VerificationRecord: what a final bounty's chain state says, derived the same way by everyone.
+"""The VerificationRecord: a summary of a final bounty's chain state, derived the same way by everyone.
 
-Promises: a pure function of typed final state; its canonical JSON is byte-stable, so two derivations can be compared
-as bytes. It is evidence only and grants nothing. Refuses (``derivation_failed``) state that contradicts itself: a
-roster that is not the pinned one, a Verdict from outside it or two from one Guardian, an award without a winner.
+A pure function of typed final state; its canonical JSON is byte-stable, so two derivations can be compared as bytes. It
+is evidence only and grants nothing. State that contradicts itself raises ``derivation_failed``: a roster that is not
+the pinned one, a Verdict from outside it or two from one Guardian, an award without a winner.
 """
 
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ class VerdictAsRecorded(Protocol):
 
 
 def recorded_verdict(verdict: VerdictAsRecorded) -> RecordedVerdict:
-    """A Verdict of the Hub's log as the record tells it; ``ValueError`` for one of no kind."""
+    """A Verdict of the Hub's log as the record shows it; ``ValueError`` for one of no kind."""
     kind = VerdictKind.of_number(verdict.kind)
     if kind is None:
         raise ValueError("a recorded Verdict of no kind")

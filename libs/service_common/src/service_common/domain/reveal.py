@@ -1,8 +1,8 @@
 """Reveal points and beacon rounds (docs/formats.md).
 
-Promises: ``round_at`` is the first round whose time is at or after the reveal point, so a capsule never opens before
-it. drand counts rounds from 1 and round 1 is due at genesis. Refuses nothing by itself; ``check_reveal_policy`` lists
-what disagrees with the chain's deadline and the deployment's beacon.
+``round_at`` is the first round whose time is at or after the reveal point, so a capsule never opens before it. drand
+counts rounds from 1 and round 1 is due at genesis. ``check_reveal_policy`` only lists what disagrees with the chain's
+deadline and the deployment's beacon; what to do about it is the caller's decision.
 """
 
 from dataclasses import dataclass

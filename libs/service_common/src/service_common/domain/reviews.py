@@ -1,7 +1,7 @@
-"""What a readiness review is asked and how it ends, between the api, the queue and the reviewer.
+"""What a readiness review gets and how it ends, between the api, the queue and the reviewer.
 
-Promises: the same Poster, page and rubric are the same review everywhere; a page travels in a job message as base64; a
-job's return value says how the review ended, and a value this release does not know is a provider's failure.
+The same Poster, page and rubric are the same review everywhere. A page travels in a job message as base64. A job's
+return value is how the review ended; a value that this release does not know counts as a provider's failure.
 """
 
 import base64

@@ -1,8 +1,8 @@
 """The Guardian roster pinned to a bounty (``guardian_roster`` of the API, rosters of the Hub).
 
-Promises: ``verify`` recomputes the hash from the members, so a roster that passes is the one the chain pinned. Refuses
-rosters of wrong shape (``guardian_roster_invalid``) and rosters whose members do not hash to the value they carry or
-to the pinned one (``guardian_roster_mismatch``).
+``verify`` recomputes the hash from the members, so an accepted roster is the one that the chain pinned. Rosters of
+wrong shape are ``guardian_roster_invalid``; rosters whose members do not hash to the value they carry, or to the pinned
+one, are ``guardian_roster_mismatch``.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The terms a Poster funds, exactly as the Hub takes them (``struct Terms`` of the Hub's interface).
 
-Promises: field order is ABI order, so ``as_tuple`` encodes and ``to_args`` prints without another mapping. Refuses,
-with ``ValueError``, arguments that are not the eight canonical values.
+Field order is ABI order, so ``as_tuple`` encodes and ``to_args`` prints without another mapping. Arguments that are not
+the eight canonical values raise ``ValueError``.
 """
 
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class Terms:
 
     @staticmethod
     def from_args(args: Sequence[object]) -> "Terms":
-        """Read what ``to_args`` wrote; ``ValueError`` says what is wrong."""
+        """Read what ``to_args`` wrote; ``ValueError`` names what is wrong."""
         texts = [text for text in args if isinstance(text, str)]
         if len(texts) != len(args) or len(texts) != len(TERMS_TYPES):
             raise ValueError("terms are eight strings in the order of the Hub's struct")

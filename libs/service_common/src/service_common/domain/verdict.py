@@ -1,9 +1,8 @@
 """The written Verdict: a Markdown document that names exactly what a Guardian records on chain.
 
-Promises: a document that parses names its chain, Hub, bounty, Guardian and outcome in canonical form;
-``render_verdict`` writes documents that parse back to the same fields. Refuses, with ``invalid_written_verdict`` and
-all issues at once, unknown fields, an award without its Submission and a Submission without an award. Who may sign it
-is not decided here.
+A document that parses names its chain, Hub, bounty, Guardian and outcome in canonical form; ``render_verdict`` writes
+documents that parse back to the same fields. Unknown fields, an award without its Submission and a Submission without
+an award are ``invalid_written_verdict``, with all issues at once. Who may sign it is not decided here.
 """
 
 from dataclasses import dataclass

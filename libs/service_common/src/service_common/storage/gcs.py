@@ -1,10 +1,10 @@
 """Google Cloud Storage as ``ObjectStore``, through google-cloud-storage.
 
-Promises: the port's. Uploads are V4 signed URLs whose signed headers fix create-only
-(``x-goog-if-generation-match: 0``), the exact length (``x-goog-content-length-range``) and the type; every call has a
-time limit and is retried only where repeating it is harmless; ``ServiceError`` hides the library's words, the log has
-them. Without a key the workload's identity signs through IAM (it needs ``iam.serviceAccounts.signBlob`` on itself).
-The same adapter runs against the local stack's twin, chosen by ``SERVICE_STORAGE_ENDPOINT``.
+Uploads are V4 signed URLs whose signed headers fix create-only (``x-goog-if-generation-match: 0``), the exact length
+(``x-goog-content-length-range``) and the type. Every call has a time limit and is retried only where repeating it is
+harmless. ``ServiceError`` hides the library's messages; the log has them. Without a key the workload's identity signs
+through IAM (it needs ``iam.serviceAccounts.signBlob`` on itself). The same adapter runs against the local stack's
+storage, chosen by ``SERVICE_STORAGE_ENDPOINT``.
 """
 
 import functools
@@ -60,10 +60,10 @@ class _CredentialsElsewhere(service_account.Credentials):  # type: ignore[misc] 
 
 
 class GcsStore:
-    """One bucket of Google Cloud Storage, or of something that speaks its protocol."""
+    """One bucket of Google Cloud Storage, or of something with the same protocol."""
 
     def __init__(self, settings: StorageSettings, *, retry_seconds: float = RETRY_SECONDS) -> None:
-        """No network until the first call, except that workload identity asks its metadata server who it is."""
+        """No network until the first call, except that workload identity asks the metadata server for its account."""
         with _mapped("identify"):
             credentials = _credentials(settings)
             self._signer = functools.cache(functools.partial(_signing, credentials))
@@ -120,7 +120,7 @@ class GcsStore:
             yield chunk
 
     def delete(self, locator: str, *, generation: int) -> bool:
-        """See the port. A repeated attempt that finds the object gone is not told from an object never there."""
+        """See the port. An object that a repeated attempt finds gone is reported as one that was never there."""
         with _mapped("delete"):
             try:
                 self._bucket.delete_blob(locator, generation=generation, **self._limits)
@@ -201,7 +201,7 @@ def _info(blob: Any) -> ObjectInfo:
 
 
 def _expiry(url: str) -> UnixSeconds:
-    """When a signed URL ends, as the URL itself says."""
+    """When a signed URL ends, as the URL itself states."""
     query = parse_qs(urlsplit(url).query)
     signed = datetime.strptime(query["X-Goog-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     return UnixSeconds(int(signed.timestamp()) + int(query["X-Goog-Expires"][0]))
@@ -209,7 +209,7 @@ def _expiry(url: str) -> UnixSeconds:
 
 @contextmanager
 def _mapped(action: str) -> Iterator[None]:
-    """Turn whatever the library raises into one refusal that its reader can act on."""
+    """Turn what the library raises into one error that its reader can act on."""
     with traces.client(f"storage {action}", {"storage.operation": action}):
         try:
             yield

@@ -1,9 +1,9 @@
 """What the services need of an object storage, and nothing else of it.
 
-Promises of every implementation: an upload URL creates the object once (a second use is refused), takes exactly the
-stated number of bytes and expires; an object never changes under its generation; reading is bounded in memory; every
-failure of the storage itself is ``ServiceError`` ``storage_unavailable`` without the library's words.
-How objects are named: docs/formats.md.
+Every implementation promises: an upload URL creates the object once (a second use is refused), takes exactly the stated
+number of bytes and expires; an object never changes under its generation; reading is bounded in memory; every failure
+of the storage itself is ``ServiceError`` ``storage_unavailable``, without the library's message. How objects are named:
+docs/formats.md.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class UploadTarget:
 
 @dataclass(frozen=True, slots=True)
 class DownloadTarget:
-    """A short-lived download; whoever holds ``url`` can read the object until ``expires_at``."""
+    """A short-lived download; anyone who has ``url`` can read the object until ``expires_at``."""
 
     url: str = field(repr=False)
     expires_at: UnixSeconds
@@ -38,7 +38,7 @@ class DownloadTarget:
 class ObjectInfo:
     """One stored object as it is now. ``generation`` names these very bytes.
 
-    ``encoded`` tells that the uploader declared a content encoding, so that a download might be transformed on its
+    ``encoded`` means that the uploader declared a content encoding, so that a download might be transformed on its
     way: such an object is never the ciphertext it claims to be.
     """
 
@@ -50,7 +50,7 @@ class ObjectInfo:
 
 
 class ObjectGone(ServiceError):
-    """The generation asked for does not exist any more: look again with ``stat``."""
+    """The requested generation does not exist any more: look again with ``stat``."""
 
     def __init__(self) -> None:
         super().__init__("storage_unavailable", "The stored object changed while it was being read.")

@@ -1,7 +1,7 @@
 """Where the bucket is and as whom it is reached: ``SERVICE_STORAGE_BUCKET``, ``_ENDPOINT``, ``_CREDENTIALS``.
 
-Promises: a service account's key is shaped like one before anything starts; without a key the process uses the
-identity of its workload; the endpoint is an origin and only overrides Google's own.
+A service account's key is checked for its shape before anything starts; without a key the process uses the identity of
+its workload. The endpoint is an origin and only overrides Google's own.
 """
 
 import json

@@ -1,7 +1,7 @@
 """The integrity check of an uploaded ciphertext: its bytes against the envelope, in constant memory.
 
-Promises: ``MATCHES`` only if the stored bytes themselves have this length and SHA-256; the uploader's claims and the
-storage's own checksums prove nothing here. Stops when the caller's time is up, for the queue ``artifacts`` to go on.
+``MATCHES`` means that the stored bytes themselves have this length and SHA-256; the uploader's claims and the storage's
+own checksums prove nothing here. Stops when the caller's time is up, so that the queue ``artifacts`` goes on.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ def verify_object(
     byte_length: int,
     keep_going: Callable[[], bool] = lambda: True,
 ) -> Verification:
-    """Compare one generation with what it should be; ``keep_going`` is asked before each chunk."""
+    """Compare one generation with what it should be; ``keep_going`` is called before each chunk."""
     if info.encoded or info.byte_length != byte_length:
         return Verification.DIFFERS
     digest, length = hashlib.sha256(), 0

@@ -72,10 +72,7 @@ def create_app(
     api = DocumentedApi(app, **(document or {}))
     app.before_request(_begin)
     install_problems(app)
-    edge = Edge(app.wsgi_app)
-    if callers is not None:
-        edge.network, edge.admit = callers.network_of, callers.admit
-    app.wsgi_app = edge  # type: ignore[method-assign]
+    app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
     for each in (*routes, health):
         api.register_blueprint(each)
     return app, api

@@ -17,6 +17,10 @@ from service_common.web.at_work import AtWork
 MAX_OPEN: Final = 1_000
 MAX_OPEN_OF_ONE: Final = 250
 """Of one network address."""
+MAX_OPEN_BYTES_OF_ONE: Final = 8 * 1024 * 1024
+"""Of one network address, as announced."""
+MAX_OPEN_OF_SLOWED: Final = 4
+"""Of one that is answered slowly: what it sends beyond is not read."""
 MAX_OPEN_BYTES: Final = 32 * 1024 * 1024
 """Of all bodies that are not there whole."""
 PIECE_BYTES: Final = 16 * 1024
@@ -30,33 +34,40 @@ class OpenBodies:
         self._open = AtWork()
         self._bytes = 0
 
-    def receive(self, environ: WSGIEnvironment, network: str | None) -> bool:
+    def receive(self, environ: WSGIEnvironment, network: str | None, *, slowed: bool = False) -> bool:
         """Put the whole body where the app reads it; False where there is no room for another one.
 
-        ``network`` is the caller's, or None for one of many people.
+        ``network`` is the caller's, or None for one of many people; ``slowed`` says that it is answered slowly.
         """
         if not may_have_body(environ) or _announced(environ) > MAX_DOCUMENT_BYTES:
             return True
         with ExitStack() as places:
             if not self._open.begin(None, MAX_OPEN, places):
                 return False
-            if network is not None and not self._open.begin(network, MAX_OPEN_OF_ONE, places):
+            most = MAX_OPEN_OF_SLOWED if slowed else MAX_OPEN_OF_ONE
+            length = _announced(environ) or MAX_DOCUMENT_BYTES
+            if network is not None and not (
+                self._open.begin(network, most, places)
+                and self._open.begin(("bytes", network), MAX_OPEN_BYTES_OF_ONE, places, amount=length)
+            ):
                 return False
             body = self._read(environ)
         if body is None:
             return False
-        environ["wsgi.input"] = BytesIO(body)
+        environ["wsgi.input"] = body
         return True
 
-    def _read(self, environ: WSGIEnvironment) -> bytes | None:
-        """The body, or one byte more than any route takes; None where the unfinished ones weigh too much together."""
-        stream, pieces, size = environ["wsgi.input"], list[bytes](), 0
+    def _read(self, environ: WSGIEnvironment) -> BytesIO | None:
+        """The body, or one byte more than any route takes; None where the unfinished ones weigh too much together.
+
+        It grows in one place: pieces that are kept until the last has come would leave memory in shreds.
+        """
+        stream, body, size = environ["wsgi.input"], BytesIO(), 0
         try:
             while size <= MAX_DOCUMENT_BYTES and (
                 piece := stream.read(min(PIECE_BYTES, MAX_DOCUMENT_BYTES + 1 - size))
             ):
-                pieces.append(piece)
-                size += len(piece)
+                size += body.write(piece)
                 with self._lock:
                     self._bytes += len(piece)
                     if self._bytes > MAX_OPEN_BYTES:
@@ -64,7 +75,8 @@ class OpenBodies:
         finally:
             with self._lock:
                 self._bytes -= size
-        return b"".join(pieces)
+        body.seek(0)
+        return body
 
 
 def may_have_body(environ: WSGIEnvironment) -> bool:

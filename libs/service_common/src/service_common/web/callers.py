@@ -1,10 +1,11 @@
 """Who calls an app, and what each caller may ask of it in a while.
 
-Promises: a caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up by it;
-what a budget leaves is told in the fields ``RateLimit`` and ``RateLimit-Policy``. Before a signature is proven only a
-coarse bound for each network address holds, answered 503: an account's name alone uses up nothing of its budget. An
-account that was let through within the window is not held up by those who share its network address. Requests that
-come from inside the deployment, past its proxies, are many people's and have no budget of a single caller.
+A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up; the fields
+``RateLimit`` and ``RateLimit-Policy`` show what a budget leaves. Before a signature is proven only a coarse bound for
+each network address holds, answered 503: an account's name alone uses up nothing of its budget. An account that was
+let through within the window is not held up by those who share its network address. A network address that was
+refused many times is answered slowly, since a refusal costs its sender less than it costs here. Requests that come
+from inside the deployment, past its proxies, are many people's and have no budget of a single caller.
 """
 
 import ipaddress
@@ -41,6 +42,12 @@ class CallerBudgets:
     """Of a proven account: signed requests."""
     address: Budget = Budget("address", 3_000, 60)
     """Of a network address: signed requests of all accounts behind it."""
+    refusals: Budget = Budget("refusals", 120, 60)
+    """Of a network address: answers that refused it, before it is answered slowly."""
+
+
+SLOWED_AT_ONCE: Final = 2
+"""Requests of a network address that is answered slowly, answered by a process at a time."""
 
 
 class Callers:
@@ -100,15 +107,31 @@ class Callers:
     def admit(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
         """Whether this request's network address has room for one more; what is taken is given back with ``places``."""
         network = self.network_of(environ)
-        return network is None or self._at_work.begin(("requests", network), self._at_once, places)
+        if network is None:
+            return True
+        most = SLOWED_AT_ONCE if self.is_slowed(environ) else self._at_once
+        return self._at_work.begin(("requests", network), most, places)
+
+    def is_slowed(self, environ: WSGIEnvironment) -> bool:
+        """Whether this request's network address was refused so often that it is answered slowly."""
+        network = self.network_of(environ)
+        return network is not None and not self._budgets.look(self._limits.refusals, network).granted
+
+    def count_refusal(self, environ: WSGIEnvironment) -> None:
+        """Note that this request was refused."""
+        if (network := self.network_of(environ)) is not None:
+            self._budgets.take(self._limits.refusals, network)
 
     @contextmanager
-    def turn(self, kind: str, most: int) -> Iterator[None]:
-        """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time, or
-        raise 503: what takes long is not all taken by one address. Whoever shares the address is to try again."""
+    def turn(self, kind: str, most: int, patience: float = 0) -> Iterator[None]:
+        """Be one of at most ``most`` requests of a kind that this request's network address has answered at a time.
+
+        What takes long is not all taken by one address. Waits for up to ``patience`` seconds, then raises 503: a caller
+        who shares the address is to try again.
+        """
         network = self.network()
         with ExitStack() as places:
-            if network is not None and not self._at_work.begin((kind, network), most, places):
+            if network is not None and not self._at_work.begin((kind, network), most, places, patience=patience):
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )

@@ -1,13 +1,17 @@
-"""The outermost layer of every Flask service: what is said of each request whoever answers it.
+"""The outermost layer of every Flask service: what holds for each request, whichever part answers it.
 
-Promises: a correlation id in and out, the headers every answer carries, one count, one time and one log line for each
-request (none for those that are shed, which a stranger sends by the thousand), and shedding: more requests at a time
-than ``limit``, or more of one caller than ``admit`` lets in, get 503 ``service_overloaded`` with Retry-After, and
-those with a body leave some places to those without. A body is read whole before its request takes a place
-(``bodies``), so that bodies which do not end keep nobody out. The liveness route is always let in, so that an
-overloaded process is not restarted. Where the app keeps versions, a public read that is kept and young enough is
-answered here, without the framework. Where traces are on, each request but those of the liveness route is a span, in
-the trace that its caller names; a kept read is named ``kept``, since no route was looked for.
+- A correlation id in and out, the headers that every answer carries, one count, one time and one log line for each
+  request (no line for those that are shed, which a stranger sends by the thousand).
+- Shedding: more requests at a time than ``limit``, or more of one caller than ``Callers`` admits, get 503
+  ``service_overloaded`` with Retry-After, and those with a body leave some places to those without. A body is read
+  whole before its request takes a place (``bodies``), so that bodies which do not end keep nobody out. The liveness
+  route is always let in, so that an overloaded process is not restarted.
+- Refusals take turns. A hundred connections that are refused at full speed, each in a thread of its own, would make
+  everybody else wait for the interpreter: 503 for shedding is given to one at a time with a pause, and a network
+  address that was refused often waits for each refusal (``callers``).
+- Where the app keeps versions, a public read that is kept and young enough is answered here, without the framework.
+- Where traces are on, each request but those of the liveness route is a span, in the trace that its caller names; a
+  kept read is named ``kept``, since no route was looked for.
 """
 
 import json
@@ -17,7 +21,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cache
-from threading import Semaphore
+from threading import Lock, Semaphore
 from typing import Final
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -27,6 +31,7 @@ from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
 from service_common.web.bodies import OpenBodies, may_have_body
+from service_common.web.callers import Callers
 from service_common.web.problems import envelope
 
 REQUESTS: Final = Counter("service_http_requests_total", "Requests answered", ["route", "method", "status"])
@@ -42,6 +47,14 @@ MAX_IN_FLIGHT: Final = 240
 """Well above the hundred publications that may wait for their review at a time."""
 KEPT_FOR_READS: Final = 20
 """Of these: a request with a body never takes them."""
+MAX_WAITING: Final = 256
+"""Requests that wait to be refused at a time, a thread each; others are refused at once."""
+SHED_SECONDS: Final = 0.004
+"""The pause of each that is shed: at most 250 a second."""
+SLOWED_SECONDS: Final = 0.05
+"""The pause of each refusal of a network address that is answered slowly."""
+_REFUSED: Final = frozenset({"400", "401", "403", "413", "415", "429", "503"})
+"""What counts as a refusal: the sender could know, or was told before, that this is not answered."""
 ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
 _IS_SHED: Final = "service.shed"
@@ -62,15 +75,13 @@ log = get_logger(__name__)
 class Edge:
     """A WSGI application around the framework's ``inner``."""
 
-    def __init__(
-        self, inner: WSGIApplication, limit: int = MAX_IN_FLIGHT, kept_for_reads: int = KEPT_FOR_READS
-    ) -> None:
-        self._inner = inner
-        self._places = Semaphore(limit)
-        self._bodies = Semaphore(limit - kept_for_reads)
+    def __init__(self, inner: WSGIApplication, callers: Callers | None = None) -> None:
+        self._inner, self._callers = inner, callers
+        self._places = Semaphore(MAX_IN_FLIGHT)
+        self._bodies = Semaphore(MAX_IN_FLIGHT - KEPT_FOR_READS)
+        self._waiting = Semaphore(MAX_WAITING)
+        self._shedding = Lock()
         self._open = OpenBodies()
-        self.admit: Callable[[WSGIEnvironment, ExitStack], bool] = lambda _environ, _places: True
-        self.network: Callable[[WSGIEnvironment], str | None] = lambda _: None
         self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -86,8 +97,11 @@ class Edge:
         given = environ.get("HTTP_X_CORRELATION_ID", "")
         identifier = given if _CORRELATION.fullmatch(given) else secrets.token_hex(16)
         correlation_id.set(identifier)
+        is_refused = False
 
         def start(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
+            nonlocal is_refused
+            is_refused = status[:3] in _REFUSED
             headers.extend((*_EVERYWHERE, ("X-Correlation-Id", identifier)))
             _record(environ, status[:3], time.perf_counter() - began)
             if span is not None:
@@ -97,26 +111,57 @@ class Edge:
         answer = self.kept(environ)
         if answer is None:
             with ExitStack() as places:
-                if self._open.receive(environ, self.network(environ)) and self._enter(environ, places):
-                    return self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used
-            SHED.inc()
-            environ[_IS_SHED] = True
-            answer = _overloaded()
-        status, headers, body = answer
+                if self._enter(environ, places):
+                    body = self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used
+                    if is_refused:
+                        self._refuse(environ)
+                    return body
+            answer = self._shed(environ)
+        status, headers, content = answer
         start(status, headers)
-        return [body]
+        return [content]
 
     def _enter(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
         """Whether there is room; what was taken is given back when ``places`` ends."""
         if environ["PATH_INFO"] == _ALWAYS:
-            return True
-        if not self.admit(environ, places):
+            return self._open.receive(environ, None)
+        callers, has_body = self._callers, may_have_body(environ)
+        if has_body:
+            network = None if callers is None else callers.network_of(environ)
+            slowed = callers is not None and callers.is_slowed(environ)
+            if not self._open.receive(environ, network, slowed=slowed):
+                return False
+        if callers is not None and not callers.admit(environ, places):
             return False
-        for semaphore in (self._bodies, self._places) if may_have_body(environ) else (self._places,):
+        for semaphore in (self._bodies, self._places) if has_body else (self._places,):
             if not semaphore.acquire(blocking=False):
                 return False
             places.callback(semaphore.release)
         return True
+
+    def _refuse(self, environ: WSGIEnvironment) -> None:
+        """Count a refusal; where its network address has had too many, make it wait for this one."""
+        if self._callers is not None:
+            self._callers.count_refusal(environ)
+            if self._callers.is_slowed(environ) and self._waiting.acquire(blocking=False):
+                try:
+                    time.sleep(SLOWED_SECONDS)
+                finally:
+                    self._waiting.release()
+
+    def _shed(self, environ: WSGIEnvironment) -> Answer:
+        """The answer to a request for which there is no room, when it is its turn."""
+        SHED.inc()
+        environ[_IS_SHED] = True
+        if self._callers is not None:
+            self._callers.count_refusal(environ)
+        if self._waiting.acquire(blocking=False):
+            try:
+                with self._shedding:
+                    time.sleep(SHED_SECONDS)
+            finally:
+                self._waiting.release()
+        return _overloaded()
 
 
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:

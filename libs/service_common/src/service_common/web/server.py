@@ -13,19 +13,22 @@ from typing import Final
 import urllib3
 from granian import Granian
 from granian.constants import Interfaces
+from granian.http import HTTP1Settings
 
 from service_common.config import EnvironmentReader, parse_count
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
 from service_common.web.bodies import MAX_OPEN
-from service_common.web.edge import MAX_IN_FLIGHT
+from service_common.web.edge import MAX_IN_FLIGHT, MAX_WAITING
 
-BLOCKING_THREADS: Final = MAX_OPEN + MAX_IN_FLIGHT + 40
+BLOCKING_THREADS: Final = MAX_OPEN + MAX_IN_FLIGHT + MAX_WAITING + 40
 """Enough for all that the edge lets in, bodies that are still read included, and for refusing what is too much. Each is
 made when it is needed, and takes 66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
+CONNECTION_BUFFER_BYTES: Final = 64 * 1024
+"""What the server reads ahead of each connection, at least a whole header; it would be 400 KiB."""
 
 log = get_logger(__name__)
 
@@ -44,6 +47,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         workers=workers,
         blocking_threads=BLOCKING_THREADS,
         backpressure=MAX_CONNECTIONS,
+        http1_settings=HTTP1Settings(max_buffer_size=CONNECTION_BUFFER_BYTES),
         workers_kill_timeout=30,
         respawn_failed_workers=True,
         log_access=False,

@@ -1,25 +1,28 @@
 """Reading one GraphQL request within bounds, before anything is looked up.
 
 What a stranger writes is measured before it is validated: the bytes, the tokens, and the fields that it comes to once
-every fragment stands where it is spread. Validation compares fields with each other, so its cost is bounded by that
-count. Messages are the library's own for GraphQL mistakes and ours for everything else.
+every fragment stands where it is spread. Validation compares the fields that stand at one place of the answer with each
+other, so their number is bounded, too. Messages are the library's own for GraphQL mistakes and ours for the rest.
 """
 
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from graphql import (
     DocumentNode,
     FieldNode,
+    FloatValueNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
     GraphQLError,
     InlineFragmentNode,
+    IntValueNode,
+    Node,
     OperationDefinitionNode,
     SelectionSetNode,
-    TokenKind,
     get_operation_ast,
     parse,
     specified_rules,
@@ -36,7 +39,9 @@ MAX_TOKENS: Final = 1_000
 MAX_DIGITS: Final = 100
 """Characters of a number in a query: amounts have 78, and are strings."""
 MAX_FIELDS: Final = 300
-"""Fields of a query with every fragment written out; the standard introspection query has about 150."""
+"""Fields and fragments of a query with every fragment written out; the standard introspection query has about 170."""
+MAX_SAME_FIELDS: Final = 25
+"""Times that one place of the answer is named: every two of them are compared."""
 MAX_DEPTH: Final = 8
 """Levels of fields; introspection, whose depth has a rule of its own, apart."""
 MAX_INTROSPECTIONS: Final = 2
@@ -59,7 +64,8 @@ def read_request(body: bytes) -> GraphQLRequest:
     """Read ``{"query": …, "variables": …, "operationName": …}``; 400 ``invalid_request`` for anything else."""
     query, variables, name = _read_json(body)
     try:
-        document = parse(query, max_tokens=MAX_TOKENS)
+        # Without locations: a document with them is one great circle of tokens, which only the garbage collector frees.
+        document = parse(query, no_location=True, max_tokens=MAX_TOKENS)
         _check_numbers(document)
         fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
         _measure(document, fragments)
@@ -121,13 +127,20 @@ class _Size:
         )
 
 
+_ONE: Final = _Size(fields=1)
+"""A fragment that is spread counts as a field, beside those in it: what is written out stays bounded."""
+
+
 def _check_numbers(document: DocumentNode) -> None:
     """Refuse numbers that Python would refuse to read, in words of its own."""
-    token = document.loc.start_token if document.loc else None
-    while token is not None:
-        if token.kind in {TokenKind.INT, TokenKind.FLOAT} and len(token.value or "") > MAX_DIGITS:
+    waiting: list[Node] = [document]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, IntValueNode | FloatValueNode) and len(node.value) > MAX_DIGITS:
             refuse(f"holds a number of more than {MAX_DIGITS} digits")
-        token = token.next
+        for key in node.keys:
+            below = getattr(node, key)
+            waiting.extend(each for each in (below if isinstance(below, tuple) else (below,)) if isinstance(each, Node))
 
 
 def _measure(document: DocumentNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
@@ -147,6 +160,28 @@ def _measure(document: DocumentNode, fragments: dict[str, FragmentDefinitionNode
             refuse(f"is nested more than {MAX_DEPTH} levels deep")
         if size.introspections > MAX_INTROSPECTIONS:
             refuse(f"asks for __schema and __type more than {MAX_INTROSPECTIONS} times")
+        _check_repeats(definition.selection_set, fragments)
+
+
+def _check_repeats(selections: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
+    """Refuse selections that name one place of the answer too often. They are measured: what is walked is bounded."""
+    named = Counter[tuple[str, ...]]()
+    waiting: list[tuple[tuple[str, ...], SelectionSetNode | None, frozenset[str]]] = [((), selections, frozenset())]
+    while waiting:
+        place, found, spread = waiting.pop()
+        for node in found.selections if found else ():
+            if isinstance(node, FieldNode):
+                below = (*place, (node.alias or node.name).value)
+                named[below] += 1
+                if named[below] > MAX_SAME_FIELDS:
+                    refuse(f"names {'.'.join(below)[:200]} more than {MAX_SAME_FIELDS} times")
+                waiting.append((below, node.selection_set, spread))
+            elif isinstance(node, InlineFragmentNode):
+                waiting.append((place, node.selection_set, spread))
+            elif isinstance(node, FragmentSpreadNode) and node.name.value not in spread:
+                name = node.name.value
+                below_it = fragments[name].selection_set if name in fragments else None
+                waiting.append((place, below_it, spread | {name}))
 
 
 class _Sizes:
@@ -167,7 +202,7 @@ class _Sizes:
             elif isinstance(node, FragmentSpreadNode):
                 total += self._of_fragment(node.name.value, introspected=introspected)
             elif isinstance(node, InlineFragmentNode):
-                total += self.of(node.selection_set, introspected=introspected)
+                total += _ONE + self.of(node.selection_set, introspected=introspected)
         return total
 
     def _of_field(self, node: FieldNode, *, introspected: bool) -> _Size:
@@ -181,9 +216,9 @@ class _Sizes:
     def _of_fragment(self, name: str, *, introspected: bool) -> _Size:
         definition = self._fragments.get(name)
         if definition is None or name in self._open:
-            return _Size()  # an unknown or circular fragment, which validation refuses
+            return _ONE  # an unknown or circular fragment, which validation refuses
         if (name, introspected) not in self._known:
             self._open.add(name)
             self._known[name, introspected] = self.of(definition.selection_set, introspected=introspected)
             self._open.remove(name)
-        return self._known[name, introspected]
+        return self._known[name, introspected] + _ONE

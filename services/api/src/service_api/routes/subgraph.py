@@ -8,7 +8,7 @@ from service_common.web.operations import Routes, described
 from service_common.wire.subgraph import GraphqlAnswer, GraphqlRequest
 
 from service_api.dependencies import dependencies
-from service_api.graphql.execute import execute_request
+from service_api.graphql.execute import WAIT_SECONDS, execute_request
 from service_api.graphql.request import MAX_REQUEST_BYTES
 from service_api.graphql.schema import make_schema
 
@@ -29,7 +29,7 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
 def post_subgraph(body: bytes) -> Response:
     """GraphQL over the indexed Hub log."""
     deps = dependencies()
-    with deps.callers.turn("queries", deps.config.at_once.queries):
+    with deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS):
         deps.callers.charge(deps.config.budgets.subgraph)
         read_query(allowed=frozenset())
         return jsonify(to_json(execute_request(deps, body)))

@@ -1,10 +1,10 @@
 """The rules in a process of their own, which ends.
 
-Promises: an end within ``CPU_SECONDS`` of processor time and ``SECONDS`` in all, whatever the page. A page that takes
-more processor time, takes more memory than there is, or kills the process is parked: it gets a judgement as any other
-page, not ready, so that it is charged and never judged again, and its bytes are not kept, since nobody has looked for
-secrets in them. A mistake of the rules themselves, and a machine that gave them too little of its time, are raised here
-as ``RulesFailed``: a fault of the service, no judgement, and not charged.
+It ends within ``CPU_SECONDS`` of processor time and ``SECONDS`` in all, for every page. A page that takes more
+processor time, takes more memory than there is, or kills the process is parked: it gets a judgement as any other page,
+not ready, so that it is charged and never judged again, and its bytes are not kept, since nobody has looked for secrets
+in them. A mistake of the rules themselves, and a machine that gave them too little of its time, are raised here as
+``RulesFailed``: a fault of the service, no judgement, and not charged.
 """
 
 import json
@@ -64,7 +64,7 @@ class BoundedRules:
         finally:
             os.close(reading)
             with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)  # it has said everything, or its time is up
+                os.kill(child, signal.SIGKILL)  # it has written everything, or its time is up
             _, status = os.waitpid(child, 0)
         if not is_whole:
             raise RulesFailed(f"the rules got less than {CPU_SECONDS} seconds of processor time in {SECONDS}")
@@ -82,7 +82,7 @@ class BoundedRules:
                 code, said = _JUDGED, json.dumps([issues, judgement.withhold])
             except (MemoryError, RecursionError):
                 code, said = _TOO_MUCH, ""
-            except Exception:  # noqa: BLE001  # told to the parent, which raises it
+            except Exception:  # noqa: BLE001  # sent to the parent, which raises it
                 said = traceback.format_exc()
             _write(writing, bytes([code]) + said.encode())
         finally:

@@ -14,7 +14,7 @@ from service_common.types import UnixSeconds
 class Material:
     """What is judged: the parsed page, its exact bytes, when, and on which terms of the deployment.
 
-    ``reveal_delay`` is None where nobody said; the token is the escrow token, as it describes itself.
+    ``reveal_delay`` is None where it is not known; the token is the escrow token, as it describes itself.
     """
 
     page: ChallengePage
@@ -29,7 +29,7 @@ class Material:
 class Judgement:
     """What a provider found. No issue means ready. ``prompt`` and ``output`` are kept as hashes for repetition.
 
-    ``withhold`` says that the page must not be kept: it holds what looks like a secret.
+    ``withhold`` means that the page must not be kept: it holds what looks like a secret.
     """
 
     issues: Sequence[Issue]
@@ -41,7 +41,7 @@ class Judgement:
 
 
 class ProviderError(Exception):
-    """The provider gave no judgement; ``ending`` is what the Poster is told, ``spent`` whether it may cost money."""
+    """The provider gave no judgement; ``ending`` is what the Poster gets, ``spent`` whether it may cost money."""
 
     def __init__(
         self, code: str, *, retry_after: int | None = None, retry_at: UnixSeconds | None = None, spent: bool = False
@@ -65,4 +65,4 @@ class PaidProvider(Protocol):
         """The judgement, or ``ProviderError``."""
 
     def objection(self, material: Material) -> Judgement | None:
-        """What can be said without paying: a page that it cannot take."""
+        """What can be found without paying: a page that it cannot take."""

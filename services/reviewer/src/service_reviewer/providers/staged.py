@@ -1,7 +1,7 @@
 """The rules first; a paid provider only for what passes them.
 
-Promises: a page that the rules refuse costs nothing; a paid call is taken from the budget before it is made, and given
-back when nobody charges for what came of it.
+A page that the rules refuse costs nothing. A paid call is taken from the budget before it is made, and given back when
+its outcome is not billed.
 """
 
 from typing import Protocol

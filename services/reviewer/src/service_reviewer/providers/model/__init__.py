@@ -1,1 +1,1 @@
-"""A reviewer that reads: any endpoint that speaks OpenAI's chat completions."""
+"""A reviewer that reads: any endpoint with OpenAI's chat completions API."""

@@ -1,7 +1,7 @@
-"""Reading what a model answered.
+"""Reading a model's answer.
 
-Promises: an answer either is exactly the promised shape, within its lengths and consistent with itself, or it is
-refused with words that tell the model what was wrong. Nothing is cut, filled in or guessed.
+An answer either has exactly the promised shape, is within its lengths and consistent with itself, or it is refused with
+a message that explains the fault to the model. Nothing is cut, filled in or guessed.
 """
 
 from typing import Annotated, Final
@@ -15,7 +15,7 @@ _MAX_NAMED: Final = 5
 
 
 class UnusableAnswer(Exception):
-    """The answer is not a review; ``answer`` is what was said, ``problem`` what is wrong with it."""
+    """The answer is not a review; ``answer`` is its text, ``problem`` what is wrong with it."""
 
     def __init__(self, problem: str, answer: str) -> None:
         super().__init__(problem)

@@ -1,7 +1,7 @@
-"""What the model is asked.
+"""The messages to the model.
 
-Promises: the page travels as one string inside a JSON object, never as part of the instructions, and the instructions
-say so; the same material gives the same messages, byte for byte.
+The page travels as one string inside a JSON object, never as part of the instructions, and the instructions state that.
+The same material gives the same messages, byte for byte.
 """
 
 import json

@@ -1,12 +1,12 @@
-"""The reviewer that asks a model.
+"""The reviewer that queries a model.
 
-Promises: at most two requests for one review, the second only to repair an answer that cannot be used; one time limit
-over both, to the last byte; answers are bounded in size; redirects are not followed, nothing is retried by itself, and
+At most two requests are made for one review, the second only to repair an answer that cannot be used. One time limit
+covers both, to the last byte. Answers are bounded in size, redirects are not followed, the library retries nothing, and
 no text of the endpoint or its library reaches a message or a log.
 
 Endings: an answer that stays unusable is ``invalid_orchestrator_output``; an endpoint that refuses the key or does not
 know the model is ``orchestrator_unconfigured``; everything else that keeps it from answering is
-``orchestrator_provider_error``, with the wait it asks for.
+``orchestrator_provider_error``, with the wait that it requests.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ log = get_logger(__name__)
 
 
 class ModelProvider:
-    """Asks one model at one endpoint."""
+    """Queries one model at one endpoint."""
 
     def __init__(self, settings: ModelSettings, rubric: Rubric, clock: Clock) -> None:
         self._settings = settings

@@ -1,7 +1,7 @@
 """Rubric 7: nothing secret is published.
 
-Promises: known key formats are found wherever they stand; a value beside a word such as "password" only when it looks
-drawn by chance and not like an example. The secret itself is never repeated in an issue.
+Known key formats are found anywhere; a value beside a word such as "password" only when it looks random and not like an
+example. The secret itself is never repeated in an issue.
 """
 
 import math

@@ -41,7 +41,7 @@ _CHECKABLE: Final = Pattern(
     r"|accepts?|answers?|logs?|runs?|finds?|found|covers?|follow(s|ed)?|signed|served|visible|present|absent|empty"
     r"|reproduced?|installs?|works? (on|with|in|without))\b",
 )
-"""Words of a statement about something that can be looked at, as long as no opinion stands in it."""
+"""Words of a statement about something that can be looked at, as long as there is no opinion in it."""
 _ENGLISH: Final = Pattern(r"\b(the|is|are|of|and|with|to|as|on|has)\b")
 _GENERIC: Final = Pattern(
     r"(an?|all|and|any|app|application|are|assets|code|completed?|content|deliverables?|documentation|docs|else|entire"

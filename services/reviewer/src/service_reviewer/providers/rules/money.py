@@ -1,7 +1,6 @@
-"""Rubric 4, money: whatever the page says of the reward is what goes into escrow, paid once to one winner.
+"""Rubric 4, money: what the page states about the reward is what goes into escrow, paid once to one winner.
 
-Promises: an amount counts only in a sentence that is about the reward; prices, wages and amounts in examples are left
-alone.
+An amount counts only in a sentence that is about the reward; prices, wages and amounts in examples are left alone.
 """
 
 from collections.abc import Iterator

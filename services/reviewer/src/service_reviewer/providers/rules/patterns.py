@@ -1,11 +1,11 @@
 """The only regular expressions that a rule may use: RE2's, whose time grows with the text and not with its square.
 
-Promises: whatever a stranger wrote, one search costs a time proportional to the text, and so does finding every match,
-since ``each`` takes only expressions whose matches are short. Letters are compared in any case, and as they are read:
-compatibility forms count as what they stand for (a full-width A as A), any other letter as ``_`` and any space as a
-blank, so that ``\\b``, ``\\w``, ``\\d`` and ``\\s`` mean what they mean to a reader.
+For any text, one search costs a time proportional to its length, and so does finding every match, since ``each`` takes
+only expressions whose matches are short. Letters are compared in any case, and as they are read: compatibility forms
+count as what they represent (a full-width A as A), any other letter as ``_`` and any space as a blank, so that ``\\b``,
+``\\w``, ``\\d`` and ``\\s`` mean what they mean to a reader.
 
-RE2 has no look-around. ``not_after`` and ``not_before`` say what must not stand beside a match instead; both look at a
+RE2 has no look-around. ``not_after`` and ``not_before`` name what must not be beside a match instead; both look at a
 few characters only.
 """
 

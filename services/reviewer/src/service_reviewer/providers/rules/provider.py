@@ -1,8 +1,8 @@
 """The deterministic reviewer.
 
-Promises: the same page at the same moment gets the same issues, each with where and what to change; nothing leaves this
-process. It judges form and clarity, never merit. What it cannot see (a contradiction in other words, a task that makes
-no sense) is left to Guardians and to a provider that reads.
+The same page at the same moment gets the same issues, each with where and what to change; nothing leaves this process.
+It judges form and clarity, never merit. What it cannot see (a contradiction in other terms, a task that makes no sense)
+is left to Guardians and to a provider that reads.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""A page as the rules read it: passages of prose and of code, each knowing where it stands.
+"""A page as the rules read it: passages of prose and of code, each with its place.
 
-Promises: every word of the page is in exactly one passage; in ``prose`` code spans are blanked out, so that an example
-is not taken for a statement; a code block is a passage of its own. CommonMark with tables; raw HTML and comments count
-as prose, since whoever reads the source reads them.
+Every word of the page is in exactly one passage. In ``prose`` code spans are blanked out, so that an example is not
+taken for a statement; a code block is a passage of its own. CommonMark with tables; raw HTML and comments count as
+prose, since a reader of the source reads them.
 """
 
 from bisect import bisect_left
@@ -26,7 +26,7 @@ MAX_PASSAGES: Final = 10_000
 MAX_LINES_AND_CELLS: Final = 40_000
 """Of a body, counted before it is parsed: the parser takes up to 2 KB of memory for each."""
 _CODE: Final = "``"
-"""What stands in ``prose`` where the page has a code span."""
+"""What is in ``prose`` where the page has a code span."""
 _FULL_STOP: Final = Pattern(r"[.!?](?:\s|\z)")
 
 
@@ -84,7 +84,7 @@ class Reading:
 
     @property
     def prose(self) -> Iterator[Passage]:
-        """The passages that say something, code blocks left out."""
+        """The passages that are not blank, code blocks left out."""
         return (passage for passage in self.passages if not passage.is_code)
 
     @staticmethod

@@ -1,7 +1,7 @@
-"""Rubric 5, references: whatever the page points at is on the page, or public and fixed.
+"""Rubric 5, references: everything that the page points at is on the page, or public and fixed.
 
-Promises: a number is looked for before it is missed; references into other documents ("section 4 of the standard") are
-left alone.
+A number counts as missing only after it was looked for on the page; references into other documents ("section 4 of the
+standard") are left alone.
 """
 
 from collections.abc import Iterator
@@ -111,7 +111,7 @@ def _numbers(reading: Reading, passage: Passage, flat: str, labels: "_Labels") -
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """The numbers that stand on the page: of headings ("2. Format"), and of what has a caption ("Table 3: ...")."""
+    """The numbers that are on the page: of headings ("2. Format"), and of what has a caption ("Table 3: ...")."""
 
     headings: frozenset[int]
     captions: frozenset[tuple[str, int]]

@@ -1,8 +1,8 @@
-"""Rubric 6: nothing on the page tells a judge, a reviewer or a model how to decide.
+"""Rubric 6: nothing on the page instructs a judge, a reviewer or a model how to decide.
 
-Promises: words are compared after compatibility forms, invisible characters and spacing tricks are undone, code and
-comments included. A page whose title or summary says that it is about such attacks may quote them; what addresses this
-page's own review or its Guardians is never excused.
+Text is compared after compatibility forms, invisible characters and spacing tricks are undone, code and comments
+included. A page whose title or summary states that it is about such attacks may quote them; what addresses this page's
+own review or its Guardians is never excused.
 """
 
 import unicodedata

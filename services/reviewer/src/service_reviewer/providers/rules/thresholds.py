@@ -1,6 +1,6 @@
 """Rubric 4, thresholds: a limit that a criterion sets is not another one in the body.
 
-Promises: only limits on the same noun in the same direction are compared, and only where each side states exactly one.
+Only limits on the same noun in the same direction are compared, and only where each side states exactly one.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,7 @@
-"""Rubric 3 and 4, time: the deadline leaves time, and what the page says of dates and durations is what it fixes.
+"""Rubric 3 and 4, time: the deadline leaves time, and dates and durations on the page are what it fixes.
 
-Promises: days are compared with a day's tolerance (a page does not say its time zone), durations with a half; a date
-counts as the deadline only in a sentence that says so.
+Days are compared with a day's tolerance (a page does not name its time zone), durations with a half; a date counts as
+the deadline only in a sentence that calls it so.
 """
 
 from collections.abc import Iterator
