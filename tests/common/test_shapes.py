@@ -60,6 +60,7 @@ def test_shape__as_json__has_decimal_strings_base64_and_no_omitted_key() -> None
         "word": "yes",
         "absent": "5",
     }
+    assert type(to_json(FULL)["kind"]) is str, "no value of our own is left"
     assert keys(Inner) == {"amount"}
 
 

@@ -8,6 +8,7 @@ values; ``None`` is null, or an absent key where the annotation says ``OMITTED``
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
@@ -105,7 +106,11 @@ def _change(kind: Any) -> Callable[[Any], object] | None:
     if get_origin(kind) is tuple:
         inner = _change(get_args(kind)[0])
         return list if inner is None else lambda value: [inner(each) for each in value]
-    return _writer(kind) if isinstance(kind, type) and is_dataclass(kind) else None
+    if not isinstance(kind, type):
+        return None
+    if issubclass(kind, StrEnum):
+        return str.__str__
+    return _writer(kind) if is_dataclass(kind) else None
 
 
 def _part(name: str, hint: Any, default: object) -> Part:
