@@ -255,7 +255,8 @@ def lock(session: nox.Session) -> None:
     LOCAL.mkdir(exist_ok=True)
     compile_ = [
         *UV, "pip", "compile", "--quiet", "--universal", "--python-version", "3.11",
-        "--generate-hashes", "--no-header", "--no-annotate", *session.posargs,
+        "--generate-hashes", "--no-header", "--no-annotate", "--override", "requirements/overrides.txt",
+        *session.posargs,
     ]  # fmt: skip
     for name in ("nox", "assurance"):
         session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
@@ -300,9 +301,11 @@ def make(session: nox.Session, environment: Environment) -> None:
             f"making .local/{environment.folder} from {environment.pins}: "
             f"up to {download} MB to download, {disk} MB on disk"
         )
-        started, quiet = time.monotonic(), [] if sys.stderr.isatty() else ["--quiet"]
-        install = [*UV, "pip", "install", *quiet, "--python", environment.python, "--no-deps"]
-        sync = [*UV, "pip", "sync", *quiet, "--python", environment.python, "--require-hashes"]
+        started, options = time.monotonic(), [] if sys.stderr.isatty() else ["--quiet"]
+        if environment is STACK and not has_cache():
+            options.append("--no-cache")  # uv would keep 30 MB of the index's pages for people who may never need them
+        install = [*UV, "pip", "install", *options, "--python", environment.python, "--no-deps"]
+        sync = [*UV, "pip", "sync", *options, "--python", environment.python, "--require-hashes"]
         sync += ["--no-build"] if environment.wheels_only else []
         venv = [*UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(environment.path)]
         session.run(*venv, log=False)
@@ -312,6 +315,12 @@ def make(session: nox.Session, environment: Environment) -> None:
             session.run(*install, "--no-build-isolation", "--offline", *editable, log=False)
         stamp.write_text(wanted)
         session.log(f"made .local/{environment.folder} in {time.monotonic() - started:.0f} s")
+
+
+def has_cache() -> bool:
+    """Whether somebody has used uv on this machine before."""
+    found = subprocess.run([*UV, "cache", "dir"], capture_output=True, text=True, check=False)
+    return found.returncode == 0 and Path(found.stdout.strip()).exists()
 
 
 def fetch_chain_node(session: nox.Session) -> None:

@@ -64,9 +64,9 @@ def _tip_latency(report: Report) -> None:
     """From a block that the node shows to the same block readable through the api's GraphQL, on a whole stack."""
     query, rounds = json.dumps({"query": "{ _meta { block { number } } }"}), []
     with running_stack() as stack:
-        seen = stack.anvil.rpc.number("eth_blockNumber")
+        seen = stack.anvil.w3.eth.block_number
         for _ in range(20):
-            while (block := stack.anvil.rpc.number("eth_blockNumber")) <= seen:
+            while (block := stack.anvil.w3.eth.block_number) <= seen:
                 time.sleep(0.002)
             started, seen = time.perf_counter(), block
             while _indexed(stack.common["SERVICE_SUBGRAPH_ENDPOINT"], query) < block:
@@ -168,7 +168,7 @@ def _deploy_burst(world: World) -> Contract:
     )  # fmt: skip
     compiled = json.loads(done.stdout)["contracts"]["burst.sol"]["Burst"]
     artifact = Artifact(compiled["abi"], bytes.fromhex(compiled["evm"]["bytecode"]["object"]))
-    return deploy(world.node.rpc, world.people.solvers[0].wallet, artifact)
+    return deploy(world.node.w3, world.people.solvers[0].wallet, artifact)
 
 
 @contextmanager

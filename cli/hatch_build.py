@@ -21,6 +21,7 @@ ROOMS = (
     "errors.py",
     "keccak.py",
     "py.typed",
+    "shapes.py",
     "types.py",
 )
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 _limit = sys.getrecursionlimit()
 
-import eth_account  # noqa: E402, F401  # one of its dependencies raises the recursion limit; the services never load it
+import eth_account  # noqa: E402, F401  # one of its dependencies raises the recursion limit, which the services put back
 
 sys.setrecursionlimit(_limit)
 

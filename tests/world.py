@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from demo.examples import EXAMPLES
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
-from local_stack.contract import Contract, Receipt, Wallet
+from local_stack.contract import Contract, Wallet
 from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
@@ -24,6 +24,7 @@ from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer
 from sqlalchemy import Engine
+from web3.types import TxReceipt
 
 from tests.servers import Database
 
@@ -139,12 +140,12 @@ class World:
         self.contract.transact(solver, "submit", bounty_id, to_bytes(commitment), roster)
         return commitment
 
-    def award(self, bounty_id: BountyId, guardian: Wallet, solver: Wallet, commitment: Bytes32) -> Receipt:
+    def award(self, bounty_id: BountyId, guardian: Wallet, solver: Wallet, commitment: Bytes32) -> TxReceipt:
         """Record an awarded Verdict."""
         arguments = (bounty_id, 1, solver.address, to_bytes(commitment), to_bytes(random_commitment()))
         return self.contract.transact(guardian, "recordVerdict", *arguments)
 
-    def reject(self, bounty_id: BountyId, guardian: Wallet) -> Receipt:
+    def reject(self, bounty_id: BountyId, guardian: Wallet) -> TxReceipt:
         """Record a no_valid_submission Verdict."""
         arguments = (bounty_id, 2, "0x" + "00" * 20, bytes(32), to_bytes(random_commitment()))
         return self.contract.transact(guardian, "recordVerdict", *arguments)

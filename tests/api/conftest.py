@@ -5,11 +5,10 @@ import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
@@ -26,7 +25,7 @@ from service_common.db.migrate import migrate
 from service_common.types import BlockNumber
 from werkzeug.test import TestResponse
 
-from tests.api.contract import CheckedClient
+from tests.api.contract import checked_client
 from tests.api.running import RunningApi, start_api
 from tests.common.auth.signing import Key
 from tests.servers import TEMPLATE, Database, DatabaseServer
@@ -134,7 +133,7 @@ def running_service() -> Iterator[Service]:
             )
             variables = api_variables(world, database, redis, storage, drand)
             dependencies = make_dependencies(read_config(variables))
-            dependencies.clock = ChainClock(world.rpc)
+            dependencies = replace(dependencies, clock=ChainClock(world.rpc))
             yield Service(
                 world, checked_client(make_app(dependencies)), dependencies, storage, drand, runtime, variables
             )
@@ -142,12 +141,6 @@ def running_service() -> Iterator[Service]:
             dependencies.redis.close()
             dependencies.http.clear()
         database.close()
-
-
-def checked_client(app: Flask) -> FlaskClient:
-    """A client of ``app`` that holds every answer against the published document."""
-    app.test_client_class = CheckedClient
-    return app.test_client()
 
 
 def api_variables(

@@ -1,99 +1,170 @@
-"""Every answer a test gets is held against the published document: its status, its error code and its whole shape."""
+"""Every answer a test gets is held against the published document: its status, its error code and its whole shape.
+
+So is every request that was taken.
+"""
 
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from unittest.mock import MagicMock
 
+from flask import Flask
 from flask.testing import FlaskClient
-from service_api.openapi.document import openapi_document
+from jsonschema import Draft202012Validator
+from service_api.app import make_app
+from service_api.openapi.document import published
 from werkzeug.test import TestResponse
 
 NOWHERE = {"route_not_found", "method_not_allowed"}
 """Of a path or a method that is no operation."""
+Json = Mapping[str, Any]
+
+
+@cache
+def openapi_document() -> Json:
+    """The document that the api publishes, whatever it is connected to."""
+    dependencies = MagicMock()
+    dependencies.config.chain.freshness_window = 150
+    found: Json = json.loads(published(make_app(dependencies)).json.body)
+    return found
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the document."""
+
+    method: str
+    path: str
+    described: Json = field(compare=False, repr=False)
+    parameters: tuple[Json, ...] = field(compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def codes(self) -> set[str]:
+        """Every error code that it announces."""
+        return {code for status in self.described["responses"] for code in documented(self.described, status)}
+
+    @property
+    def signer(self) -> str | None:
+        """Who signs it; None of a public one."""
+        text: str = self.described.get("description", "")
+        return text.removeprefix("Signed by ").removesuffix(".") if self.described["security"] else None
+
+    @property
+    def body_type(self) -> str | None:
+        """The media type of its body; None where it takes none."""
+        return next(iter(self.described.get("requestBody", {}).get("content", ())), None)
+
+    @property
+    def body(self) -> Json:
+        """What stands for its body: the schema, and an example."""
+        found: Json = self.described["requestBody"]["content"][self.body_type]
+        return found
+
+    def query(self, *, required: bool) -> list[str]:
+        """The names of its query, required or not."""
+        return [each["name"] for each in self.parameters if each["in"] == "query" and each["required"] is required]
+
+
+@cache
+def operations() -> tuple[Operation, ...]:
+    """All of them."""
+    return tuple(
+        Operation(name.upper(), path, methods[name], (*methods.get("parameters", ()), *methods[name]["parameters"]))
+        for path, methods in openapi_document()["paths"].items()
+        for name in methods
+        if name != "parameters"
+    )
+
+
+def operation(named: str) -> Operation:
+    """``POST /subgraph``."""
+    (found,) = (each for each in operations() if str(each) == named)
+    return found
 
 
 class CheckedClient(FlaskClient):
-    """A client that refuses answers the document does not describe."""
+    """A client that refuses answers the document does not describe, and requests that it forbids and that are taken."""
 
     def open(self, *args: Any, **kwargs: Any) -> TestResponse:
         response = super().open(*args, **kwargs)
         asked, media_type = response.request, response.mimetype or ""
         check_answer(asked.method, asked.path, response.status_code, media_type, response.data)
+        check_fields(asked.method, asked.path, response)
+        body = kwargs.get("data")
+        if response.status_code in {200, 201} and body:
+            check_body(asked.method, asked.path, body)
         return response
+
+
+def checked_client(app: Flask) -> FlaskClient:
+    """A client of ``app`` that holds every answer against the published document."""
+    app.test_client_class = CheckedClient
+    return app.test_client()
 
 
 def check_answer(method: str, path: str, status: int, media_type: str, body: bytes) -> None:
     """Raise unless the answer is one of the operation's."""
-    operation = find_operation(method, path)
+    asked = find_operation(method, path)
     if status >= 400:
         value = json.loads(body)
         assert violations(value, {"$ref": "#/components/schemas/Error"}) == []
         code = value["error"]["code"]
-        assert operation is None or code in NOWHERE or code in documented(operation, str(status)), (method, path, code)
-    elif operation is not None and status != 304:
-        (announced_type, content), *_ = operation["responses"][str(status)]["content"].items()
-        assert media_type == announced_type
+        assert asked is None or code in NOWHERE or code in documented(asked.described, str(status)), (asked, code)
+    elif asked is not None:
+        content = asked.described["responses"][str(status)].get("content", {})
+        if content:
+            assert list(content) == [media_type]
+        else:
+            assert body == b""
         if media_type == "application/json":
-            assert violations(json.loads(body), content["schema"]) == [], (method, path)
+            assert violations(json.loads(body), content[media_type]["schema"]) == [], asked
 
 
-def documented(operation: Mapping[str, Any], status: str) -> set[str]:
+def check_fields(method: str, path: str, response: TestResponse) -> None:
+    """Raise unless the answer has header fields that are announced, and those that its status must have."""
+    asked, status = find_operation(method, path), response.status_code
+    if asked is None or str(status) not in asked.described["responses"]:
+        return  # of no route: ``check_answer`` has seen to that
+    announced = set(asked.described["responses"][str(status)]["headers"])
+    sent = {name for name in openapi_document()["components"]["headers"] if name in response.headers}
+    must = {401: {"WWW-Authenticate"}, 429: {"Retry-After"}, 503: {"Retry-After"}}.get(status, set())
+    assert sent <= announced, (asked, status, sent - announced)
+    assert must | {"X-Correlation-Id"} | ({"ETag"} & announced) <= sent, (asked, status, sent)
+
+
+def check_body(method: str, path: str, body: bytes | str) -> None:
+    """Raise unless a JSON body is of the shape that the operation declares."""
+    asked = find_operation(method, path)
+    if asked is not None and asked.body_type == "application/json":
+        assert violations(json.loads(body), asked.body["schema"]) == [], asked
+
+
+def documented(described: Json, status: str) -> set[str]:
     """The error codes an operation names for a status."""
-    answer = operation["responses"].get(status)
-    return set(answer["content"]["application/json"]["examples"]) if answer else set()
+    content = described["responses"].get(status, {}).get("content", {})
+    return {code for each in content.values() for code in each.get("examples", ())}
 
 
-def find_operation(method: str, path: str) -> Mapping[str, Any] | None:
+def find_operation(method: str, path: str) -> Operation | None:
     """The operation behind a request."""
-    for template, methods in paths().items():
-        if re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), path):
-            found: Mapping[str, Any] | None = methods.get(method.lower())
-            return found
+    for each in operations():
+        if each.method == method and re.fullmatch(re.sub(r"{\w+}", "[^/]+", each.path), path):
+            return each
     return None
 
 
-def paths() -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", openapi_document()["paths"])
+def violations(value: object, schema: Json) -> list[str]:
+    """Where ``value`` is not of ``schema``."""
+    validator = _validator(json.dumps(schema, sort_keys=True))
+    return [f"{found.json_path}: {found.message}" for found in validator.iter_errors(value)]
 
 
-def violations(value: object, schema: Mapping[str, Any], at: str = "$") -> list[str]:
-    """Where ``value`` is not of ``schema``: the part of JSON Schema that the document uses."""
-    if "$ref" in schema:
-        components = cast("Mapping[str, Any]", openapi_document()["components"])["schemas"]
-        return violations(value, components[schema["$ref"].rpartition("/")[2]], at)
-    if "oneOf" in schema:
-        tried = [violations(value, each, at) for each in schema["oneOf"]]
-        return [] if [] in tried else min(tried, key=len)
-    kinds = schema.get("type", "any")
-    if not any(_is(value, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
-        return [f"{at}: {value!r} is not {kinds}"]
-    if isinstance(value, dict):
-        return _of_object(value, schema, at)
-    if isinstance(value, list):
-        items = schema.get("items", {})
-        return [each for i, item in enumerate(value) for each in violations(item, items, f"{at}[{i}]")]
-    fits = value in schema.get("enum", [value]) and re.search(schema.get("pattern", ""), str(value))
-    return [] if fits else [f"{at}: {value!r} is not of {schema}"]
-
-
-def _of_object(value: Mapping[str, object], schema: Mapping[str, Any], at: str) -> list[str]:
-    properties, further = schema.get("properties", {}), schema.get("additionalProperties", True)
-    found = [f"{at}: {name} is missing" for name in schema.get("required", []) if name not in value]
-    for name, item in value.items():
-        if name in properties:
-            found += violations(item, properties[name], f"{at}.{name}")
-        elif further is False:
-            found.append(f"{at}: {name} is not a key of it")
-        elif isinstance(further, dict):
-            found += violations(item, further, f"{at}.{name}")
-    return found
-
-
-def _is(value: object, kind: str) -> bool:
-    if kind == "any":
-        return True
-    if isinstance(value, bool):
-        return kind == "boolean"
-    classes = {"string": str, "integer": int, "number": (int, float), "object": dict, "array": list, "null": type(None)}
-    return kind in classes and isinstance(value, classes[kind])  # type: ignore[arg-type]
+@cache
+def _validator(schema: str) -> Draft202012Validator:
+    return Draft202012Validator({**json.loads(schema), "components": openapi_document()["components"]})

@@ -13,8 +13,6 @@ from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.config import ApiBudgets
 from service_api.dependencies import Dependencies
-from service_api.openapi.examples import EXAMPLES
-from service_api.openapi.operations import OPERATIONS, Operation
 from service_common.budgets import Budget
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.domain.commitments import report_commitment
@@ -22,7 +20,8 @@ from service_common.errors import ServiceError
 from service_common.types import BountyId
 from sqlalchemy.exc import OperationalError
 
-from tests.api.conftest import Service, checked_client
+from tests.api.conftest import Service
+from tests.api.contract import Operation, checked_client, operations
 from tests.api.pages import page_for
 from tests.api.test_faults import FaultyRpc, Raising
 from tests.api.test_submissions import Sealed, open_bounty, seal
@@ -57,7 +56,7 @@ class Sent:
     @property
     def body(self) -> bytes:
         service, operation = self.sealed.service, self.operation
-        if operation.body is None:
+        if operation.body_type is None:
             return b""
         if self.large:
             return b"x" * 2**20
@@ -65,9 +64,9 @@ class Sent:
             return document(service, self.bounty_id, service.world.guardian(1))
         if operation.path == PREPARE:
             return self.sealed.envelope.canonical_bytes()
-        if operation.body == "text/markdown":
+        if operation.body_type == "text/markdown":
             return page_for(service.world)
-        return json.dumps(EXAMPLES[f"POST {operation.path} request"]).encode()
+        return json.dumps(operation.body["example"]).encode()
 
     @property
     def key(self) -> str:
@@ -86,10 +85,10 @@ class Sent:
             report_commitment=report_commitment(body),
         )
         values = {"poster_address": people.poster.address, "submission_commitment": "0x" + "00" * 32}
-        query = "&".join(f"{name}={values[name]}" for name in operation.required_query)
+        query = "&".join(f"{name}={values[name]}" for name in operation.query(required=True))
         headers = {"X-Forwarded-For": "203.0.113.7"}
         if body:
-            headers["Content-Type"] = self.media_type or operation.body_type
+            headers["Content-Type"] = self.media_type or str(operation.body_type)
         if operation.signer and self.is_signed:
             headers["Authorization"] = service.authorization(self.key, operation.method, path, query=query, body=body)
         url = path + (f"?{query}" if query else "")
@@ -140,10 +139,6 @@ def test_code__that_is_provoked_everywhere__is_answered_by_those_that_announce_i
 ) -> None:
     plant, change = PROVOKED[code]
     there = replace(service, client=checked_client(make_app(plant(service.dependencies))))
-    asked = [each for each in OPERATIONS if code in OF_DELIVERY_TOO or "deliver" not in each.path]
-    answered = {name(each) for each in asked if change(Sent(sealed, each, sealed.bounty_id)).code(there) == code}
-    assert answered == {name(each) for each in asked if code in each.codes}
-
-
-def name(operation: Operation) -> str:
-    return f"{operation.method} {operation.path}"
+    asked = [each for each in operations() if code in OF_DELIVERY_TOO or "deliver" not in each.path]
+    answered = {str(each) for each in asked if change(Sent(sealed, each, sealed.bounty_id)).code(there) == code}
+    assert answered == {str(each) for each in asked if code in each.codes}

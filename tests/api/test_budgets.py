@@ -28,7 +28,8 @@ from service_common.web.callers import Callers, client_network
 from service_common.web.settings import client_address
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, checked_client, error_of
+from tests.api.conftest import Service, error_of
+from tests.api.contract import checked_client
 from tests.api.test_submissions import open_bounty
 from tests.common.auth.signing import new_key
 from tests.proxy import proxies

@@ -13,7 +13,8 @@ from service_common.db import app as t
 from service_common.types import UnixSeconds
 from sqlalchemy import func, insert, select
 
-from tests.api.conftest import Service, checked_client, error_of
+from tests.api.conftest import Service, error_of
+from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty, seal
 from tests.api.test_written_verdicts import document, refused, write

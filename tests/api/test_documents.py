@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 
-from service_api.openapi.operations import OPERATIONS
 from service_common.auth.header import MAX_HEADER_LENGTH
 from service_common.auth.typed_data import _APPROVAL_FIELDS
 from service_common.chain import contract_wallets as w
 from service_common.errors import PROBLEMS
+
+from tests.api.contract import operations
 
 DOCS = Path(__file__).parents[2] / "docs"
 INTERFACE = (DOCS / "interface.md").read_text(encoding="utf-8")
@@ -15,7 +16,7 @@ AUTHENTICATION = (DOCS / "authentication.md").read_text(encoding="utf-8")
 
 
 def test_interface__of_the_routes__names_each() -> None:
-    missing = [each.path for each in OPERATIONS if each.path not in INTERFACE and each.path != "/healthz"]
+    missing = [each.path for each in operations() if each.path not in INTERFACE and each.path != "/healthz"]
     assert missing == []
 
 
@@ -29,8 +30,8 @@ def test_interface__of_the_error_codes__has_each_under_its_status() -> None:
 
 
 def test_interface__of_the_list__names_every_query_parameter() -> None:
-    for operation in OPERATIONS:
-        for name in operation.query or ():
+    for operation in operations():
+        for name in (*operation.query(required=True), *operation.query(required=False)):
             assert re.search(rf"\b{name}\b", INTERFACE), name
 
 

@@ -4,19 +4,25 @@ import json
 import re
 
 import pytest
-from service_api.openapi.document import openapi_document
-from service_api.openapi.examples import EXAMPLES
-from service_api.openapi.operations import OPERATIONS, Operation
+from openapi_spec_validator import OpenAPIV31SpecValidator
 from service_common.errors import PROBLEMS
 
 from tests.api.conftest import Service, error_of
-from tests.api.contract import NOWHERE, find_operation, paths, violations
+from tests.api.contract import NOWHERE, Operation, openapi_document, operation, operations, violations
+
+REFERENCE = re.compile(r"#/components/(\w+)/([\w-]+)")
 
 
 def test_document__as_served__is_the_one_that_tests_check(service: Service) -> None:
     served = service.get("/api/openapi.json")
-    assert served.json == json.loads(json.dumps(openapi_document()))
+    assert served.json == openapi_document()
     assert served.headers["ETag"]
+
+
+def test_document__of_this_interface__is_valid_openapi() -> None:
+    document = openapi_document()
+    assert document["openapi"].startswith("3.1.")
+    assert [error.message for error in OpenAPIV31SpecValidator(dict(document)).iter_errors()] == []
 
 
 def test_document__of_the_routes__has_each_of_them_with_its_access(service: Service) -> None:
@@ -26,29 +32,50 @@ def test_document__of_the_routes__has_each_of_them_with_its_access(service: Serv
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:
             access = getattr(app.view_functions[rule.endpoint], "access", None)
             routed[method, re.sub(r"<(\w+)>", r"{\1}", rule.rule)] = access
-    described = {(each.method, each.path): "signed" if each.signer else "public" for each in OPERATIONS}
+    described = {(each.method, each.path): "signed" if each.signer else "public" for each in operations()}
     assert described == routed
 
 
 def test_document__every_reference_and_code__exists() -> None:
-    text = json.dumps(openapi_document())
-    components = json.loads(text)["components"]["schemas"]
-    assert set(re.findall(r"#/components/schemas/(\w+)", text)) == set(components)
+    document = openapi_document()
+    referred = set(REFERENCE.findall(json.dumps(document)))
+    components = {(kind, name) for kind, named in document["components"].items() for name in named}
+    nobody_answers = {("responses", "RouteNotFound"), ("responses", "MethodNotAllowed")}
+    assert components - referred == {("securitySchemes", "ServiceApproval"), *nobody_answers}
+    assert referred <= components
     inside_a_200 = {"bounty_challenge_content_mismatch"}
-    assert {code for operation in OPERATIONS for code in operation.codes} | NOWHERE | inside_a_200 == set(PROBLEMS)
+    assert {code for each in operations() for code in each.codes} | NOWHERE | inside_a_200 == set(PROBLEMS)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: f"{each.method} {each.path}")
-def test_example__of_an_operation__has_the_shape_it_shows(operation: Operation) -> None:
-    described = find_operation(operation.method, operation.path)
-    assert described is not None
-    assert described == paths()[operation.path][operation.method.lower()]
-    for part, content in (("request", described.get("requestBody")), ("answer", described["responses"]["200"])):
-        example = EXAMPLES.get(f"{operation.method} {operation.path} {part}")
-        if example is not None and content is not None:
-            (shown,) = content["content"].values()
-            assert shown["example"] == example
-            assert violations(example, shown["schema"]) == []
+def test_document__operation_ids_and_tags__are_of_each_operation_and_stay() -> None:
+    ids = {str(each): each.described["operationId"] for each in operations()}
+    assert len(set(ids.values())) == len(ids)
+    assert ids["GET /api/bounties/{bounty_id}"] == "get_api_bounties_bounty_id"
+    tags = [each["name"] for each in openapi_document()["tags"]]
+    assert {tag for each in operations() for tag in each.described["tags"]} == set(tags)
+
+
+@pytest.mark.parametrize("each", operations(), ids=str)
+def test_answers__of_an_operation__name_their_header_fields(each: Operation) -> None:
+    fields = {
+        int(status): {name for name in answer["headers"] if name not in {"X-Correlation-Id", "Cache-Control"}}
+        for status, answer in each.described["responses"].items()
+    }
+    counted = set() if each.path == "/healthz" else {"RateLimit", "RateLimit-Policy"}
+    assert all(counted <= found for found in fields.values())
+    for status, own in ((401, "WWW-Authenticate"), (429, "Retry-After"), (503, "Retry-After")):
+        assert own in fields.get(status, {own})
+    assert (304 in fields) is ("ETag" in fields[200])
+
+
+@pytest.mark.parametrize("each", operations(), ids=str)
+def test_example__of_an_operation__has_the_shape_it_shows(each: Operation) -> None:
+    contents = [each.described["responses"]["200"].get("content", {}), each.described.get("requestBody", {})]
+    for content in (contents[0], contents[1].get("content", {})):
+        for shown in content.values():
+            assert violations(shown["example"], shown["schema"]) == [] if "example" in shown else True
+    if each.body_type and each.described["requestBody"]["content"][each.body_type]["schema"].get("type") != "string":
+        assert "example" in each.body or each.path.endswith("/prepare"), "the envelope is shown in docs/formats.md"
 
 
 def test_example__of_an_upload__is_answered(service: Service) -> None:
@@ -56,21 +83,21 @@ def test_example__of_an_upload__is_answered(service: Service) -> None:
     bounty_id = world.create(seconds=100_000)
     world.finalize()
     route = "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url"
-    body = json.dumps(EXAMPLES[f"POST {route} request"]).encode()
+    body = json.dumps(operation(f"POST {route}").body["example"]).encode()
     path = route.format(bounty_id=bounty_id, solver_address=solver.address)
     response = service.signed(solver.private_key, "POST", path, body=body, media_type="application/json")
     assert response.status_code == 200
 
 
 def test_example__of_graphql__is_answered(service: Service) -> None:
-    body = json.dumps(EXAMPLES["POST /subgraph request"])
+    body = json.dumps(operation("POST /subgraph").body["example"])
     response = service.client.post("/subgraph", data=body, headers={"Content-Type": "application/json"})
     assert response.status_code == 200
 
 
 def test_example__of_a_page__is_refused_for_its_dates_at_most(service: Service) -> None:
-    page = EXAMPLES["POST /api/bounty-challenge-specs/prepare-publication request"]
-    response = service.publish(str(page).encode())
+    page = operation("POST /api/bounty-challenge-specs/prepare-publication").body["example"]
+    response = service.publish(page.encode())
     if response.status_code != 200:
         issues = error_of(response)["issues"]
         assert {issue["path"] for issue in issues} <= {"submission_deadline", "judging_window_seconds"}  # type: ignore[attr-defined]
@@ -78,7 +105,7 @@ def test_example__of_a_page__is_refused_for_its_dates_at_most(service: Service) 
 
 @pytest.mark.parametrize("name", ["wrap", "retrieve"])
 def test_example__of_delivery__is_let_in_and_forwarded(service: Service, name: str) -> None:
-    body = json.dumps(EXAMPLES[f"POST /api/bounties/{{bounty_id}}/delivery/{name} request"]).encode()
+    body = json.dumps(operation(f"POST /api/bounties/{{bounty_id}}/delivery/{name}").body["example"]).encode()
     key = service.world.people.poster.wallet.private_key
     path = f"/api/bounties/1/delivery/{name}"
     response = service.signed(key, "POST", path, body=body, media_type="application/json")
@@ -89,8 +116,9 @@ def test_page__of_the_interface__shows_everything_and_loads_nothing(service: Ser
     response = service.get("/api/docs")
     text = response.get_data(as_text=True)
     assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
-    for operation in OPERATIONS:
-        assert f"{operation.method} {operation.path}" in text
+    for each in operations():
+        assert str(each) in text
+        assert all(code in text for code in each.codes)
     assert not re.search(r"<script|<link|@import|src=|url\(|https?://(?!json-schema\.org)", text)
     for anchor in re.findall(r"href='#([^']+)'", text):
         assert f"id='{anchor}'" in text, anchor

@@ -14,6 +14,7 @@ from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
 from service_common.domain.canonical_json import canonical_bytes
 from service_common.errors import ServiceError
+from service_common.shapes import to_json
 from service_common.types import BountyId, UnixSeconds
 from service_indexer.follower import Halted
 from sqlalchemy import Engine, select, update
@@ -60,7 +61,7 @@ def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, Late(clock) if late else clock)
-    found = show_bounty(cast("Dependencies", Reading(engine, source)), bounty_id)
+    found = to_json(show_bounty(cast("Dependencies", Reading(engine, source)), bounty_id))
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
     return found
 

@@ -23,7 +23,8 @@ from service_common.types import Bytes32
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, checked_client, error_of
+from tests.api.conftest import Service, error_of
+from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.campaign import size
 from tests.common.auth.signing import Key, new_key

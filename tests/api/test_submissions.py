@@ -24,7 +24,8 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, checked_client, error_of
+from tests.api.conftest import Service, error_of
+from tests.api.contract import checked_client
 from tests.api.test_faults import PLANT, FaultyRpc, Raising
 
 UNAVAILABLE = "bounty_submission_content_authority_unavailable"

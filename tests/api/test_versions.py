@@ -1,7 +1,9 @@
 """Conditional requests and caching of public reads."""
 
+from dataclasses import replace
+
 import pytest
-from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, recent_downloads
+from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.domain.commitments import spec_commitment
@@ -9,7 +11,7 @@ from service_common.recent import Recent
 from service_common.storage.port import DownloadTarget
 from service_common.types import UnixSeconds
 from service_common.web import versions
-from service_common.web.versions import Version, VersionCache, json_version
+from service_common.web.versions import Version, json_version, version_cache
 from sqlalchemy.dialects.postgresql import insert
 
 from tests.api.conftest import Service
@@ -101,7 +103,7 @@ def test_cache__within_its_staleness__asks_once_and_afterwards_anew() -> None:
         made.append(1)
         return json_version({"n": len(made)})
 
-    cache = VersionCache(clock)
+    cache = version_cache(clock)
     assert cache.get("a", make) is cache.get("a", make)
     clock.sleep(versions.MAX_STALENESS_SECONDS / 2 - 0.01)
     cache.get("a", make)
@@ -113,7 +115,7 @@ def test_cache__within_its_staleness__asks_once_and_afterwards_anew() -> None:
 
 def test_cache__while_one_caller_makes_a_version_anew__gives_the_others_the_kept_one() -> None:
     clock = HandClock()
-    cache = VersionCache(clock)
+    cache = version_cache(clock)
     old = cache.get("a", lambda: json_version(1))
     clock.sleep(versions.MAX_STALENESS_SECONDS / 2)
 
@@ -131,46 +133,47 @@ def test_cache__while_one_caller_makes_a_version_anew__gives_the_others_the_kept
 
 def test_content_cache__while_one_caller_looks_up_anew__gives_the_others_the_kept_value() -> None:
     clock = HandClock()
-    recent: Recent[str, int] = Recent(1.0, 2)
-    assert recent.get("a", clock, lambda: 1) == 1
+    recent: Recent[str, int] = Recent(1.0, 2, clock)
+    assert recent.get("a", lambda: 1) == 1
     clock.sleep(1.0)
-    assert recent.get("a", clock, lambda: recent.get("a", clock, lambda: 0) + 1) == 2
+    assert recent.get("a", lambda: recent.get("a", lambda: 0) + 1) == 2
     clock.sleep(0.99)
-    assert recent.get("a", clock, lambda: 0) == 2
+    assert recent.get("a", lambda: 0) == 2
     clock.sleep(1.01)
-    assert recent.get("a", clock, lambda: recent.get("a", clock, lambda: 7)) == 7  # twice its time is too old for all
+    assert recent.get("a", lambda: recent.get("a", lambda: 7)) == 7  # twice its time is too old for all
     for key in "bcd":
-        recent.get(key, clock, lambda: 3)
+        recent.get(key, lambda: 3)
     assert list(recent._kept) == ["c", "d"]
 
 
-def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left() -> None:
-    clock, urls = HandClock(), recent_downloads()
+def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left(service: Service) -> None:
+    clock = HandClock()
+    urls = replace(service.dependencies, clock=clock).downloads
     old, new = (DownloadTarget(url, UnixSeconds(0)) for url in ("old", "new"))
-    urls.get("a", clock, lambda: old)
+    urls.get("a", lambda: old)
     clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
 
     def slow() -> DownloadTarget:
-        assert urls.get("a", clock, lambda: new) is new  # for the others, while the storage keeps this caller waiting
+        assert urls.get("a", lambda: new) is new  # for the others, while the storage keeps this caller waiting
         return new
 
-    assert urls.get("a", clock, slow) is new
+    assert urls.get("a", slow) is new
 
 
 def test_cache__of_more_than_it_may_hold__forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(versions, "MAX_BYTES", 1_000)
-    cache = VersionCache(HandClock())
+    cache = version_cache(HandClock())
     for number in range(50):
         cache.get(str(number), lambda: Version(b"x" * 100, '"e"', "no-cache"))
     assert list(cache._kept) == [str(number) for number in range(40, 50)]
-    assert cache._bytes == 1_000
+    assert cache._weight == 1_000
 
 
 def test_cache__when_a_read_fails__keeps_nothing() -> None:
     def fail() -> Version:
         raise ValueError("no")
 
-    cache = VersionCache(HandClock())
+    cache = version_cache(HandClock())
     with pytest.raises(ValueError, match="no"):
         cache.get("a", fail)
     assert not cache._kept

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from graphql import GraphQLInputObjectType, GraphQLObjectType, get_named_type
 from service_api.graphql.schema import make_schema
-from service_api.openapi.document import openapi_document
 from service_common.domain.challenge import challenge_schema
+
+from tests.api.contract import openapi_document, operations
 
 SNAKE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 OTHERS_WORDS = {"operationName"}
@@ -34,10 +35,11 @@ def published() -> Iterator[tuple[str, str, object]]:
     document = openapi_document()
     yield from properties(document["components"], "openapi")
     yield from properties(document["paths"], "openapi")
-    for path, methods in document["paths"].items():  # type: ignore[attr-defined]
-        for operation in methods.values():
-            for parameter in operation["parameters"]:
-                yield f"{path}?{parameter['name']}", parameter["name"], parameter["schema"]
+    for operation in operations():
+        for parameter in operation.parameters:
+            if parameter["in"] == "header":
+                continue
+            yield f"{operation}?{parameter['name']}", parameter["name"], parameter["schema"]
     yield from properties(challenge_schema(), "challenge")
 
 

@@ -20,6 +20,7 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.db import app as tables
 from service_common.db.hub_facts import FactSource
 from service_common.domain.commitments import spec_commitment
+from service_common.shapes import to_json
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
@@ -146,7 +147,7 @@ def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, by
             pass
     engine = database.engine("service_api")
     reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, ChainClock(rpc))))
-    return {bounty: json.dumps(show_bounty(reading, BountyId(int(bounty)))).encode() for bounty in ids}
+    return {bounty: json.dumps(to_json(show_bounty(reading, BountyId(int(bounty))))).encode() for bounty in ids}
 
 
 def results(ran: Ran, result: str) -> set[str]:

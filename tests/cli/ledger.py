@@ -17,6 +17,7 @@ from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import Guardian, HubTerms, LocalHub, deploy_hub
+from service_common.chain.json_rpc import quantity
 from service_common.clock import SystemClock
 from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import spec_commitment
@@ -49,9 +50,7 @@ class Ledger:
         return self.hub.token
 
     def time(self) -> int:
-        block = self.node.rpc.record("eth_getBlockByNumber", "latest", False)
-        assert block is not None
-        return int(str(block["timestamp"]), 16)
+        return self.node.w3.eth.get_block("latest")["timestamp"]
 
     def advance_to(self, moment: int) -> None:
         """Mine a block at ``moment``, and enough that it is finalized."""
@@ -125,7 +124,7 @@ class Ledger:
 
     def nonce(self, account: str) -> int:
         """How many transactions of an account are mined."""
-        return self.node.rpc.number("eth_getTransactionCount", account, "latest")
+        return quantity(self.node.rpc.call("eth_getTransactionCount", account, "latest"))
 
     def variables(self) -> dict[str, str]:
         """The client's environment, but for the API and the subgraph."""

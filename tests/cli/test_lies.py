@@ -21,6 +21,7 @@ from service_common.auth.signature import recover
 from service_common.auth.typed_data import SigningDomain, digest
 from service_common.chain import events as hub
 from service_common.chain.events import HubEvent, decode_log, parse_log
+from service_common.chain.json_rpc import mapping, quantity
 from service_common.crypto import sealed_box
 from service_common.domain.abi_hashes import recipients_commitment
 from service_common.domain.challenge import parse_challenge
@@ -94,7 +95,7 @@ class Before:
 
 def play(stage: Stage, scene: Callable[[Stage], Case], lie: Lie) -> None:
     case = scene(stage)
-    head = stage.ledger.node.rpc.number("eth_blockNumber")
+    head = stage.ledger.node.w3.eth.block_number
     before = Before(head, len(stage.api.server.requests))
     with (
         hurried(),
@@ -116,11 +117,8 @@ def play(stage: Stage, scene: Callable[[Stage], Case], lie: Lie) -> None:
 def mine_what_waits(stage: Stage, case: Case) -> None:
     """A transaction signed over a nonce that is not due yet counts as much as one that was mined."""
     rpc = stage.ledger.node.rpc
-    pool = rpc.record("txpool_content")
-    assert pool is not None
-    waiting = pool["queued"]
-    assert isinstance(waiting, dict)
-    for account, found in waiting.items():
+    for account, found in mapping(mapping(rpc.call("txpool_content"))["queued"]).items():
+        assert isinstance(found, dict)
         assert (account.lower(), len(found)) == (case.account.lower(), 1)
         rpc.call("anvil_setNonce", account, hex(int(next(iter(found)))))
         stage.ledger.node.mine(1)
@@ -129,11 +127,9 @@ def mine_what_waits(stage: Stage, case: Case) -> None:
 def sent_since(stage: Stage, case: Case, before: Before) -> list[object]:
     """This account's mined transactions, but for the allowance that a funding may begin with."""
     rpc = stage.ledger.node.rpc
-    head, found = rpc.number("eth_blockNumber"), []
+    head, found = quantity(rpc.call("eth_blockNumber")), []
     for number in range(before.block + 1, head + 1):
-        block = rpc.record("eth_getBlockByNumber", hex(number), True)
-        assert block is not None
-        transactions = block["transactions"]
+        transactions = mapping(rpc.call("eth_getBlockByNumber", hex(number), True))["transactions"]
         assert isinstance(transactions, list)
         found += [each for each in transactions if each["from"].lower() == case.account.lower()]
     return [each for each in found if not is_exact_allowance(stage, each)]
@@ -151,13 +147,12 @@ def effects_since(stage: Stage, case: Case, before: Before) -> list[HubEvent]:
     logs = rpc.call("eth_getLogs", wanted)
     assert isinstance(logs, list)
     found = [(parse_log(log), decode_log(parse_log(log))) for log in logs]
-    senders = {log.tx_hash: rpc.record("eth_getTransactionByHash", log.tx_hash) for log, _ in found}
+    senders = {log.tx_hash: mapping(rpc.call("eth_getTransactionByHash", log.tx_hash)) for log, _ in found}
     return [
         effect
         for log, effect in found
         if log.block_number > before.block
-        and (sender := senders[log.tx_hash]) is not None
-        and str(sender["from"]).lower() == case.account.lower()
+        and str(senders[log.tx_hash]["from"]).lower() == case.account.lower()
         and not isinstance(effect, hub.BountyFinalized)
     ]
 

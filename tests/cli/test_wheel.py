@@ -30,6 +30,7 @@ ROOMS = {
     "domain",
     "errors.py",
     "keccak.py",
+    "shapes.py",
     "types.py",
     "__init__.py",
     "py.typed",

@@ -80,7 +80,7 @@ def test_required__set_in_both_ways__is_one_mistake(tmp_path: Path) -> None:
 def test_settler_key__that_is_none__is_refused_before_anything_starts(wrong: str) -> None:
     assert read_config(INDEXER).settler_key is None
     good = Key(secrets.token_bytes(32)).secret.hex()
-    assert read_config(INDEXER | {"SERVICE_SETTLER_PRIVATE_KEY": good}).settler_key == good
+    assert read_config(INDEXER | {"SERVICE_SETTLER_PRIVATE_KEY": good}).settler_key == bytes.fromhex(good)
     with pytest.raises(ConfigurationError, match="SERVICE_SETTLER_PRIVATE_KEY is malformed: a private key") as refused:
         read_config(INDEXER | {"SERVICE_SETTLER_PRIVATE_KEY": wrong})
     assert wrong not in str(refused.value)

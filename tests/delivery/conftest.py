@@ -1,4 +1,4 @@
-"""The delivery service in this process over real servers."""
+"""The delivery service in this process over real servers; its answers are held against the document of the api."""
 
 import json
 from collections.abc import Iterator
@@ -26,6 +26,7 @@ from service_delivery.dependencies import make_dependencies
 from sqlalchemy import Engine, insert
 from werkzeug.test import TestResponse
 
+from tests.api.contract import checked_client
 from tests.common.auth.signing import Key
 from tests.servers import Database, database, database_server, node, valkey_server
 from tests.world import ChainClock, World, make_world
@@ -68,7 +69,7 @@ class Delivery:
         file.write_text(json.dumps([key.to_text() for key in keys]))
         dependencies = replace(make_dependencies(read_config(self.variables)), clock=ChainClock(self.world.rpc))
         self.engines.append(dependencies.engine)
-        return replace(self, client=make_app(dependencies).test_client())
+        return replace(self, client=checked_client(make_app(dependencies)))
 
     def publish(self, key: Identity) -> None:
         """Have the Hub's owner publish a delivery key, finalized and indexed."""
@@ -129,7 +130,7 @@ def running_delivery(node: AnvilServer, database: Database, redis_url: str, fold
             "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
         }
         dependencies = replace(make_dependencies(read_config(variables)), clock=ChainClock(world.rpc))
-        started = Delivery(world, make_app(dependencies).test_client(), retired, variables)
+        started = Delivery(world, checked_client(make_app(dependencies)), retired, variables)
         started.engines.append(dependencies.engine)
         yield started
         for engine in started.engines:

@@ -111,6 +111,18 @@ def test_wrap__that_does_not_hold_the_envelopes_key__is_refused(delivery: Delive
     assert exists(delivery, bounty_id, envelope) is False
 
 
+@pytest.mark.parametrize("name", ["wrap", "retrieve"])
+def test_signed_route__of_several_mistakes__answers_the_first(delivery: Delivery, name: str) -> None:
+    world, bounty_id = delivery.world, delivery.world.create()
+    world.finalize()
+    unknown, known = (f"/api/bounties/{each}/delivery/{name}" for each in (999_999, bounty_id))
+    own = world.guardian(1) if name == "wrap" else world.people.poster.wallet
+    assert refusal(delivery.send(unknown, b"[]", "Service-Approval none")) == (401, "unauthorized")
+    assert refusal(delivery.call(world.solver(3), unknown, [])) == (404, "bounty_not_found")
+    assert refusal(delivery.call(world.solver(3), known, [])) == (403, "forbidden")
+    assert refusal(delivery.call(own, known, [])) == (400, "invalid_winning_solution_delivery")
+
+
 def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -> None:
     bounty_id, envelope, identity, loser = awarded(delivery)
     with delivery.world.engine("service_api").begin() as connection:

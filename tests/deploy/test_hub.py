@@ -7,6 +7,7 @@ from local_stack import anvil
 from local_stack.contract import Contract, Wallet, read_artifact
 from local_stack.hub import ARTIFACTS, ETHER, TOKEN, Guardian, HubTerms, LocalHub, deploy_hub
 from local_stack.process import StackError
+from service_common.chain.json_rpc import quantity
 from service_common.crypto.x25519 import Identity
 
 
@@ -67,7 +68,7 @@ def test_deploy__everyone__has_ether_and_holders_have_tokens(
     local: LocalHub, poster: Wallet, guardians: list[Guardian], chain: anvil.AnvilServer
 ) -> None:
     for wallet in (poster, local.owner, local.fee_recipient, *(guardian.wallet for guardian in guardians)):
-        assert chain.rpc.number("eth_getBalance", wallet.address, "latest") > 900 * ETHER
+        assert quantity(chain.rpc.call("eth_getBalance", wallet.address, "latest")) > 900 * ETHER
     assert local.token.call("balanceOf", poster.address) >= 1_000_000 * TOKEN  # another test may give one more
     assert local.token.call("balanceOf", local.owner.address) == 0
 
@@ -88,7 +89,7 @@ def test_transact__refused_by_the_hub__names_its_error(local: LocalHub, poster: 
 
 def test_contract__unknown_function__is_a_key_error(local: LocalHub) -> None:
     with pytest.raises(KeyError, match="no function steal of 0 arguments"):
-        Contract(local.hub.rpc, local.hub.address, local.hub.abi).call("steal")
+        Contract(local.hub.w3, local.hub.address, local.hub.abi).call("steal")
 
 
 def test_read_artifact__missing__is_named(chain: anvil.AnvilServer) -> None:
@@ -100,5 +101,5 @@ def test_deploy__by_the_clock__fits_into_one_block(guardians: list[Guardian]) ->
     with anvil.start(mining="interval") as clocked:
         local = deploy_hub(clocked, owner=Wallet(), fee_recipient=Wallet(), guardians=guardians, holders=[Wallet()])
 
-        assert clocked.rpc.number("eth_blockNumber") <= local.deploy_block + 1
+        assert clocked.w3.eth.block_number <= local.deploy_block + 1
         assert local.hub.call("currentRosterVersion") == 1

@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 from hub_operations.deploy import DEPLOYER, RECORDS, Deployment, write_record
 from hub_operations.networks import TERMS
+from hub_operations.signing import KEY, read_operator
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from local_stack.hub import LocalHub, deploy_hub
-from service_common.chain.deployment import NETWORKS, deployment_of
+from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS, deployment_of
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import JsonRpc
 from service_common.crypto.x25519 import Identity
 from service_common.types import Address
+
+from tests.endpoints import endpoint_before
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -84,7 +87,7 @@ def test_deploy__without_send__tells_the_address_and_sends_nothing(
     words = operate(*deployment_arguments(node, owner, local.token.address))
     address = next(line.split()[-1] for line in words.splitlines() if line.startswith("Hub address"))
     assert "dry run" in words
-    assert node.rpc.text("eth_getCode", address, "latest") == "0x"
+    assert node.rpc.call("eth_getCode", address, "latest") == "0x"
 
 
 def test_deploy__sent_twice__stands_once_at_the_address_told_before(
@@ -94,9 +97,9 @@ def test_deploy__sent_twice__stands_once_at_the_address_told_before(
     told = operate(*arguments)
     address = next(line.split()[-1] for line in told.splitlines() if line.startswith("Hub address"))
     assert f"the Hub stands at {address}" in operate(*arguments, "--send", key=owner)
-    before = node.rpc.number("eth_blockNumber")
+    before = node.w3.eth.block_number
     assert f"the Hub stands at {address}" in operate(*arguments, "--send", key=owner)
-    assert node.rpc.number("eth_blockNumber") == before
+    assert node.w3.eth.block_number == before
     assert Hub(JsonRpc([node.url]), Address(address)).token() == local.token.address
 
 
@@ -109,6 +112,17 @@ def test_deploy__with_a_missing_or_malformed_key_or_the_wrong_chain__is_refused(
     other = [word if word != "local" else "staging" for word in arguments]
     other = other[: other.index("--token")] + other[other.index("--token") + 2 :]
     assert "serves chain 31337, not 84532" in operate(*other, "--send", key=owner, code=1)
+
+
+def test_transaction__over_an_endpoint_that_changes_its_chain__is_signed_for_the_one_that_was_meant(
+    node: AnvilServer, owner: Wallet, local: LocalHub
+) -> None:
+    with endpoint_before(node.url) as endpoint:
+        said = iter([hex(LOCAL_CHAIN_ID)])
+        endpoint.change = lambda method, _params, result: next(said, "0x1") if method == "eth_chainId" else result
+        operator = read_operator(JsonRpc([endpoint.url]), LOCAL_CHAIN_ID, {KEY: owner.private_key})
+        sent = operator.send(Address(local.token.address), local.token.encode("mint", owner.address, 1))
+    assert node.w3.eth.get_transaction(sent["transactionHash"])["chainId"] == LOCAL_CHAIN_ID
 
 
 def test_record__of_a_deployed_network__is_what_the_client_then_knows(tmp_path: Path, owner: Wallet) -> None:
@@ -172,4 +186,4 @@ def test_admin__with_a_malformed_roster_file__says_the_form(node: AnvilServer, l
 
 
 def test_deployer__on_the_local_node__stands_where_it_always_stands(node: AnvilServer) -> None:
-    assert node.rpc.text("eth_getCode", DEPLOYER, "latest") != "0x"
+    assert node.rpc.call("eth_getCode", DEPLOYER, "latest") != "0x"

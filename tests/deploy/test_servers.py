@@ -17,10 +17,12 @@ import redis
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.contract import Wallet
 from local_stack.process import StackError, unprivileged_user
-from local_stack.rpc import JsonRpc
 from local_stack.runtime import Runtime, running
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from service_common.types import BlockNumber, Bytes32
 
 from tests import campaign
 
@@ -182,22 +184,22 @@ def test_secrets__of_all_servers__are_in_no_argument(
 
 def test_anvil__new_chain__belongs_to_nobody(runtime: Runtime) -> None:
     with anvil.start(runtime, name="anvil-new") as node:
-        assert node.rpc.number("eth_chainId") == 31_337
+        assert node.w3.eth.chain_id == 31_337
         assert node.rpc.call("eth_accounts") == []
-        assert node.rpc.number("eth_getBalance", DEVELOPMENT_ACCOUNT, "latest") == 0
+        assert balance(node, DEVELOPMENT_ACCOUNT) == 0
 
         node.fund("0x" + "11" * 20, 5)
-        assert node.rpc.number("eth_getBalance", "0x" + "11" * 20, "latest") == 5
+        assert balance(node, "0x" + "11" * 20) == 5
         node.stop()
 
 
 def test_anvil__finality__is_two_blocks_behind(runtime: Runtime) -> None:
     with anvil.start(runtime, name="anvil-manual", mining="manual") as node:
         node.mine(10)
-        heights = [node.rpc.record("eth_getBlockByNumber", tag, False) for tag in ("latest", "safe", "finalized")]
+        heights = [header_at(node.rpc, tag).number for tag in ("latest", "safe", "finalized")]
         node.stop()
 
-    assert [int(str(block["number"]), 16) for block in heights if block] == [10, 9, 8]
+    assert heights == [10, 9, 8]
 
 
 def test_anvil__durable_and_killed__keeps_what_was_saved(runtime: Runtime) -> None:
@@ -209,7 +211,7 @@ def test_anvil__durable_and_killed__keeps_what_was_saved(runtime: Runtime) -> No
         node.kill()
         node.restart()
         assert tip(node) == block
-        assert node.rpc.number("eth_getBalance", "0x" + "22" * 20, "latest") == 9
+        assert balance(node, "0x" + "22" * 20) == 9
 
         node.mine(2)
         later = tip(node)
@@ -243,8 +245,8 @@ def test_anvil__durable_and_cut_off_in_a_save__keeps_the_one_before(
         whole = node.kept.read_bytes()
         node.mine(1)
         with monkeypatch.context() as patch:
-            patch.setattr(JsonRpc, "text", cut_answer)
-            with pytest.raises(OSError, match="no whole state"):
+            patch.setattr(JsonRpc, "call", cut_answer)
+            with pytest.raises(ChainUnavailable, match="no whole state"):
                 node.save()
             node.kept.with_suffix(".new").write_bytes(whole[: len(whole) // 2])
             node.kill()
@@ -263,32 +265,33 @@ def test_anvil__durable_and_killed_at_any_moment__never_loses_its_chain(runtime:
             node.save()
             killer = threading.Timer(dice.uniform(0.0, 2.0 * anvil._SAVE_SECONDS), os.kill, (pid_of(node), SIGKILL))
             killer.start()
-            with suppress(OSError):
+            with suppress(ChainUnavailable):
                 while True:
                     account.forget_nonce()
-                    account.send(node.rpc, b"", to=f"0x{next(others):040x}", value=1)
+                    account.send(node.w3, b"", to=f"0x{next(others):040x}", value=1)
             killer.join()
             node.kill()
             node.restart()
             number, hash_ = saved
-            block = node.rpc.record("eth_getBlockByNumber", hex(number), False)
-            assert block is not None
-            assert block["hash"] == hash_
-            assert node.rpc.number("eth_getTransactionCount", account.address, "latest") >= tip(node)[0]
+            assert header_at(node.rpc, number).hash == hash_
+            assert quantity(node.rpc.call("eth_getTransactionCount", account.address, "latest")) >= tip(node)[0]
         node.stop()
 
 
-def tip(node: anvil.AnvilServer) -> tuple[int, str]:
+def tip(node: anvil.AnvilServer) -> tuple[BlockNumber, Bytes32]:
     """The newest block's number and hash."""
-    block = node.rpc.record("eth_getBlockByNumber", "latest", False)
-    assert block is not None
-    return int(str(block["number"]), 16), str(block["hash"])
+    block = header_at(node.rpc, "latest")
+    return block.number, block.hash
 
 
-def cut_answer(rpc: JsonRpc, method: str) -> str:
+def balance(node: anvil.AnvilServer, account: str) -> int:
+    return quantity(node.rpc.call("eth_getBalance", account, "latest"))
+
+
+def cut_answer(rpc: JsonRpc, method: str, *params: object) -> object:
     """A state whose second half never came."""
-    answer = str(rpc.call(method))
-    return answer[: len(answer) // 4 * 2]
+    answer = rpc.batch([(method, list(params))])[0]
+    return answer[: len(answer) // 4 * 2] if isinstance(answer, str) and method == "anvil_dumpState" else answer
 
 
 def test_beacon__its_values__are_what_it_serves(runtime: Runtime) -> None:
@@ -317,5 +320,5 @@ def test_servers__each_alone_and_two_at_once__leave_nothing(lair: Lair) -> None:
         second.create_database("one")
 
     assert lair.leftovers() == ([], [])
-    with pytest.raises(OSError, match="refused"):
-        JsonRpc(chain.url, timeout=1).number("eth_chainId")
+    with pytest.raises(ChainUnavailable):
+        chain.rpc.call("eth_chainId")

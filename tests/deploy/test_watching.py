@@ -11,7 +11,6 @@ import yaml
 from local_stack.services import SERVICES
 from rq import Queue
 from service_api.metrics import CIPHERTEXTS, PUBLICATIONS
-from service_api.openapi.operations import OPERATIONS
 from service_common.errors import PROBLEMS
 from service_common.jobs.queues import QueueName
 from service_common.web.authentication import REFUSALS
@@ -19,6 +18,7 @@ from service_delivery.metrics import WRAPS
 from service_indexer.settler import SETTLEMENTS
 from service_reviewer.jobs import REVIEWS
 
+from tests.api.contract import operations
 from tools.alerts import CASES, promtool_tests, rule_groups
 from tools.drill import DRILLS
 
@@ -140,7 +140,7 @@ def test_expressions__select_by_values_that_occur(overlay: str) -> None:
         ("service_http_requests_total", "status"): {str(problem.status) for problem in PROBLEMS.values()},
         ("service_http_requests_total", "container"): {each.name for each in SERVICES},
         ("service_http_request_seconds_bucket", "route"): {
-            re.sub(r"{(\w+)}", r"<\1>", each.path) for each in OPERATIONS
+            re.sub(r"{(\w+)}", r"<\1>", each.path) for each in operations()
         },
         ("service_http_request_seconds_bucket", "container"): {each.name for each in SERVICES},
         **{(f"{each._name}_total", each._labelnames[0]): {labels[0] for labels in each._metrics} for each in COUNTERS},

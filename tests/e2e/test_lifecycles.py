@@ -53,7 +53,7 @@ class Stage:
 def stage(cast: Cast, scripted: object) -> Stage:  # it plays beside the others
     payer = Wallet()
     cast.stack.anvil.fund(payer.address)
-    safe = make_safe(cast.stack.anvil.rpc, payer)
+    safe = make_safe(cast.stack.anvil.w3, payer)
 
     def fund(
         title: str, judging_seconds: int = JUDGING_SECONDS, submission_seconds: int = SUBMISSION_SECONDS

@@ -22,9 +22,8 @@ from graphql import (
     get_nullable_type,
 )
 from service_api.graphql.schema import make_schema
-from service_api.openapi.document import openapi_document
 
-from tests.api.contract import paths
+from tests.api.contract import openapi_document, operations
 
 STRANGE: Final = (
     "", "0", "-1", "01", "null", "true", "1e400", "9" * 30, "0x", "0X" + "aB" * 20, "0x" + "g" * 40, "%00", "\0",
@@ -71,22 +70,25 @@ class Generator:
 
     def __init__(self, chance: random.Random, known: Known) -> None:
         self._chance, self._known = chance, known
-        self._operations = [(path, method) for path, methods in paths().items() for method in methods]
 
     def request(self) -> Asked:
         """One of the operations, asked as the document says."""
-        path, method = self._chance.choice(self._operations)
-        operation, query = paths()[path][method], {}
-        for parameter in operation["parameters"]:
+        operation, query, headers = self._chance.choice(operations()), {}, []
+        path = operation.path
+        for parameter in operation.parameters:
             value = self._text(parameter["schema"])
             if parameter["in"] == "path":
                 path = path.replace(f"{{{parameter['name']}}}", quote(value, safe=""))
+            elif parameter["in"] == "header":
+                headers.append((parameter["name"], self._chance.choice(('"x"', "*", "W/", "x" * 500))))
             elif parameter["required"] or self._chance.random() < 0.4:
                 query[parameter["name"]] = value
-        asked = Asked(method.upper(), path, urlencode(query))
-        for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
-            asked = replace(asked, media_type=media_type, body=self._body(path, media_type, content["schema"]))
-        return asked
+        sent = self._chance.sample(headers, self._chance.randint(0, len(headers)))
+        asked = Asked(operation.method, path, urlencode(query), headers=tuple(sent))
+        if operation.body_type is None:
+            return asked
+        body = self._body(path, operation.body_type, operation.body["schema"])
+        return replace(asked, media_type=operation.body_type, body=body)
 
     def _body(self, path: str, media_type: str, schema: Mapping[str, Any]) -> bytes:
         known = self._known.bodies.get(media_type, ())
@@ -133,7 +135,7 @@ class Generator:
             return "0x" + chance.randbytes(bytes_of[name]).hex()
         if name in {"BountyId", "Amount"}:
             return str(chance.randrange(1, 10 ** chance.randrange(1, 30)))
-        return self._value(cast("Mapping[str, Any]", openapi_document()["components"])["schemas"][name])
+        return self._value(openapi_document()["components"]["schemas"][name])
 
     def _graphql(self) -> dict[str, object]:
         if self._chance.random() < 0.02:
@@ -210,7 +212,6 @@ def _media_type(chance: random.Random, asked: Asked) -> Asked:
 def _header(chance: random.Random, asked: Asked) -> Asked:
     added = chance.choice(
         (
-            ("If-None-Match", chance.choice(('"x"', "*", "W/", "x" * 500))),
             ("X-Forwarded-For", chance.choice(("6.6.6.6", "x, y", "::1"))),
             ("X-Correlation-Id", "y" * chance.randrange(80)),
             ("Accept-Encoding", "gzip, br;q=x"),

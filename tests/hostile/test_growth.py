@@ -24,7 +24,6 @@ from demo.examples import EXAMPLES
 from hypothesis import Phase, given, settings, target
 from hypothesis import strategies as st
 from service_api.graphql.request import MAX_REQUEST_BYTES, read_request
-from service_api.usecases.list_bounties import parse_cursor
 from service_common.auth.header import MAX_HEADER_LENGTH, parse_header
 from service_common.auth.query import canonical_query
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
@@ -44,6 +43,7 @@ from service_common.domain.frontmatter import (
 from service_common.domain.verdict import parse_verdict
 from service_common.errors import ServiceError
 from service_common.types import UnixSeconds
+from service_common.wire.cursor import parse_cursor
 from service_reviewer.providers.port import Material
 from service_reviewer.providers.rules.provider import RulesProvider
 

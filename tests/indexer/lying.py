@@ -1,6 +1,6 @@
 """A source that lies in one way at a time, over the real one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from service_common.chain.blocks import Header
@@ -46,9 +46,9 @@ class LimitedRpc(JsonRpc):
         self._limit = limit
         self.spans: list[int] = []
 
-    def answers(self, calls: Sequence[Call]) -> Iterator[tuple[Endpoint, list[object]]]:
-        for endpoint, answers in super().answers(calls):
-            yield endpoint, [self._limited(call, answer) for call, answer in zip(calls, answers, strict=True)]
+    def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
+        answers = super().ask(endpoint, calls)
+        return [self._limited(call, answer) for call, answer in zip(calls, answers, strict=True)]
 
     def _limited(self, call: Call, answer: object) -> object:
         method, params = call

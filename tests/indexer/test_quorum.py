@@ -90,9 +90,9 @@ def test_finality__where_one_endpoint_shows_another_block__it_is_outvoted_and_as
     endpoints[0].change = hash_changed
     source = source_of(world, endpoints, 2)
     assert source.tip().finalized == header_at(world.rpc, "finalized")
-    liar, *honest = source._rpc.endpoints.all
+    liar, *honest = source._chain.rpc.endpoints.all
     assert liar.contradictions == 1
-    assert source._rpc.endpoints.in_order()[-1] is liar
+    assert source._chain.rpc.endpoints.in_order()[-1] is liar
     assert not any(each.contradictions for each in honest)
 
 
@@ -164,7 +164,7 @@ def test_endpoint__that_breaks_first_in_the_list__costs_time_and_nothing_else(
             source = source_of(world, endpoints, 1)
             run(source, writer)
             assert contents(engine) == contents(world.engine("service_indexer")), way
-            assert source._rpc.endpoints.preferred.place != 1, way
+            assert source._chain.rpc.endpoints.preferred.place != 1, way
 
 
 def test_endpoint__that_hangs__is_left_alone_afterwards(
@@ -185,7 +185,7 @@ def test_endpoint__that_answers_from_an_old_head__is_asked_after_the_others(
     world.node.mine(10)
     endpoints[0].change = lambda _method, params, result: old if params[0] == "latest" else result
     source = source_of(world, endpoints, 1)
-    source._rpc.endpoints.all[0].failures = 0
+    source._chain.rpc.endpoints.all[0].failures = 0
     with pytest.raises(ChainUnavailable):  # it calls final what it has not produced
         source_of(world, endpoints[:1], 1).tip()
     source.tip()

@@ -1,6 +1,6 @@
 """The settler: what it sends, once, and when it does nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -8,22 +8,36 @@ from local_stack.contract import Wallet
 from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
-from service_common.chain.json_rpc import JsonRpc
+from service_common.auth.signature import parse_private_key
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.settler import settlements
 from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.types import Address, BountyId, ChainId
+from service_common.types import BountyId
+from service_common.web3_provider import make_web3
 from service_indexer.due import read_due
-from service_indexer.gas_wallet import Fees, make_gas_wallet
-from service_indexer.settler import SETTLEMENTS, Settler
+from service_indexer.settler import MAX_FEE_WEI, SETTLEMENTS, GasFees, Settler, make_settler
 from sqlalchemy import select, text
 
+from tests.endpoints import Endpoint, endpoint_before
 from tests.scraping import rises_of, start, wait_until
 from tests.world import World
 
 
+@pytest.fixture
+def endpoint(world: World) -> Iterator[Endpoint]:
+    with endpoint_before(world.node.url) as one:
+        yield one
+
+
 def settler_of(world: World) -> Settler:
-    wallet = make_gas_wallet(world.people.settler.wallet.private_key, world.chain_id, world.hub_address)
-    return Settler(world.engine("service_indexer"), world.rpc, wallet)
+    return settler_with(world, world.people.settler.wallet)
+
+
+def settler_with(world: World, wallet: Wallet, url: str | None = None) -> Settler:
+    engine, key = world.engine("service_indexer"), parse_private_key(wallet.private_key)
+    return make_settler(
+        engine, make_web3(JsonRpc([url or world.node.url]).batch), key, world.chain_id, world.hub_address
+    )
 
 
 def outcome(world: World, bounty_id: BountyId) -> tuple[int, int]:
@@ -43,19 +57,19 @@ def test_settler__with_bounties_whose_time_is_up__settles_exactly_those(world: W
     world.submit(silent, world.solver(1))
     world.finalize()
     settler = settler_of(world)
-    assert settler.settle_due(world.chain_id) == 0
+    assert settler.settle_due() == 0
     world.advance_to(world.time() + 101)
     world.finalize()
-    assert settler.settle_due(world.chain_id) == 1
+    assert settler.settle_due() == 1
     assert outcome(world, empty) == (2, 2)
     assert outcome(world, silent) == (0, 0)
     world.advance_to(world.judging_deadline(silent))
     world.finalize()
-    assert settler.settle_due(world.chain_id) == 1
+    assert settler.settle_due() == 1
     assert outcome(world, silent) == (2, 3)
     assert outcome(world, open_still) == (0, 0)
     world.index()
-    assert settler.settle_due(world.chain_id) == 0
+    assert settler.settle_due() == 0
     assert rows(world) == []
 
 
@@ -77,16 +91,16 @@ def test_settler__restarted_before_its_transaction_was_mined__sends_the_same_byt
     world.finalize()
     world.rpc.call("evm_setAutomine", False)
     first, second = settler_of(world), settler_of(world)
-    assert first.settle_due(world.chain_id) == 1
+    assert first.settle_due() == 1
     with world.engine("service_indexer").connect() as connection:
         sent = connection.execute(select(settlements)).one()
-    assert second.settle_due(world.chain_id) == 0
+    assert second.settle_due() == 0
     pool = world.rpc.call("txpool_content")
     assert isinstance(pool, dict)
     assert sum(len(nonces) for nonces in pool["pending"].values()) == 1
     with world.engine("service_indexer").begin() as connection:
         connection.execute(text("UPDATE settler.settlements SET sent_at = now() - interval '1 hour'"))
-    assert second.settle_due(world.chain_id) == 1
+    assert second.settle_due() == 1
     with world.engine("service_indexer").connect() as connection:
         replaced = connection.execute(select(settlements)).one()
     assert replaced.nonce == sent.nonce
@@ -104,7 +118,7 @@ def test_settler__that_somebody_was_faster_than__sends_nothing(world: World) -> 
     stranger = Wallet()
     world.node.fund(stranger.address)
     world.contract.transact(stranger, "settle", bounty_id)
-    assert settler_of(world).settle_due(world.chain_id) == 0
+    assert settler_of(world).settle_due() == 0
 
 
 def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -> None:
@@ -112,12 +126,12 @@ def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -
     world.finalize()
     world.advance_to(world.time() + 101)
     world.finalize()
-    poor = make_gas_wallet(Wallet().private_key, world.chain_id, world.hub_address)
-    settler = Settler(world.engine("service_indexer"), JsonRpc([world.node.url]), poor)
+    poor = Wallet()
+    settler = settler_with(world, poor)
     before = events()
-    assert settler.settle_due(world.chain_id) == 0
+    assert settler.settle_due() == 0
     world.node.fund(poor.address)
-    assert settler.settle_due(world.chain_id) == 1
+    assert settler.settle_due() == 1
     assert {event: n - before[event] for event, n in events().items() if n > before[event]} == {
         "not_accepted": 1,
         "sent_again": 1,
@@ -162,14 +176,47 @@ def events() -> dict[str, float]:
 
 
 def test_fees__raised__stay_valid_and_grow_by_an_eighth() -> None:
-    raised = Fees(1_000, 1_000).raised()
+    raised = GasFees(1_000, 1_000).raised()
     assert (raised.max_fee, raised.tip) == (1_126, 1_126)
-    with pytest.raises(ValueError, match="tip"):
-        Fees(1, 2)
+    assert GasFees(MAX_FEE_WEI, 1).raised() == GasFees(MAX_FEE_WEI, 2)
+    for max_fee, tip in ((1, 2), (1, -1), (MAX_FEE_WEI + 1, 1)):
+        with pytest.raises(ValueError, match="tip"):
+            GasFees(max_fee, tip)
 
 
-@pytest.mark.parametrize("text", ["", "0x12", "zz" * 32, "0x" + "00" * 32, "0x" + "ff" * 32])
-def test_gas_key__that_is_none__is_refused_without_being_repeated(text: str) -> None:
-    with pytest.raises(ValueError, match="not a private key") as caught:
-        make_gas_wallet(text, ChainId(31337), Address("0x" + "22" * 20))
-    assert not text or text not in str(caught.value)
+def due(world: World) -> BountyId:
+    """A bounty whose time is up."""
+    bounty_id = world.create(seconds=100)
+    world.advance_to(world.time() + 101)
+    world.finalize()
+    return bounty_id
+
+
+def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpoint: Endpoint) -> None:
+    due(world)
+    endpoint.change = lambda method, _params, result: hex(10**30) if method == "eth_maxPriorityFeePerGas" else result
+    poor = Wallet()  # cannot pay, so the row stays
+    assert settler_with(world, poor, endpoint.url).settle_due() == 0
+    with world.engine("service_indexer").connect() as connection:
+        assert connection.execute(select(settlements.c.max_fee_per_gas)).scalar() == MAX_FEE_WEI
+
+
+NONSENSE: list[tuple[str, object]] = [
+    ("eth_getTransactionCount", None),
+    ("eth_getTransactionCount", "many"),
+    ("eth_maxPriorityFeePerGas", "0x"),
+    ("eth_maxPriorityFeePerGas", -1),
+    ("eth_feeHistory", {}),
+    ("eth_feeHistory", None),
+]
+
+
+@pytest.mark.parametrize(("method", "answer"), NONSENSE)
+def test_endpoint__that_answers_nonsense__has_nothing_signed(
+    world: World, endpoint: Endpoint, method: str, answer: object
+) -> None:
+    due(world)
+    endpoint.change = lambda asked, _params, result: answer if asked == method else result
+    with pytest.raises(ChainUnavailable):
+        settler_with(world, world.people.settler.wallet, endpoint.url).settle_due()
+    assert rows(world) == []

@@ -8,6 +8,7 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.traces import port as traces
 from service_common.traces.settings import TraceSettings, parse_endpoint
 from service_common.traces.setup import start_traces
+from service_indexer.chain import ChainReader
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 
@@ -52,7 +53,7 @@ def test_following__a_chain_that_moves_and_rests__is_one_trace_for_each_step(
 
 def test_endpoints__asked_side_by_side__belong_to_the_step_that_asks(world: World, collector: Collector) -> None:
     with traces.step("asking", {}):
-        JsonRpc([world.node.url] * 3).answers_of_all([("eth_blockNumber", []), ("eth_chainId", [])])
+        ChainReader(JsonRpc([world.node.url] * 3)).answers_of_all(lambda chain: chain.headers(["latest", "finalized"]))
     spans = {span.attributes.get("rpc.endpoint", 0): span for span in collector.wait(lambda spans: len(spans) == 4)}
     assert [spans[place].parent for place in (1, 2, 3)] == [spans[0].span] * 3
-    assert spans[1].attributes["rpc.method"] == "eth_blockNumber,eth_chainId"
+    assert spans[1].attributes["rpc.method"] == "eth_getBlockByNumber"

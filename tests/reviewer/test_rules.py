@@ -1,5 +1,6 @@
 """The deterministic reviewer: what it finds, and what it leaves alone."""
 
+import json
 import re
 
 import pytest
@@ -7,7 +8,9 @@ from demo.examples import EXAMPLES
 from service_common.domain.challenge import parse_challenge
 from service_common.types import UnixSeconds
 from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.rules.provider import RULES, RulesProvider
+from service_reviewer.providers.rules.reading import Reading
+from service_reviewer.providers.rules.rule import Example, Rule
 
 EXAMPLE = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
 NOW = UnixSeconds(1_795_000_000)
@@ -52,6 +55,32 @@ def test_example_page__as_shipped__is_ready() -> None:
 )
 def test_page__with_one_thing_wrong__names_where(page: str, path: str) -> None:
     assert path in issues(page)
+
+
+def with_entry(page: str, name: str, entry: str) -> str:
+    """The page with another first entry of a list."""
+    page, count = re.subn(rf"(?m)(?<=^{name}:\n)  - .*$", lambda _: f"  - {json.dumps(entry)}", page)
+    assert count == 1
+    return page
+
+
+def with_example(example: Example, text: str) -> str:
+    """The shipped page with this text in its body, or as the first entry of one of its lists."""
+    page = with_body(text) if example.part == "body" else with_entry(EXAMPLE, example.part, text)
+    return with_entry(page, "acceptance_criteria", example.criterion) if example.criterion else page
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"),
+    [pytest.param(rule, example, id=f"{rule.name}-{n}") for rule in RULES for n, example in enumerate(rule.examples)],
+)
+def test_rule__its_examples__are_found_and_left_alone(rule: Rule, example: Example) -> None:
+    def found(text: str) -> list[str]:
+        content = with_example(example, text).encode()
+        return [issue.path for issue in rule.check(Reading.of(Material(parse_challenge(content), content, NOW)))]
+
+    assert found(example.found) == [example.part if example.part == "body" else f"{example.part}[0]"]
+    assert found(example.left_alone) == []
 
 
 @pytest.mark.parametrize("text", ["Good quality code is delivered here.", "Works.", "The design is professional etc."])

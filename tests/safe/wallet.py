@@ -12,10 +12,11 @@ from typing import Final
 from eth_account import Account
 from eth_account.messages import SignableMessage, encode_typed_data
 from eth_account.signers.local import LocalAccount
-from local_stack.contract import Artifact, Contract, Receipt, Wallet, deploy, read_artifact
-from local_stack.rpc import JsonRpc
+from local_stack.contract import Artifact, Contract, Wallet, deploy, read_artifact
 from local_stack.toolbox import ensure_npm_package
 from service_common.keccak import keccak256
+from service_common.web3_provider import Web3
+from web3.types import TxReceipt
 
 NOBODY: Final = "0x" + "00" * 20
 _ARTIFACTS: Final = "@safe-global/safe-smart-account/build/artifacts/contracts"
@@ -50,7 +51,7 @@ class SafeWallet:
         """The same over a digest."""
         return self._signed("SafeMessage", [("message", "bytes")], {"message": digest}, owners)
 
-    def execute(self, payer: Wallet, to: str, data: bytes) -> Receipt:
+    def execute(self, payer: Wallet, to: str, data: bytes) -> TxReceipt:
         """Have the Safe call ``to``; raises unless the call itself succeeds."""
         values = [to, 0, data, 0, 0, 0, 0, NOBODY, NOBODY]
         nonce = self.contract.call("nonce")
@@ -73,12 +74,12 @@ class SafeWallet:
         return b"".join(bytes(owner.sign_message(signable).signature) for owner in ordered)
 
 
-def make_safe(rpc: JsonRpc, payer: Wallet, *, created: bool = True) -> SafeWallet:
+def make_safe(w3: Web3, payer: Wallet, *, created: bool = True) -> SafeWallet:
     """A Safe of three owners, two of whom sign; ``created`` False leaves it to whoever needs it first."""
     modules = ensure_npm_package(Path(__file__).parent)
     owners = tuple(Account.create() for _ in range(3))
     singleton, handler, factory = (
-        deploy(rpc, payer, _artifact(modules, path))
+        deploy(w3, payer, _artifact(modules, path))
         for path in (
             "Safe.sol/Safe.json",
             "handler/CompatibilityFallbackHandler.sol/CompatibilityFallbackHandler.json",
@@ -89,8 +90,8 @@ def make_safe(rpc: JsonRpc, payer: Wallet, *, created: bool = True) -> SafeWalle
     setup = singleton.encode("setup", addresses, 2, NOBODY, b"", handler.address, NOBODY, 0, NOBODY)
     creation = factory.encode("createProxyWithNonce", singleton.address, setup, 7)
     address = str(factory.call("createProxyWithNonce", singleton.address, setup, 7)).lower()
-    contract = Contract(rpc, address, singleton.abi)
-    safe = SafeWallet(contract, rpc.number("eth_chainId"), owners, 2, factory.address, creation)
+    contract = Contract(w3, address, singleton.abi)
+    safe = SafeWallet(contract, w3.eth.chain_id, owners, 2, factory.address, creation)
     if created:
         factory.transact(payer, "createProxyWithNonce", singleton.address, setup, 7)
     return safe

@@ -8,6 +8,7 @@ from service_common.domain.commitments import log_digest, spec_commitment
 from service_common.domain.locator import storage_locator
 from service_common.domain.reveal import round_at
 from service_common.keccak import keccak256
+from service_common.shapes import to_json
 
 from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, HUB, PAGE, POSTER, ROSTER, SOLVER, TERMS, word
 
@@ -46,7 +47,7 @@ def abi_hashes() -> dict[str, object]:
         "about": "guardian_roster_hash, recipients_commitment and authorization_nonce as the Hub computes them.",
         "chain_id": CHAIN_ID,
         "hub_address": HUB,
-        "guardian_roster": ROSTER.to_json(),
+        "guardian_roster": to_json(ROSTER),
         "recipients_commitment": ROSTER.recipients_commitment,
         "authorization": {
             "type": AUTHORIZATION_TYPE,

@@ -25,6 +25,7 @@ from service_common.crypto.sealed_box import unwrap
 from service_common.crypto.timelock import timelock_encrypt
 from service_common.crypto.x25519 import recipient_text
 from service_common.domain.binding import Binding
+from service_common.shapes import to_json
 from service_common.types import BountyId, Bytes32, ChainId, to_bytes
 
 from tests.vectors.samples import (
@@ -286,7 +287,7 @@ def capsules() -> dict[str, object]:
             "The keys are for these vectors only. Rejected capsules are opened as guardians[1] for an envelope of "
             "version 2; for one of version 1, too, all but those with binding_missing are refused."
         ),
-        "beacon": BEACON.info.to_json() | {"round": ROUND, "signature": SIGNED.signature.hex()},
+        "beacon": to_json(BEACON.info) | {"round": ROUND, "signature": SIGNED.signature.hex()},
         "guardians": [each.to_text() for each in GUARDIAN_IDENTITIES],
         "guardian_public_keys": keys,
         "content_identity": CONTENT.to_text(),

@@ -130,4 +130,4 @@ def run(options: argparse.Namespace) -> None:
     operator = read_operator(rpc, chain_id)
     operator.simulate(hub.address, call.data)
     receipt = operator.send(hub.address, call.data)
-    print(f"\ndone in transaction {receipt.get('transactionHash')}")
+    print(f"\ndone in transaction {receipt['transactionHash'].to_0x_hex()}")

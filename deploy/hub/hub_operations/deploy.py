@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from eth_abi.abi import encode
+from eth_utils.abi import get_abi_input_types
 from service_common.chain.hub import Hub
-from service_common.chain.json_rpc import JsonRpc, quantity
-from service_common.keccak import keccak256
-from service_common.types import Address, address_of, parse_address
+from service_common.chain.json_rpc import JsonRpc
+from service_common.types import Address, parse_address
+from service_common.web3_provider import Web3, usable_answers
+from web3.utils.address import get_create2_address
 
 from hub_operations.networks import TERMS, HubTerms
 from hub_operations.signing import OperationRefused, Operator, read_operator
@@ -26,7 +27,6 @@ ARTIFACT: Final = TOP / "contracts" / "artifacts" / "Hub.json"
 RECORDS: Final = TOP / "libs" / "service_common" / "src" / "service_common" / "chain" / "deployments"
 DEPLOYER: Final = Address("0x4e59b44847b379578588920ca78fbf26c0b4956c")
 """The deterministic CREATE2 deployer that stands at this address on every chain."""
-CONFIG_TYPE: Final = "(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,address)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,15 @@ class Deployment:
             *(t.min_judging_window, t.max_judging_window, t.min_escrow),
             *(self.protocol_fee_bps, self.guardian_fee_bps, self.fee_recipient),
         )
-        return bytes.fromhex(artifact["bytecode"].removeprefix("0x")) + encode([CONFIG_TYPE], [config])
+        constructor = next(entry for entry in artifact["abi"] if entry["type"] == "constructor")
+        arguments = Web3().codec.encode(get_abi_input_types(constructor), [config])
+        return bytes.fromhex(artifact["bytecode"].removeprefix("0x")) + arguments
 
     @property
     def address(self) -> Address:
         """Where CREATE2 puts it."""
-        code_hash = keccak256(self.creation_code)
-        return address_of(keccak256(b"\xff" + bytes.fromhex(DEPLOYER[2:]) + self.salt + code_hash)[12:])
+        sender, code = Web3.to_checksum_address(DEPLOYER), Web3.to_hex(self.creation_code)
+        return Address(get_create2_address(sender, Web3.to_hex(self.salt), code).lower())
 
     def words(self) -> str:
         """What will be done, for a person."""
@@ -80,16 +82,19 @@ class Deployment:
 
 def deploy(deployment: Deployment, operator: Operator, records: Path = RECORDS) -> int:
     """Send the deployment unless it is there already, check it, write its record; the block it is in."""
-    rpc = operator.rpc
-    if rpc.call("eth_getCode", DEPLOYER, "latest") == "0x":
+    if not _has_code(operator, DEPLOYER):
         raise OperationRefused(f"this chain has no deterministic deployer at {DEPLOYER}")
     block = 0
-    if rpc.call("eth_getCode", deployment.address, "latest") == "0x":
-        receipt = operator.send(DEPLOYER, deployment.salt + deployment.creation_code)
-        block = quantity(receipt.get("blockNumber"))
-    check(deployment, rpc)
+    if not _has_code(operator, deployment.address):
+        block = operator.send(DEPLOYER, deployment.salt + deployment.creation_code)["blockNumber"]
+    check(deployment, operator.rpc)
     write_record(deployment, block, records)
     return block
+
+
+@usable_answers()
+def _has_code(operator: Operator, address: Address) -> bool:
+    return len(operator.w3.eth.get_code(Web3.to_checksum_address(address))) > 0
 
 
 def check(deployment: Deployment, rpc: JsonRpc) -> None:

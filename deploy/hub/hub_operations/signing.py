@@ -5,16 +5,19 @@ an argument, and is never shown; every transaction is simulated before it is sig
 """
 
 import os
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from eth_account import Account
-from service_common.chain.json_rpc import JsonRpc, RpcRefused, mapping, quantity
+from service_common.auth.signature import parse_private_key
+from service_common.chain.json_rpc import JsonRpc, RpcRefused
 from service_common.chain.reverts import explain
-from service_common.types import Address, ChainId, checksum_address, parse_address
+from service_common.types import Address, ChainId
+from service_common.web3_provider import Account, Web3, make_web3, usable_answers
+from web3.exceptions import TimeExhausted
+from web3.middleware import SignAndSendRawMiddlewareBuilder
+from web3.types import TxParams, TxReceipt
 
 KEY: Final = "HUB_OWNER_PRIVATE_KEY"
 RECEIPT_SECONDS: Final = 180.0
@@ -26,63 +29,55 @@ class OperationRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """One account on one chain."""
+    """One account on one chain. ``w3`` signs for it; nonce and fees are web3's to fill in."""
 
     rpc: JsonRpc
+    w3: Web3
     chain_id: ChainId
-    address: Address
-    _key: bytes = field(repr=False)
+    account: Address
 
     def simulate(self, to: Address, data: bytes) -> None:
         """Run a call without sending it; a revert is refused with its sentence."""
         try:
-            self.rpc.call("eth_call", {"from": self.address, "to": to, "data": "0x" + data.hex()}, "latest")
+            self.w3.eth.call(self._transaction(to, data))
         except RpcRefused as refusal:
             raise OperationRefused(explain(refusal).message) from refusal
 
-    def send(self, to: Address, data: bytes) -> Mapping[str, object]:
+    @usable_answers()
+    def send(self, to: Address, data: bytes) -> TxReceipt:
         """Sign, send and wait; the receipt of a successful transaction."""
-        request = {"from": self.address, "to": to, "data": "0x" + data.hex()}
-        tip = quantity(self.rpc.call("eth_maxPriorityFeePerGas"))
-        block = mapping(self.rpc.call("eth_getBlockByNumber", "latest", False))
-        fields = {
-            "type": 2,
-            "chainId": self.chain_id,
-            "nonce": quantity(self.rpc.call("eth_getTransactionCount", self.address, "pending")),
-            "to": checksum_address(to),
-            "value": 0,
-            "data": data,
-            "gas": quantity(self.rpc.call("eth_estimateGas", request)) * 5 // 4,
-            "maxFeePerGas": 2 * quantity(block.get("baseFeePerGas", "0x0")) + tip,
-            "maxPriorityFeePerGas": tip,
-        }
-        raw = Account.sign_transaction(fields, self._key).raw_transaction
-        tx_hash = str(self.rpc.call("eth_sendRawTransaction", "0x" + bytes(raw).hex()))
-        return self._wait(tx_hash)
+        transaction = self._transaction(to, data)
+        transaction["chainId"] = self.chain_id  # what was checked, not what the endpoint says when it is signed
+        transaction["gas"] = self.w3.eth.estimate_gas(transaction) * 5 // 4
+        tx_hash = self.w3.eth.send_transaction(transaction)
+        try:
+            receipt = self.w3.eth.wait_for_transaction_receipt(tx_hash, RECEIPT_SECONDS, poll_latency=0.2)
+        except TimeExhausted as error:
+            problem = "is not mined yet; look at it on chain before trying again"
+            raise OperationRefused(f"transaction {tx_hash.to_0x_hex()} {problem}") from error
+        if receipt["status"] != 1:
+            raise OperationRefused(f"transaction {tx_hash.to_0x_hex()} was mined and reverted")
+        return receipt
 
-    def _wait(self, tx_hash: str) -> Mapping[str, object]:
-        ends = time.monotonic() + RECEIPT_SECONDS
-        while time.monotonic() < ends:
-            receipt = self.rpc.call("eth_getTransactionReceipt", tx_hash)
-            if receipt is not None:
-                found = mapping(receipt)
-                if quantity(found.get("status")) != 1:
-                    raise OperationRefused(f"transaction {tx_hash} was mined and reverted")
-                return found
-            time.sleep(0.2)
-        raise OperationRefused(f"transaction {tx_hash} is not mined yet; look at it on chain before trying again")
+    def _transaction(self, to: Address, data: bytes) -> TxParams:
+        sender, receiver = Web3.to_checksum_address(self.account), Web3.to_checksum_address(to)
+        return {"from": sender, "to": receiver, "data": data}
 
 
 def read_operator(rpc: JsonRpc, chain_id: ChainId, environment: Mapping[str, str] = os.environ) -> Operator:
     """The operator behind the key variable; the RPC must serve the chain that is meant."""
-    served = quantity(rpc.call("eth_chainId"))
+    w3 = make_web3(rpc.batch)
+    with usable_answers():
+        served = w3.eth.chain_id
     if served != chain_id:
         raise OperationRefused(f"the RPC endpoint serves chain {served}, not {chain_id}")
-    digits = _key_text(environment).removeprefix("0x")
-    if len(digits) != 64 or any(c not in "0123456789abcdefABCDEF" for c in digits):
-        raise OperationRefused(f"{KEY} is not a private key: 32 bytes in hexadecimal")
-    key = bytes.fromhex(digits)
-    return Operator(rpc, chain_id, parse_address(Account.from_key(key).address), key)
+    try:
+        key = parse_private_key(_key_text(environment))
+    except ValueError as error:
+        raise OperationRefused(f"{KEY} is not {error}") from None
+    account = Account.from_key(key)
+    w3.middleware_onion.add(SignAndSendRawMiddlewareBuilder.build(account))
+    return Operator(rpc, w3, chain_id, Address(account.address.lower()))
 
 
 def _key_text(environment: Mapping[str, str]) -> str:

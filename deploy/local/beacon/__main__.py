@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 from service_common.clock import SystemClock
+from service_common.shapes import to_json
 
 from beacon.chain import make_local_beacon
 from beacon.server import BeaconServer
@@ -33,7 +34,7 @@ def main() -> int:
         parser.error(str(error))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: threading.Thread(target=server.shutdown).start())
-    ready = {"event": "beacon.ready", "url": server.url, **chain.info.to_json()}
+    ready = {"event": "beacon.ready", "url": server.url, **to_json(chain.info)}
     sys.stdout.write(json.dumps(ready) + "\n")
     sys.stdout.flush()
     server.serve_forever(poll_interval=0.1)

@@ -11,15 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from local_stack.hub import HubTerms
 from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
-from local_stack.stack import running_stack
+from local_stack.stack import StackSettings, running_stack
 
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import same_files
 from demo.person import CommandFailed
 
-SHORTEST_SUBMISSION_SECONDS: Final = 15
+REVEAL_DELAY_SECONDS: Final = 3
+LEAST_SUBMISSION_SECONDS: Final = 3 * REVEAL_DELAY_SECONDS
+"""What the readiness review asks for."""
+PUBLISHING_SECONDS: Final = 5
+"""What passes at least until the page is reviewed."""
 JUDGING_SECONDS: Final = 60
 ESCROW: Final = 25_000_000
 """The escrow that the example page states, in base units."""
@@ -61,15 +66,17 @@ class Story:
 def main() -> int:
     """Run the demo; the exit code."""
     interrupts, story = Interrupts(), Story()
+    settings = StackSettings(terms=HubTerms(reveal_delay=REVEAL_DELAY_SECONDS))
     signal_when_parent_ends(signal.SIGTERM)
     try:
         with (
-            running_stack(checkpoint=interrupts.checkpoint, say=story.tell) as stack,
+            running_stack(settings, checkpoint=interrupts.checkpoint, say=story.tell) as stack,
             tempfile.TemporaryDirectory(prefix="bounty-demo-") as folder,
         ):
             stack.runtime.family.remove_after_death(Path(folder))
-            # A machine that starts the stack slowly seals slowly too: the Solvers get time in proportion.
-            submission_seconds = max(SHORTEST_SUBMISSION_SECONDS, int(2 * (time.monotonic() - story.started)))
+            # A machine that starts the stack slowly publishes and seals slowly too: it gets time in proportion.
+            starting = int(time.monotonic() - story.started)
+            submission_seconds = max(LEAST_SUBMISSION_SECONDS + max(PUBLISHING_SECONDS, starting), 2 * starting)
             story.started = time.monotonic()
             _play(story, Cast(stack, Path(folder), story.echo), submission_seconds)
     except Interrupted:

@@ -54,8 +54,7 @@ class Cast:
 
     def chain_time(self) -> int:
         """The newest block's time."""
-        block = self.stack.anvil.rpc.record("eth_getBlockByNumber", "latest", False)
-        return int(str(block["timestamp"]), 16) if block else 0
+        return self.stack.anvil.w3.eth.get_block("latest")["timestamp"]
 
     def wait_for(self, moment: int) -> None:
         """Real time: until the chain's clock has passed a moment."""

@@ -16,12 +16,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal
 
+import urllib3
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from service_common.web3_provider import Web3, make_web3
+
 from local_stack.ports import HOST
 from local_stack.process import Child, StopRule, minimal_environment
-from local_stack.rpc import JsonRpc, RpcRefused
 from local_stack.runtime import Runtime, shared_or_own
 from local_stack.toolbox import ensure_anvil
 
@@ -32,7 +36,9 @@ _RULE: Final = StopRule(ask=signal.SIGTERM, grace=10.0)
 _SAVE_SECONDS: Final = 0.5
 _SAVE_SHARE: Final = 4
 """Pauses between saves are so many times as long as a save: the node has most of its time for others."""
-_SAVE_TIMEOUT: Final = 60.0
+_SAVE_TIMEOUT: Final = urllib3.Timeout(60.0)
+_SAVE_BYTES: Final = 1 << 30
+_PROBE_TIMEOUT: Final = urllib3.Timeout(2.0)
 
 
 class AnvilServer:
@@ -53,10 +59,15 @@ class AnvilServer:
         """``http://127.0.0.1:port``."""
         return f"http://{HOST}:{self.port}"
 
-    @property
+    @cached_property
     def rpc(self) -> JsonRpc:
-        """A client of this node."""
-        return JsonRpc(self.url)
+        """A client of this node, for what only a node of this kind can do."""
+        return JsonRpc([self.url])
+
+    @cached_property
+    def w3(self) -> Web3:
+        """web3 over the same client."""
+        return make_web3(self.rpc.batch)
 
     def fund(self, account: str, wei: int = 1_000 * ETHER) -> None:
         """Set an account's ether."""
@@ -86,22 +97,22 @@ class AnvilServer:
         if self.child is None:
             return
         if self.kept is not None:
-            with suppress(OSError, RpcRefused):  # a node that does not answer is ended all the same
+            with suppress(ChainUnavailable, RpcRefused):  # a node that does not answer is ended all the same
                 self.rpc.call("evm_setIntervalMining", 0)
                 self.rpc.call("evm_setAutomine", False)
                 self.save()
         self._runtime.family.end([self.child])
 
     def save(self) -> None:
-        """Keep a durable node's state as it is now; ``OSError`` when the node does not answer."""
+        """Keep a durable node's state as it is now; ``ChainUnavailable`` when the node does not answer it whole."""
         if self.kept is None:
             return
         with self._saving:
-            answer = JsonRpc(self.url, timeout=_SAVE_TIMEOUT).text("anvil_dumpState")
+            slow = JsonRpc([self.url], timeout=_SAVE_TIMEOUT, max_answer_bytes=_SAVE_BYTES)
             try:
-                state = gzip.decompress(bytes.fromhex(answer.removeprefix("0x")))
-            except (ValueError, EOFError) as error:
-                raise OSError("the node answered no whole state") from error
+                state = gzip.decompress(hex_bytes(slow.call("anvil_dumpState")))
+            except (ValueError, EOFError, gzip.BadGzipFile) as error:
+                raise ChainUnavailable("the node answered no whole state") from error
             draft = self.kept.with_suffix(".new")
             draft.write_bytes(state)
             draft.replace(self.kept)
@@ -134,7 +145,7 @@ class AnvilServer:
         pause = _SAVE_SECONDS
         while not ended.wait(pause):
             started = time.monotonic()
-            with suppress(OSError, RpcRefused):  # it is paused, or dead until ``restart``: what is kept stays
+            with suppress(ChainUnavailable, RpcRefused):  # it is paused, or dead until ``restart``: what is kept stays
                 self.save()
             pause = max(_SAVE_SECONDS, _SAVE_SHARE * (time.monotonic() - started))
 
@@ -150,8 +161,9 @@ class AnvilServer:
 
     def _answers(self, port: int) -> bool:
         try:
-            return JsonRpc(f"http://{HOST}:{port}", timeout=2).number("eth_chainId") == self.chain_id
-        except (OSError, RpcRefused):
+            probe = JsonRpc([f"http://{HOST}:{port}"], timeout=_PROBE_TIMEOUT)
+            return quantity(probe.call("eth_chainId")) == self.chain_id
+        except (ChainUnavailable, RpcRefused):
             return False
 
 

@@ -1,8 +1,8 @@
-"""Contracts of the local chain: calls encoded from an ABI, transactions signed here and sent raw.
+"""Contracts of the local chain, by web3: calls encoded from an ABI, transactions signed here and sent raw.
 
 Promises: a private key stays in this process (the node never gets one), nonces are counted here so that a whole script
-of transactions goes out at once, a reverted transaction raises with the contract's own error name. For tests and the
-local stack; the services and the client have their own code for this.
+of transactions goes out at once, a reverted transaction raises with the contract's own error name. Accounts are lower
+case, in and out. For tests and the local stack.
 """
 
 import json
@@ -12,18 +12,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from eth_abi.abi import decode, encode
-from eth_account import Account as Keys
-from eth_account.signers.local import LocalAccount
-from service_common.keccak import keccak256
+from eth_utils.abi import (
+    abi_to_signature,
+    function_abi_to_4byte_selector,
+    function_signature_to_4byte_selector,
+    get_abi_input_types,
+    get_abi_output_types,
+)
+from hexbytes import HexBytes
+from service_common.chain.json_rpc import RpcRefused
+from service_common.web3_provider import Account, LocalAccount, Web3
+from web3.exceptions import TimeExhausted
+from web3.types import Nonce, TxParams, TxReceipt, Wei
+from web3.utils.address import get_create_address
 
 from local_stack.process import StackError
-from local_stack.rpc import JsonRpc, RpcRefused
 
 CALL_GAS: Final = 3_000_000
 DEPLOY_GAS: Final = 10_000_000
 _TIP: Final = 10**9
 _RECEIPT_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.5
+"""How often somebody who waits is asked whether to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,99 +47,81 @@ class Artifact:
 class Wallet:
     """One private key of the local chain, made at run time."""
 
-    def __init__(self, key: LocalAccount | None = None) -> None:
-        self._key = key or Keys.create()
+    def __init__(self, account: LocalAccount | None = None) -> None:
+        self._account = account or Account.create()
         self._nonce: int | None = None
 
     @property
     def address(self) -> str:
         """The account, lowercase."""
-        return str(self._key.address).lower()
+        return str(self._account.address).lower()
 
     @property
     def private_key(self) -> str:
         """0x-hex; a secret, for files of mode 0600 and environments of child processes."""
-        return "0x" + bytes(self._key.key).hex()
+        return str(Web3.to_hex(self._account.key))
 
-    def send(self, rpc: JsonRpc, data: bytes, *, to: str | None = None, value: int = 0, gas: int = CALL_GAS) -> str:
+    def send(self, w3: Web3, data: bytes, *, to: str | None = None, value: int = 0, gas: int = CALL_GAS) -> HexBytes:
         """Sign and send one transaction; its hash. Gas is given, not estimated, so that scripts need no blocks."""
-        nonce = self._next_nonce(rpc)
-        transaction: dict[str, Any] = {
-            "type": 2,
-            "chainId": rpc.number("eth_chainId"),
-            "nonce": nonce,
-            "maxFeePerGas": 2 * rpc.number("eth_gasPrice") + _TIP,
-            "maxPriorityFeePerGas": _TIP,
+        nonce = self._next_nonce(w3)
+        transaction: TxParams = {
+            "chainId": w3.eth.chain_id,
+            "nonce": Nonce(nonce),
+            "maxFeePerGas": Wei(2 * w3.eth.gas_price + _TIP),
+            "maxPriorityFeePerGas": Wei(_TIP),
             "gas": gas,
-            "value": value,
+            "value": Wei(value),
             "data": data,
         }
         if to is not None:
-            transaction["to"] = bytes.fromhex(to[2:])
-        signed = self._key.sign_transaction(transaction)
-        hash_ = rpc.text("eth_sendRawTransaction", "0x" + bytes(signed.raw_transaction).hex())
+            transaction["to"] = Web3.to_checksum_address(to)
+        signed = self._account.sign_transaction(cast("dict[str, Any]", transaction))
+        tx_hash = w3.eth.send_raw_transaction(signed.raw_transaction)
         self._nonce = nonce + 1
-        return hash_
+        return tx_hash
 
-    def next_contract(self, rpc: JsonRpc) -> str:
+    def next_contract(self, w3: Web3) -> str:
         """The address of the contract that this wallet's next transaction would create."""
-        nonce = self._next_nonce(rpc)
-        number = nonce.to_bytes((nonce.bit_length() + 7) // 8, "big")
-        item = number if len(number) == 1 and nonce < 0x80 else bytes([0x80 + len(number)]) + number
-        body = b"\x94" + bytes.fromhex(self.address[2:]) + item  # RLP: a list of 20 bytes and a number
-        return "0x" + keccak256(bytes([0xC0 + len(body)]) + body)[12:].hex()
+        return get_create_address(self._account.address, Nonce(self._next_nonce(w3))).lower()
 
     def forget_nonce(self) -> None:
         """Ask the chain again: another program has used this key, or a transaction was dropped."""
         self._nonce = None
 
-    def _next_nonce(self, rpc: JsonRpc) -> int:
+    def _next_nonce(self, w3: Web3) -> int:
         if self._nonce is None:
-            self._nonce = rpc.number("eth_getTransactionCount", self.address, "pending")
+            self._nonce = w3.eth.get_transaction_count(self._account.address, "pending")
         return self._nonce
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """A transaction that was mined and succeeded."""
-
-    hash: str
-    block_number: int
-    contract_address: str | None
-    gas_used: int
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
     """One deployed contract."""
 
-    rpc: JsonRpc
+    w3: Web3
     address: str
     abi: Sequence[Mapping[str, Any]] = field(repr=False)
 
     def encode(self, name: str, *arguments: object) -> bytes:
         """Calldata of a function; of overloads, the first with this many arguments."""
         entry = self._function(name, len(arguments))
-        types = [abi_type(parameter) for parameter in entry["inputs"]]
-        return selector(name, types) + encode(types, arguments)
+        return function_abi_to_4byte_selector(entry) + self.w3.codec.encode(get_abi_input_types(entry), arguments)
 
     def call(self, name: str, *arguments: object) -> Any:
         """The decoded answer of a view: one value as itself, several as a tuple."""
-        entry = self._function(name, len(arguments))
-        data = "0x" + self.encode(name, *arguments).hex()
-        answer = self.rpc.text("eth_call", {"to": self.address, "data": data}, "latest")
-        values = decode([abi_type(parameter) for parameter in entry["outputs"]], bytes.fromhex(answer[2:]))
+        answer = self.w3.eth.call({"to": Web3.to_checksum_address(self.address), "data": self.encode(name, *arguments)})
+        values = self.w3.codec.decode(get_abi_output_types(self._function(name, len(arguments))), answer)
         return values[0] if len(values) == 1 else values
 
-    def send(self, wallet: Wallet, name: str, *arguments: object, gas: int = CALL_GAS) -> str:
+    def send(self, wallet: Wallet, name: str, *arguments: object, gas: int = CALL_GAS) -> HexBytes:
         """Send a transaction without waiting for it; its hash."""
-        return wallet.send(self.rpc, self.encode(name, *arguments), to=self.address, gas=gas)
+        return wallet.send(self.w3, self.encode(name, *arguments), to=self.address, gas=gas)
 
-    def transact(self, wallet: Wallet, name: str, *arguments: object, gas: int = CALL_GAS) -> Receipt:
+    def transact(self, wallet: Wallet, name: str, *arguments: object, gas: int = CALL_GAS) -> TxReceipt:
         """Send a transaction and wait for its success."""
-        return wait_for(self.rpc, self.send(wallet, name, *arguments, gas=gas), abi=self.abi)
+        return wait_for(self.w3, self.send(wallet, name, *arguments, gas=gas), abi=self.abi)
 
-    def _function(self, name: str, count: int) -> Mapping[str, Any]:
+    def _function(self, name: str, count: int) -> Any:
         for entry in self.abi:
             if entry["type"] == "function" and entry["name"] == name and len(entry["inputs"]) == count:
                 return entry
@@ -145,67 +137,54 @@ def read_artifact(path: Path) -> Artifact:
         raise StackError(f"the contract artifact {path.name} cannot be read: {error}") from error
 
 
-def send_deployment(rpc: JsonRpc, wallet: Wallet, artifact: Artifact, *arguments: object) -> str:
+def send_deployment(w3: Web3, wallet: Wallet, artifact: Artifact, *arguments: object) -> HexBytes:
     """Send a contract creation without waiting for it; its hash."""
-    types = [abi_type(part) for entry in artifact.abi if entry["type"] == "constructor" for part in entry["inputs"]]
-    return wallet.send(rpc, artifact.bytecode + encode(types, arguments), gas=DEPLOY_GAS)
+    constructors: list[Any] = [entry for entry in artifact.abi if entry["type"] == "constructor"]
+    types = [type_ for entry in constructors for type_ in get_abi_input_types(entry)]
+    return wallet.send(w3, artifact.bytecode + w3.codec.encode(types, arguments), gas=DEPLOY_GAS)
 
 
-def deploy(rpc: JsonRpc, wallet: Wallet, artifact: Artifact, *arguments: object) -> Contract:
+def deploy(w3: Web3, wallet: Wallet, artifact: Artifact, *arguments: object) -> Contract:
     """Create a contract and wait for it."""
-    receipt = wait_for(rpc, send_deployment(rpc, wallet, artifact, *arguments), abi=artifact.abi)
-    return Contract(rpc, receipt.contract_address or "", artifact.abi)
+    receipt = wait_for(w3, send_deployment(w3, wallet, artifact, *arguments), abi=artifact.abi)
+    return Contract(w3, str(receipt["contractAddress"]).lower(), artifact.abi)
 
 
 def wait_for(
-    rpc: JsonRpc,
-    hash_: str,
+    w3: Web3,
+    tx_hash: HexBytes,
     *,
     abi: Sequence[Mapping[str, Any]] = (),
     checkpoint: Callable[[], None] = lambda: None,
-) -> Receipt:
+) -> TxReceipt:
     """Wait until a transaction is mined; ``StackError`` when it reverted or does not come."""
     deadline = time.monotonic() + _RECEIPT_SECONDS
-    while (receipt := rpc.record("eth_getTransactionReceipt", hash_)) is None:
+    receipt: TxReceipt | None = None
+    while receipt is None:
         checkpoint()
-        if time.monotonic() > deadline:
-            raise StackError(f"transaction {hash_} was not mined within {_RECEIPT_SECONDS:g} s")
-        time.sleep(0.02)
-    if receipt["status"] != "0x1":
-        raise StackError(f"transaction {hash_} reverted: {_reason(rpc, hash_, abi)}")
-    address = receipt.get("contractAddress")
-    return Receipt(
-        hash=hash_,
-        block_number=int(cast(str, receipt["blockNumber"]), 16),
-        contract_address=address.lower() if isinstance(address, str) else None,
-        gas_used=int(cast(str, receipt["gasUsed"]), 16),
-    )
+        try:
+            receipt = w3.eth.wait_for_transaction_receipt(tx_hash, _LOOK_SECONDS, poll_latency=0.02)
+        except TimeExhausted:
+            if time.monotonic() > deadline:
+                problem = f"was not mined within {_RECEIPT_SECONDS:g} s"
+                raise StackError(f"transaction {tx_hash.to_0x_hex()} {problem}") from None
+    if receipt["status"] != 1:
+        raise StackError(f"transaction {tx_hash.to_0x_hex()} reverted: {_reason(w3, receipt, abi)}")
+    return receipt
 
 
-def selector(name: str, types: Sequence[str]) -> bytes:
-    """The first four bytes of a function's or error's hash."""
-    return keccak256(f"{name}({','.join(types)})".encode())[:4]
-
-
-def abi_type(parameter: Mapping[str, Any]) -> str:
-    """The canonical type of an ABI entry, structs spelled out."""
-    kind = str(parameter["type"])
-    if not kind.startswith("tuple"):
-        return kind
-    return f"({','.join(abi_type(part) for part in parameter['components'])}){kind[5:]}"
-
-
-def _reason(rpc: JsonRpc, hash_: str, abi: Sequence[Mapping[str, Any]]) -> str:
-    """The contract's own error, found by repeating the call on the block before."""
-    transaction = rpc.record("eth_getTransactionByHash", hash_) or {}
-    call = {"from": transaction.get("from"), "to": transaction.get("to"), "data": transaction.get("input")}
+def _reason(w3: Web3, receipt: TxReceipt, abi: Sequence[Mapping[str, Any]]) -> str:
+    """The contract's own error, found by repeating the call on the block."""
+    transaction = w3.eth.get_transaction(receipt["transactionHash"])
+    call: TxParams = {"from": transaction["from"], "data": transaction["input"]}
+    if transaction.get("to") is not None:
+        call["to"] = transaction["to"]
     try:
-        rpc.call("eth_call", call, transaction.get("blockNumber"))
-    except RpcRefused as error:
-        words = str(error)
-        for entry in abi:
-            if entry["type"] == "error":
-                code = selector(entry["name"], [abi_type(part) for part in entry["inputs"]]).hex()
-                words = words.replace(f"custom error 0x{code}", entry["name"])
-        return "".join(character for character in words if character.isprintable()).rstrip(" :")
+        w3.eth.call(call, receipt["blockNumber"])
+    except RpcRefused as refusal:
+        errors: list[Any] = [entry for entry in abi if entry["type"] == "error"]
+        for entry in errors:
+            if function_signature_to_4byte_selector(abi_to_signature(entry)) == refusal.data[:4]:
+                return str(entry["name"])
+        return "".join(character for character in refusal.message if character.isprintable()).rstrip(" :")
     return "out of gas"

@@ -74,22 +74,22 @@ def deploy_hub(
     ``quorum`` is more than half of the Guardians unless given.
     """
     terms = terms or HubTerms()
-    rpc = anvil.rpc
+    w3 = anvil.w3
     wallets = {wallet.address: wallet for wallet in (owner, fee_recipient, *holders, *(g.wallet for g in guardians))}
     for address in wallets:
         anvil.fund(address)
     token_artifact, hub_artifact = read_artifact(artifacts / "TestToken.json"), read_artifact(artifacts / "Hub.json")
 
     # 1. Everything at once, in order: the addresses follow from the owner's nonces, so one block can hold it all.
-    token = Contract(rpc, owner.next_contract(rpc), token_artifact.abi)
-    sent = [send_deployment(rpc, owner, token_artifact)]
+    token = Contract(w3, owner.next_contract(w3), token_artifact.abi)
+    sent = [send_deployment(w3, owner, token_artifact)]
     config = (
         *(token.address, owner.address, terms.reveal_delay, terms.min_submission_window, terms.max_submission_window),
         *(terms.min_judging_window, terms.max_judging_window, terms.min_escrow),
         *(terms.protocol_fee_bps, terms.guardian_fee_bps, fee_recipient.address),
     )
-    hub = Contract(rpc, owner.next_contract(rpc), hub_artifact.abi)
-    sent.append(hub_hash := send_deployment(rpc, owner, hub_artifact, config))
+    hub = Contract(w3, owner.next_contract(w3), hub_artifact.abi)
+    sent.append(hub_hash := send_deployment(w3, owner, hub_artifact, config))
     members = sorted(guardians, key=lambda guardian: int(guardian.wallet.address, 16))
     if members:
         accounts = [guardian.wallet.address for guardian in members]
@@ -100,13 +100,13 @@ def deploy_hub(
     sent += [token.send(owner, "mint", holder.address, tokens) for holder in holders]
 
     # 2. Every one of them succeeded.
-    receipts = {hash_: wait_for(rpc, hash_, abi=hub.abi, checkpoint=checkpoint) for hash_ in sent}
+    receipts = {tx_hash: wait_for(w3, tx_hash, abi=hub.abi, checkpoint=checkpoint) for tx_hash in sent}
 
     # 3. What the contracts say now.
     roster_hash = "0x" + hub.call("getRoster", hub.call("currentRosterVersion"))[0].hex() if members else ""
     if hub.call("token") != token.address or any(token.call("balanceOf", h.address) != tokens for h in holders):
         raise StackError("the deployed contracts do not hold what was sent to them")
-    return LocalHub(hub, token, owner, fee_recipient, receipts[hub_hash].block_number, terms, roster_hash)
+    return LocalHub(hub, token, owner, fee_recipient, receipts[hub_hash]["blockNumber"], terms, roster_hash)
 
 
 __all__ = ["ETHER", "TOKEN", "Guardian", "HubTerms", "LocalHub", "deploy_hub"]

@@ -138,7 +138,7 @@ def awarded(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Awarded:
     monkeypatch.setattr(finality, "_LEAST_SECONDS", 0.01)
     bounty, commitment = submitted(ledger)
     ledger.award(bounty, ledger.people.solvers[0].address, commitment)
-    return str(bounty), ledger.node.rpc.number("eth_blockNumber") - 2
+    return str(bounty), ledger.node.w3.eth.block_number - 2
 
 
 def hold_back(rpc: RpcProxy, ledger: Ledger, block: int, looks: int, then: Callable[[], object] = lambda: None) -> None:
@@ -195,7 +195,7 @@ def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_noth
     monkeypatch.setattr(finality, "_MOST_SECONDS", 0.01)
     monkeypatch.setattr(finality, "_LEAST_SECONDS", 0.01)
     bounty, commitment = submitted(ledger)
-    block, open_then = ledger.node.rpc.number("eth_blockNumber"), ledger.node.rpc.call("evm_snapshot")
+    block, open_then = ledger.node.w3.eth.block_number, ledger.node.rpc.call("evm_snapshot")
     ledger.award(bounty, ledger.people.solvers[0].address, commitment)
     hold_back(rpc, ledger, block, 2, lambda: ledger.node.rpc.call("evm_revert", open_then))
     ran = claimants["solver-1"].run("claim", str(bounty), code=1)

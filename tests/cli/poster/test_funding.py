@@ -202,7 +202,7 @@ def test_creation__whose_nonce_another_transaction_takes__is_signed_with_the_nex
 
     def race() -> None:
         wallet.forget_nonce()
-        wallet.send(ledger.node.rpc, b"", to=wallet.address)
+        wallet.send(ledger.node.w3, b"", to=wallet.address)
 
     rpc.before = at_sending(race)
     assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"

@@ -188,7 +188,7 @@ def test_publish_fund__relayed_by_somebody_else__is_found_and_not_sent_again(
             wallet = ledger.people.solvers[1].wallet
             wallet.forget_nonce()
             data = decoded(ledger, str(params[0]))
-            wallet.send(ledger.node.rpc, data, to=ledger.contract.address)
+            wallet.send(ledger.node.w3, data, to=ledger.contract.address)
             raise Lost
         return None
 

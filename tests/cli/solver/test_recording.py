@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from service_common.chain.json_rpc import mapping, quantity
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -49,9 +50,8 @@ def test_submit__again_after_the_wallet_sent_it__tells_the_transaction_and_asks_
     approvals, nonce = len(api.approvals()), ledger.nonce(ledger.people.solvers[0].address)
     again = by_wallet(ledger, solver, bounty, work, stdin=b"")
     assert again.names == ["submit.submission_recorded"]
-    block = ledger.node.rpc.record("eth_getTransactionReceipt", str(again.last["tx_hash"]))
-    assert block is not None
-    assert int(str(block["blockNumber"]), 16) == again.last["block_number"]
+    receipt = mapping(ledger.node.rpc.call("eth_getTransactionReceipt", str(again.last["tx_hash"])))
+    assert quantity(receipt["blockNumber"]) == again.last["block_number"]
     assert again.last["submission_commitment"] == on_chain(ledger, bounty)
     assert len(api.approvals()) == approvals
     local = solver.run("solver:submit", bounty, work)

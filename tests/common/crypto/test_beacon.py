@@ -32,6 +32,7 @@ from service_common.crypto.beacon_info import (
     parse_info,
 )
 from service_common.crypto.failures import Failure, SealedDataError
+from service_common.shapes import to_json
 from service_common.types import UnixSeconds
 
 from tests.vectors.samples import BEACON, word
@@ -366,7 +367,7 @@ def test_local_chain__around_each_boundary__latest_round_is_the_newest_due(now: 
 
 def test_beacon_info__as_json__what_the_deployment_route_serves() -> None:
     changed: BeaconInfo = replace(INFO, period_seconds=1)
-    assert changed.to_json() == {
+    assert to_json(changed) == {
         "chain_hash": INFO.chain_hash,
         "public_key": INFO.public_key,
         "genesis_time": INFO.genesis_time,

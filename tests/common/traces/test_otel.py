@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from service_common.errors import ServiceError
 from service_common.log import trace_id
-from service_common.traces.otel import OtelTracer
-from service_common.traces.outage import AVOID_SECONDS, SILENT_SECONDS, Outage
+from service_common.traces.otel import AVOID_SECONDS, SILENT_SECONDS, OtelTracer, Outage
 from service_common.traces.port import Kind
 from service_common.traces.settings import parse_endpoint
 from structlog.testing import capture_logs

@@ -18,6 +18,7 @@ from typing import IO, Final
 
 from service_common.chain.events import Log
 from service_common.crypto.beacon_info import BeaconInfo, parse_beacon_key
+from service_common.shapes import to_json
 from service_common.types import (
     Address,
     BlockNumber,
@@ -61,7 +62,7 @@ def chain_to_json(chain: ChainEvidence) -> dict[str, object]:
             {"function": read.function, "arguments": list(read.arguments), "answer": "0x" + read.answer.hex()}
             for read in chain.reads
         ],
-        "beacon": None if chain.beacon is None else chain.beacon.to_json(),
+        "beacon": None if chain.beacon is None else to_json(chain.beacon),
     }
 
 

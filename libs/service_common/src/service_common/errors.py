@@ -7,7 +7,9 @@ Section "Errors" of the interface.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
+
+from service_common.shapes import Note
 
 MAX_ISSUE_PATH: Final = 120
 MAX_ISSUE_MESSAGE: Final = 1_500
@@ -19,8 +21,8 @@ MAX_ISSUES: Final = 50
 class Issue:
     """One concern: ``path`` names the area (at most 120 characters), ``message`` the correction (at most 1,500)."""
 
-    path: str
-    message: str
+    path: Annotated[str, Note("The topic or area.", max_length=MAX_ISSUE_PATH)]
+    message: Annotated[str, Note(max_length=MAX_ISSUE_MESSAGE)]
 
     def __post_init__(self) -> None:
         if len(self.path) > MAX_ISSUE_PATH or len(self.message) > MAX_ISSUE_MESSAGE:

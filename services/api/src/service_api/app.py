@@ -1,4 +1,4 @@
-"""The api's Flask app: the shared factory, this service's dependencies, and its rooms of routes."""
+"""The api's Flask app: the shared factory, this service's dependencies, and its routes."""
 
 from flask import Flask
 from service_common.chain.block_cache import BlockCache
@@ -8,6 +8,7 @@ from service_common.web.authentication import Authentication
 from service_common.web.versions import install_versions
 
 from service_api.dependencies import Dependencies, attach
+from service_api.openapi.document import ROOT, TITLE, install_document
 from service_api.routes import (
     bounties,
     challenge_specs,
@@ -19,7 +20,10 @@ from service_api.routes import (
     verdicts,
 )
 
-ROOMS = (bounties, challenge_specs, submissions, verdicts, delivery, deployment, documents, subgraph)
+ROUTES = tuple(
+    each.routes
+    for each in (bounties, challenge_specs, submissions, verdicts, delivery, deployment, documents, subgraph)
+)
 
 
 def make_app(dependencies: Dependencies) -> Flask:
@@ -30,9 +34,8 @@ def make_app(dependencies: Dependencies) -> Flask:
     )
     wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
     authentication = Authentication(dependencies.authority, cache, wallets)
-    app, api = create_app("service_api", "Bounty Escrow Service", authentication, dependencies.callers)
+    app, api = create_app("service_api", TITLE, ROUTES, authentication, dependencies.callers, ROOT)
     attach(app, dependencies)
     install_versions(app, dependencies.clock)
-    for room in ROOMS:
-        api.register_blueprint(room.routes)
+    install_document(app, api)
     return app

@@ -29,21 +29,29 @@ from service_common.jobs.queues import ANSWER_SECONDS, connect
 from service_common.recent import Recent
 from service_common.storage.gcs import GcsStore
 from service_common.storage.port import DownloadTarget, ObjectStore
-from service_common.types import BountyId, Bytes32
+from service_common.types import Address, BountyId, Bytes32
 from service_common.web.callers import Callers
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
-from service_api.recent import SharedContent, recent_contents, recent_downloads
 
 EXTENSION: Final = "service-api"
 MAX_WAITING_REVIEWS: Final = 100
 MAX_VERIFYING: Final = 8
 """Ciphertexts that one process hashes at a time while their requests wait; more go to the queue at once."""
-
-
 REVIEW_STEP_SECONDS: Final = 5.0
 """How long one look for a review's result lasts."""
+CONTENT_SECONDS: Final = 1.0
+DOWNLOAD_LIFETIME_SECONDS: Final = 5 * 60
+MAX_KEPT: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class SharedContent:
+    """One Submission's content, as the JSON that each reader gets, and who may read it."""
+
+    readers: frozenset[Address]
+    answer: bytes
 
 
 @dataclass
@@ -64,8 +72,14 @@ class Dependencies:
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
 
     verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
-    contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False, default_factory=recent_contents)
-    downloads: Recent[str, DownloadTarget] = field(init=False, default_factory=recent_downloads)
+    contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False)
+    """Submissions read lately: what the index says may be up to two seconds older."""
+    downloads: Recent[str, DownloadTarget] = field(init=False)
+    """Download URLs by storage locator: none is handed out that has less than half its life left."""
+
+    def __post_init__(self) -> None:
+        self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
+        self.downloads = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, self.clock)
 
     @property
     def facts(self) -> FactSource:

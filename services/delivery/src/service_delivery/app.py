@@ -19,8 +19,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     )
     wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
     authentication = Authentication(dependencies.authority, cache, wallets)
-    app, api = create_app("service_delivery", "Bounty Escrow Service: delivery", authentication)
+    app, _ = create_app("service_delivery", "Bounty Escrow Service: delivery", [delivery.routes], authentication)
     app.extensions[EXTENSION] = dependencies
-    app.extensions[known.EXTENSION] = known.Known()
-    api.register_blueprint(delivery.routes)
+    app.extensions[known.EXTENSION] = known.Known(dependencies.clock)
     return app

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from service_common.auth.signature import account_of_key
+from service_common.auth.signature import parse_private_key
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
 from service_common.log import parse_level
@@ -20,7 +20,7 @@ class IndexerConfig:
     rpc_quorum: int
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
-    settler_key: str | None = field(repr=False)
+    settler_key: bytes | None = field(repr=False)
     internal_port: int
     traces: TraceSettings
     log_level: int
@@ -34,7 +34,7 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
         rpc_quorum=reader.optional("SERVICE_RPC_QUORUM", parse_count, 1),
         database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
         redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
-        settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", _parse_key, None),
+        settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", parse_private_key, None),
         internal_port=reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090),
         traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
@@ -43,15 +43,3 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
         reader.refuse("SERVICE_RPC_QUORUM asks for more endpoints than SERVICE_RPC_URLS names")
     reader.check()
     return config
-
-
-def _parse_key(text: str) -> str:
-    wanted = "a private key: 32 bytes in hexadecimal digits"
-    try:
-        key = bytes.fromhex(text.removeprefix("0x"))
-        account_of_key(key)
-    except ValueError:
-        raise ValueError(wanted) from None
-    if len(key) != 32:
-        raise ValueError(wanted)
-    return text

@@ -18,7 +18,6 @@ from typing import Final
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
-from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.engine import DatabaseUnavailable, make_engine, reading
 from service_common.db.hub_reads import read_head
@@ -31,11 +30,11 @@ from service_indexer.backfill import Backfill, enqueue_ahead
 from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import Halted, advance
+from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
 from service_indexer.source import RpcSource
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
-LEASE_JOB_SECONDS: Final = 300
 LEASE_SECONDS: Final = 5
 RENEW_SECONDS: Final = 0.5
 MIN_PAUSE_SECONDS: Final = 0.1
@@ -46,25 +45,24 @@ AHEAD_SECONDS: Final = 1.0
 log = get_logger(__name__)
 
 
-def lease_key(config: IndexerConfig) -> str:
-    """The Redis key that says a follower is at work."""
-    return f"lease:follow:{config.chain.chain_id}"
-
-
 def follow(received: Mapping[str, object]) -> str:
     """Follow the chain until the job's time is up or its worker is asked to stop; the reason it ended."""
     check_message(received)
     config, engine = _setup()
     rpc = config.chain.rpc()
     ended, draining = Event(), Event()
-    renewal = Thread(target=_keep_lease, args=(config, rpc, ended, draining), daemon=True)
+    job = get_current_job()  # RQ knows it in this thread only
+    worker = None if job is None else job.worker_name
+    renewal = Thread(target=_keep_lease, args=(config, rpc, worker, ended, draining), daemon=True)
     renewal.start()
     try:
-        start = header_at(rpc, BlockNumber(max(0, config.chain.deploy_block - 1)))
+        source = _source(config, rpc)
+        start = source.header(config.chain.first_block)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
-            source = _source(config, rpc)
             ahead = _Ahead(config, engine)
-            return _follow(source, writer, ahead, draining, _pause_between_looks(config.chain.block_time_seconds))
+            reason = _follow(source, writer, ahead, draining, _pause_between_looks(config.chain.block_time_seconds))
+            log.info("follower ended", reason=reason)
+            return reason
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("follower stopped", reason=type(error).__name__, detail=str(error))
         draining.wait(1)  # whatever it was, the successor need not meet it at once
@@ -86,12 +84,11 @@ def read_ahead(received: Mapping[str, object]) -> str:
             head = read_head(connection, config.chain.chain_id)
         if head is None or head.block_number >= last:
             return "the copy is past it"
-        rpc = config.chain.rpc()
-        source = _source(config, rpc)
+        source = _source(config, config.chain.rpc())
         final = source.tip().finalized
         if final is None or final.number < last:
             return "not final yet"
-        stretch = read_stretch(source, header_at(rpc, BlockNumber(first - 1)), last, final.number)
+        stretch = read_stretch(source, source.header(BlockNumber(first - 1)), last, final.number)
         Backfill(engine, config.chain.chain_id).put(stretch)
     except (ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("nothing was read ahead", first=first, reason=str(error))
@@ -146,14 +143,12 @@ def _pause_between_looks(block_time_seconds: float) -> float:
     return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
 
 
-def _keep_lease(config: IndexerConfig, rpc: JsonRpc, ended: Event, draining: Event) -> None:
-    """Renew the lease, tell how the endpoints behave, and see whether the worker was asked to stop.
+def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: Event, draining: Event) -> None:
+    """Renew the lease, report how the endpoints behave, and set ``draining`` when the worker was asked to stop.
 
     A Redis that does not answer only means that a second job may start, and end at once for want of the lock.
     """
     redis: Redis = connect(config.redis_url)
-    job = get_current_job()
-    worker = job.worker_name if job is not None else None
     while not ended.is_set():
         try:
             redis.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)

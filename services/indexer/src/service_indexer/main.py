@@ -18,7 +18,6 @@ from service_common.traces.setup import start_traces
 
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.metrics import IndexCollector
-from service_indexer.replay import rebuild_copy, verify_copy
 from service_indexer.scheduler import FOLLOW, run_scheduler
 
 
@@ -37,11 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _worker(environment: Environment) -> None:
+    import service_indexer.jobs  # noqa: F401  # loaded before the worker forks: each job would load it again
+
     _work(_configured(environment), QueueName.INDEX)
 
 
 def _settler(environment: Environment) -> None:
-    import service_indexer.settling  # noqa: F401  # loaded before the worker forks: each job would load it again
+    import service_indexer.settling  # noqa: F401  # as above
     from service_indexer.settler import SETTLEMENTS
 
     _work(_configured(environment), QueueName.SETTLE, SETTLEMENTS)
@@ -84,6 +85,8 @@ def _status(environment: Environment) -> None:
 
 
 def _verify(environment: Environment) -> None:
+    from service_indexer.replay import verify_copy
+
     config = read_config(environment)
     with engine_of_job(config.database_url, application="indexer-verify") as engine:
         compared = verify_copy(engine, config.chain, _say)
@@ -94,6 +97,8 @@ def _verify(environment: Environment) -> None:
 
 
 def _rebuild(environment: Environment) -> None:
+    from service_indexer.replay import rebuild_copy
+
     config = read_config(environment)
     with engine_of_job(config.database_url, application="indexer-rebuild") as engine:
         block = rebuild_copy(engine, config.chain, _say)

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc
 from service_common.chain.settings import ChainSettings
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
@@ -71,19 +69,23 @@ def rebuild_copy(engine: Engine, chain: ChainSettings, say: Progress) -> BlockNu
 def _replayed(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[Engine]:
     """The scratch copy, empty at first and brought to the tip; emptied again at the end."""
     scratch = engine.execution_options(schema_translate_map={t.SCHEMA: t.SCRATCH})
-    rpc = chain.rpc()
-    start = header_at(rpc, BlockNumber(max(0, chain.deploy_block - 1)))
+    source = _source(chain)
+    start = source.header(chain.first_block)
     _empty(scratch)
     try:
         with only_writer(scratch, chain.chain_id, chain.hub_address, start, space=SCRATCH_SPACE) as writer:
-            _advance_to_tip(rpc, chain, writer, say)
+            _advance_to_tip(source, writer, say)
         yield scratch
     finally:
         _empty(scratch)
 
 
-def _advance_to_tip(rpc: JsonRpc, chain: ChainSettings, writer: Writer, say: Progress) -> None:
-    source, told = RpcSource(rpc, chain.hub_address, finality_depth=chain.finality_depth), time.monotonic()
+def _source(chain: ChainSettings) -> RpcSource:
+    return RpcSource(chain.rpc(), chain.hub_address, finality_depth=chain.finality_depth)
+
+
+def _advance_to_tip(source: RpcSource, writer: Writer, say: Progress) -> None:
+    told = time.monotonic()
     while advance(source, writer):
         head = writer.head()
         if head is not None and time.monotonic() - told > 2:
@@ -94,7 +96,7 @@ def _advance_to_tip(rpc: JsonRpc, chain: ChainSettings, writer: Writer, say: Pro
 @contextmanager
 def _taken_over(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[None]:
     """Hold the copy's lock, which a follower gives up when its fencing token is out of date."""
-    start = header_at(chain.rpc(), BlockNumber(max(0, chain.deploy_block - 1)))
+    start = _source(chain).header(chain.first_block)
     ends = time.monotonic() + SWITCH_SECONDS
     say("waiting for the follower to step aside")
     while time.monotonic() < ends:

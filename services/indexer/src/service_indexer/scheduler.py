@@ -17,13 +17,19 @@ from service_common.jobs.queues import QueueName, connect, message
 from service_common.log import get_logger
 
 from service_indexer.config import IndexerConfig
-from service_indexer.jobs import LEASE_JOB_SECONDS, lease_key
 
 TICK_SECONDS: Final = 0.5
 SETTLE_SECONDS: Final = 5
 FOLLOW: Final = "service_indexer.jobs.follow"
+LEASE_JOB_SECONDS: Final = 300
+"""How long one follower works until the next takes over."""
 
 log = get_logger(__name__)
+
+
+def lease_key(config: IndexerConfig) -> str:
+    """The Redis key that says a follower is at work."""
+    return f"lease:follow:{config.chain.chain_id}"
 
 
 def run_scheduler(config: IndexerConfig) -> None:

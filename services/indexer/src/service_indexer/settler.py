@@ -1,30 +1,34 @@
 """The settler: calls the Hub's permissionless ``settle`` when a bounty's time is up.
 
-Promises: it has no authority, anyone may do the same; without a gas key it does nothing. A call is simulated first;
-the signed transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced
-under the same nonce with a higher fee, at most up to ``MAX_FEE_WEI``. The row goes when the bounty is indexed final.
+Promises: it has no authority, anyone may do the same; its key pays gas, is never logged, and signs nothing but calls of
+``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first; the signed
+transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced under the same
+nonce with a higher fee, at most up to ``MAX_FEE_WEI``. The row goes when the bounty is indexed final.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final, cast
 
-from service_common.chain.abi import hub_abi
-from service_common.chain.json_rpc import JsonRpc, RpcRefused, mapping, quantity
+from service_common.chain.json_rpc import RpcRefused
 from service_common.chain.reverts import explain
 from service_common.counters import counter_by
 from service_common.db import hub_index
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import read_head
 from service_common.db.settler import settlements
-from service_common.keccak import keccak256
 from service_common.log import get_logger
-from service_common.types import BountyId, ChainId
-from sqlalchemy import Connection, Engine, delete, exists, func, insert, select, update
+from service_common.types import Address, BountyId, ChainId
+from service_common.web3_provider import Account, Contract, LocalAccount, Web3, hub_contract, usable_answers
+from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, select, update
+from web3.contract.contract import ContractFunction
+from web3.eth import Eth
+from web3.exceptions import TransactionNotFound
+from web3.types import Nonce, TxParams, Wei
 
 from service_indexer.due import read_due
-from service_indexer.gas_wallet import Fees, GasWallet
 
+SETTLE_GAS: Final = 150_000
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_FEE_WEI: Final = 500 * 10**9
 MAX_ATTEMPTS: Final = 10
@@ -40,17 +44,39 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class GasFees:
+    """EIP-1559 fees in wei per unit of gas, within what the settler may spend."""
+
+    max_fee: int
+    tip: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tip <= self.max_fee <= MAX_FEE_WEI:
+            raise ValueError("a tip lies within the whole fee, and that within the bound")
+
+    @classmethod
+    def capped(cls, max_fee: int, tip: int) -> "GasFees":
+        """These, or as much of them as may be spent."""
+        return cls(min(max_fee, MAX_FEE_WEI), min(tip, max_fee, MAX_FEE_WEI))
+
+    def raised(self) -> "GasFees":
+        """High enough that nodes accept it as a replacement: an eighth more than before, rounded up."""
+        return self.capped(self.max_fee + self.max_fee // 8 + 1, self.tip + self.tip // 8 + 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Settler:
     """One deployment's settler."""
 
     engine: Engine
-    rpc: JsonRpc
-    wallet: GasWallet
+    chain_id: ChainId
+    hub: Contract
+    account: LocalAccount = field(repr=False)
 
-    def settle_due(self, chain_id: ChainId) -> int:
+    def settle_due(self) -> int:
         """Send what is due and not sent yet, resend what is stuck; how many transactions were sent."""
         with reading(self.engine) as connection:
-            head = read_head(connection, chain_id)
+            head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
                 return 0
             due, sent = read_due(connection, head), _read_sent(connection)
@@ -62,19 +88,10 @@ class Settler:
         if not self._would_succeed(bounty_id):
             return False
         with writing(self.engine) as connection:
-            nonce = self._next_nonce(connection)
-            fees = self._current_fees()
-            raw = self.wallet.sign_settle(bounty_id, nonce, fees)
-            row = {
-                "bounty_id": bounty_id,
-                "nonce": nonce,
-                "raw_transaction": raw,
-                "tx_hash": _hash(raw),
-                "max_fee_per_gas": fees.max_fee,
-                "attempts": 1,
-            }
-            connection.execute(insert(settlements).values(row))
-        return self._broadcast(bounty_id, raw, "sent")
+            # Committed before it is sent: whoever dies in between finds the row and sends the same bytes.
+            row = self._signed(bounty_id, self._next_nonce(connection), self._current_fees())
+            connection.execute(insert(settlements).values(bounty_id=bounty_id, attempts=1, **row))
+        return self._broadcast(bounty_id, str(row["raw_transaction"]), "sent")
 
     def _resend(self, bounty_id: BountyId) -> bool:
         """The same bytes again, or after a while a replacement with a higher fee."""
@@ -84,9 +101,9 @@ class Settler:
                     settlements.c.bounty_id == bounty_id
                 )
             ).one()
-            if self.rpc.call("eth_getTransactionReceipt", row.tx_hash) is not None:
-                return False  # mined; the index will show it final
-            if quantity(self.rpc.call("eth_getTransactionCount", self.wallet.address, "latest")) > row.nonce:
+            if self._is_mined(row):
+                return False  # the index will show it final
+            if self._is_used(row.nonce):
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
@@ -98,51 +115,84 @@ class Settler:
         return self._broadcast(bounty_id, raw, event)
 
     def _replacement(self, connection: Connection, bounty_id: BountyId, nonce: int, old_fee: int, attempts: int) -> str:
-        raised, current = Fees(old_fee, old_fee).raised(), self._current_fees()
-        fees = _capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
-        raw = self.wallet.sign_settle(bounty_id, nonce, fees)
-        values = {
-            "raw_transaction": raw,
-            "tx_hash": _hash(raw),
-            "max_fee_per_gas": fees.max_fee,
-            "attempts": attempts + 1,
-            "sent_at": func.now(),
-        }
-        connection.execute(update(settlements).where(settlements.c.bounty_id == bounty_id).values(values))
-        return raw
+        # The same nonce: of all attempts at most one is mined, whichever a node has kept.
+        raised, current = GasFees(old_fee, old_fee).raised(), self._current_fees()
+        fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
+        row = self._signed(bounty_id, Nonce(nonce), fees)
+        connection.execute(
+            update(settlements)
+            .where(settlements.c.bounty_id == bounty_id)
+            .values(attempts=attempts + 1, sent_at=func.now(), **row)
+        )
+        return str(row["raw_transaction"])
 
+    def _signed(self, bounty_id: BountyId, nonce: Nonce, fees: GasFees) -> dict[str, object]:
+        """A signed call, as the columns that hold it."""
+        transaction: TxParams = {
+            "chainId": self.chain_id,
+            "nonce": nonce,
+            "value": Wei(0),
+            "gas": SETTLE_GAS,
+            "maxFeePerGas": Wei(fees.max_fee),
+            "maxPriorityFeePerGas": Wei(fees.tip),
+        }
+        whole = self._call(bounty_id).build_transaction(transaction)
+        signed = self.account.sign_transaction(cast("dict[str, Any]", whole))
+        return {
+            "nonce": nonce,
+            "raw_transaction": signed.raw_transaction.to_0x_hex(),
+            "tx_hash": signed.hash.to_0x_hex(),
+            "max_fee_per_gas": fees.max_fee,
+        }
+
+    @usable_answers()
     def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
+        transaction = bytes.fromhex(raw[2:])
         try:
-            self.rpc.call("eth_sendRawTransaction", raw)
+            self._eth.send_raw_transaction(transaction)
         except RpcRefused as refusal:
             if "already" not in refusal.message.lower():
                 SETTLEMENTS.labels("not_accepted").inc()
                 log.warning("settlement not accepted", bounty_id=bounty_id, reason=refusal.message[:200])
             return False
         SETTLEMENTS.labels(event).inc()
-        log.info("settlement sent", bounty_id=bounty_id, tx_hash=_hash(raw))
+        log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(transaction).to_0x_hex())
         return True
 
+    @usable_answers()
     def _would_succeed(self, bounty_id: BountyId) -> bool:
-        data = "0x" + hub_abi().functions["settle"].encode(bounty_id).hex()
         try:
-            self.rpc.call("eth_call", {"from": self.wallet.address, "to": self.wallet.hub, "data": data}, "latest")
+            self._call(bounty_id).call({"from": self.account.address})
         except RpcRefused as refusal:
             SETTLEMENTS.labels("refused").inc()
             log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusal).code)
             return False
         return True
 
-    def _next_nonce(self, connection: Connection) -> int:
-        """Above everything mined, pending, or kept here and not sent yet."""
-        pending = quantity(self.rpc.call("eth_getTransactionCount", self.wallet.address, "pending"))
-        kept = connection.execute(select(func.max(settlements.c.nonce))).scalar()
-        return max(pending, 0 if kept is None else kept + 1)
+    @usable_answers()
+    def _is_used(self, nonce: int) -> bool:
+        return self._eth.get_transaction_count(self.account.address, "latest") > nonce
 
-    def _current_fees(self) -> Fees:
-        tip = quantity(self.rpc.call("eth_maxPriorityFeePerGas"))
-        block = mapping(self.rpc.call("eth_getBlockByNumber", "latest", False))
-        return _capped(2 * quantity(block.get("baseFeePerGas", "0x0")) + tip, tip)
+    @usable_answers()
+    def _is_mined(self, row: Row[Any]) -> bool:
+        try:
+            self._eth.get_transaction_receipt(row.tx_hash)
+        except TransactionNotFound:
+            return False
+        return True
+
+    @usable_answers()
+    def _next_nonce(self, connection: Connection) -> Nonce:
+        """Above everything mined, pending, or kept here and not sent yet."""
+        pending = self._eth.get_transaction_count(self.account.address, "pending")
+        kept = connection.execute(select(func.max(settlements.c.nonce))).scalar()
+        return Nonce(max(pending, 0 if kept is None else kept + 1))
+
+    @usable_answers()
+    def _current_fees(self) -> GasFees:
+        tip = self._eth.max_priority_fee
+        base = self._eth.fee_history(1, "latest")["baseFeePerGas"][-1]  # the next block's
+        return GasFees.capped(2 * base + tip, tip)
 
     def _forget_final(self) -> None:
         """Rows of bounties that the index shows final are history."""
@@ -151,16 +201,19 @@ class Settler:
             confirmed = connection.execute(delete(settlements).where(final)).rowcount
         SETTLEMENTS.labels("confirmed").inc(confirmed)
 
+    def _call(self, bounty_id: BountyId) -> ContractFunction:
+        function: ContractFunction = self.hub.functions.settle(bounty_id)
+        return function
 
-def _capped(max_fee: int, tip: int) -> Fees:
-    """Fees within what the settler may spend."""
-    max_fee = min(MAX_FEE_WEI, max_fee)
-    return Fees(max_fee, min(tip, max_fee))
+    @property
+    def _eth(self) -> Eth:
+        return self.hub.w3.eth
+
+
+def make_settler(engine: Engine, w3: Web3, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
+    """The settler of one Hub with a gas key."""
+    return Settler(engine, chain_id, hub_contract(w3, hub), Account.from_key(key))
 
 
 def _read_sent(connection: Connection) -> set[BountyId]:
     return {BountyId(row.bounty_id) for row in connection.execute(select(settlements.c.bounty_id))}
-
-
-def _hash(raw: str) -> str:
-    return "0x" + keccak256(bytes.fromhex(raw[2:])).hex()

@@ -7,10 +7,10 @@ from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import engine_of_job
 from service_common.jobs.queues import check_message
 from service_common.log import get_logger
+from service_common.web3_provider import make_web3
 
 from service_indexer.config import read_config
-from service_indexer.gas_wallet import make_gas_wallet
-from service_indexer.settler import Settler
+from service_indexer.settler import make_settler
 
 log = get_logger(__name__)
 
@@ -21,10 +21,11 @@ def settle(received: Mapping[str, object]) -> int:
     config = read_config(os.environ)
     if config.settler_key is None:
         return 0
-    wallet = make_gas_wallet(config.settler_key, config.chain.chain_id, config.chain.hub_address)
+    w3, chain = make_web3(config.chain.rpc().batch), config.chain
     with engine_of_job(config.database_url, application="settler") as engine:
+        settler = make_settler(engine, w3, config.settler_key, chain.chain_id, chain.hub_address)
         try:
-            return Settler(engine, config.chain.rpc(), wallet).settle_due(config.chain.chain_id)
+            return settler.settle_due()
         except ChainUnavailable as error:
             log.warning("cannot settle", reason=str(error))
             return 0

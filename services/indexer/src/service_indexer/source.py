@@ -10,14 +10,15 @@ import time
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from service_common.chain.blocks import Header, headers_between
+from service_common.chain.blocks import Header
 from service_common.chain.endpoints import Endpoint
-from service_common.chain.events import Log, parse_log
+from service_common.chain.events import Log
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.keccak import keccak256
 from service_common.log import get_logger
 from service_common.types import Address, BlockNumber, to_bytes
 
+from service_indexer.chain import ChainModule, ChainReader
 from service_indexer.quorum import agree_on_finalized, first_tip, survey
 
 MAX_SPAN: Final = 2_000
@@ -71,31 +72,36 @@ class RpcSource:
     """A Hub on a chain reached over JSON-RPC. ``finality_depth`` is for a chain without a ``finalized`` tag."""
 
     def __init__(self, rpc: JsonRpc, hub: Address, quorum: int = 1, finality_depth: int | None = None) -> None:
-        self._rpc, self._hub, self._quorum, self._depth = rpc, hub, quorum, finality_depth
+        self._chain = ChainReader(rpc)
+        self._hub, self._quorum, self._depth = hub, quorum, finality_depth
         self._span = FIRST_SPAN
         self._agreed: Header | None = None
         self._compared_at = float("-inf")
 
     def tip(self) -> Tip:
-        latest, finalized = first_tip(self._rpc, self._depth)
+        latest, finalized = first_tip(self._chain, self._depth)
         if self._quorum == 1:
             self._agreed = finalized
-        if len(self._rpc.endpoints.all) > 1 and time.monotonic() - self._compared_at >= COMPARE_SECONDS:
+        if len(self._chain.rpc.endpoints.all) > 1 and time.monotonic() - self._compared_at >= COMPARE_SECONDS:
             self._compared_at = time.monotonic()
-            views = survey(self._rpc, self._depth)
+            views = survey(self._chain, self._depth)
             if self._quorum > 1 and (self._agreed is None or finalized.number > self._agreed.number):
-                self._agreed = agree_on_finalized(self._rpc, views, self._quorum) or self._agreed
+                self._agreed = agree_on_finalized(self._chain, views, self._quorum) or self._agreed
         return Tip(latest, self._agreed)
 
     def distrust(self) -> None:
         """What was read last did not fit together: ask another endpoint first, where there is one."""
-        self._rpc.distrust()
+        self._chain.rpc.distrust()
 
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        headers = headers_between(self._rpc, first, last)
+        headers = self._chain.headers(first, last)
         if [header.number for header in headers] != list(range(first, last + 1)):
             raise ChainUnavailable("an RPC endpoint answered other blocks than it was asked for")
         return headers
+
+    def header(self, number: BlockNumber) -> Header:
+        """One block's header."""
+        return self.headers(number, number)[0]
 
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         logs: list[Log] = []
@@ -130,30 +136,24 @@ class RpcSource:
     def _logs(self, block: dict[str, str]) -> list[Log]:
         """What ``quorum`` endpoints agree on; the first refusal decides where none was heard before."""
         votes: list[tuple[Endpoint, list[Log]]] = []
-        failure = ChainUnavailable("too few RPC endpoints agree on the Hub's logs")
-        for endpoint, (answer,) in self._rpc.answers([("eth_getLogs", [{"address": self._hub, **block}])]):
+        for endpoint, answer in self._chain.answers(lambda chain: self._ask_for_logs(chain, block)):
             if isinstance(answer, RpcRefused):
                 if self._quorum == 1 or "toBlock" in block:
                     raise TooManyLogs from answer
                 continue  # an endpoint that has not seen this block yet
-            try:
-                votes.append((endpoint, self._checked(answer)))
-            except ChainUnavailable as error:
-                failure = error
-                self._rpc.endpoints.failed(endpoint)
-                continue
-            if sum(logs == votes[-1][1] for _, logs in votes) >= self._quorum:
+            votes.append((endpoint, answer))
+            if sum(logs == answer for _, logs in votes) >= self._quorum:
                 self._blame_others(votes)
-                return votes[-1][1]
-        raise failure
+                return answer
+        raise ChainUnavailable("too few RPC endpoints agree on the Hub's logs")
 
-    def _checked(self, answer: object) -> list[Log]:
-        if not isinstance(answer, list):
-            raise ChainUnavailable("an RPC endpoint answered no list of logs")
-        logs = [parse_log(item) for item in answer]
-        places = [(entry.block_number, entry.log_index) for entry in logs]
-        if places != sorted(set(places)) or any(entry.address != self._hub for entry in logs):
-            raise ChainUnavailable("an RPC endpoint answered logs out of order or of another contract")
+    def _ask_for_logs(self, chain: ChainModule, block: dict[str, str]) -> list[Log] | RpcRefused:
+        try:
+            logs = chain.logs({"address": self._hub, **block})
+        except RpcRefused as refusal:
+            return refusal
+        if any(entry.address != self._hub for entry in logs):
+            raise ChainUnavailable("an RPC endpoint answered logs of another contract")
         return logs
 
     def _blame_others(self, votes: list[tuple[Endpoint, list[Log]]]) -> None:
@@ -161,7 +161,7 @@ class RpcSource:
         for endpoint, logs in votes:
             if logs != votes[-1][1]:
                 log.warning("an RPC endpoint lists other logs than the quorum", endpoint=endpoint.place)
-                self._rpc.endpoints.contradicted(endpoint)
+                self._chain.rpc.endpoints.contradicted(endpoint)
 
 
 def bloom_admits(bloom: bytes, value: bytes) -> bool:

@@ -16,7 +16,7 @@ from service_reviewer.config import read_config
 
 def make_app() -> Flask:
     """The reviewer's small app."""
-    app, _ = create_app("service_reviewer", "Bounty Escrow Service: reviewer", None)
+    app, _ = create_app("service_reviewer", "Bounty Escrow Service: reviewer", [], None)
 
     @public
     def rubric() -> Response:

@@ -4,6 +4,7 @@ A signature is 65 bytes r || s || v with s in the lower half of the group order 
 (64-byte) signatures, v of 0 or 1 and high s are refused, so one approval has one signature of one form.
 """
 
+from string import hexdigits
 from typing import Final
 
 from service_common.auth.secp256k1 import BINDING
@@ -24,6 +25,19 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
 def account_of_key(private_key: bytes) -> Address:
     """The account of a private key of 32 bytes; ``ValueError``, which names no value, for bytes that are none."""
     return _account(BINDING.public_key(private_key))
+
+
+def parse_private_key(text: str) -> bytes:
+    """A private key in hexadecimal digits; ``ValueError``, which does not repeat it, for any other text."""
+    digits = text.removeprefix("0x")
+    try:
+        if len(digits) != 64 or not set(digits) <= set(hexdigits):
+            raise ValueError
+        key = bytes.fromhex(digits)
+        account_of_key(key)
+    except ValueError:
+        raise ValueError("a private key: 32 bytes in hexadecimal digits") from None
+    return key
 
 
 def _account(public_key: bytes) -> Address:

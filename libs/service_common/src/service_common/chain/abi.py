@@ -51,12 +51,6 @@ class Function:
 
         return self.selector + encode([p.type for p in self.inputs], arguments)
 
-    def decode_arguments(self, data: bytes) -> tuple[object, ...]:
-        """The arguments behind call data of this function; ``ValueError`` for any other."""
-        if data[:4] != self.selector:
-            raise ValueError(f"not a call of {self.name}")
-        return _decode(self.inputs, data[4:])
-
     def decode(self, data: bytes) -> tuple[object, ...]:
         """Return values, structs as tuples in the ABI's order; ``ValueError`` when the data is not of their shape."""
         return _decode(self.outputs, data)
@@ -118,7 +112,12 @@ class Abi:
 @cache
 def hub_abi() -> Abi:
     """The Hub's ABI."""
-    return parse_abi((files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8"))
+    return parse_abi(hub_abi_text())
+
+
+def hub_abi_text() -> str:
+    """The same as the contract build wrote it, for a library that reads it itself."""
+    return (files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8")
 
 
 def parse_abi(text: str) -> Abi:

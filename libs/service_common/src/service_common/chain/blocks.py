@@ -8,6 +8,7 @@ from service_common.chain.json_rpc import (
     RpcRefused,
     block_number,
     hash_of,
+    hex_bytes,
     mapping,
     quantity,
 )
@@ -29,12 +30,16 @@ def parse_header(answer: object) -> Header:
     """A header from ``eth_getBlockBy…``; raises ``ChainUnavailable`` on null or a malformed one."""
     fields = mapping(answer)
     bloom = fields.get("logsBloom")
+    try:
+        logs_bloom = hex_bytes(bloom) if isinstance(bloom, str) else b""
+    except ValueError as error:
+        raise ChainUnavailable("an RPC endpoint answered a malformed filter of logs") from error
     return Header(
         number=block_number(fields.get("number")),
         hash=hash_of(fields.get("hash")),
         parent_hash=hash_of(fields.get("parentHash")),
         time=UnixSeconds(quantity(fields.get("timestamp"))),
-        logs_bloom=bytes.fromhex(bloom[2:]) if isinstance(bloom, str) else b"",
+        logs_bloom=logs_bloom,
     )
 
 

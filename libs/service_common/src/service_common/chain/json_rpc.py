@@ -7,10 +7,8 @@ own (a revert, a method it does not have).
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from contextvars import copy_context
 from typing import Final
 
 import urllib3
@@ -75,40 +73,28 @@ class JsonRpc:
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
         """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
-        for _, answers in self.answers(calls):
+        for endpoint in self.endpoints.in_order():
+            try:
+                answers = self.ask(endpoint, calls)
+            except ChainUnavailable:
+                self.endpoints.failed(endpoint)
+                continue
+            self.endpoints.succeeded(endpoint, prefer=True)
             return answers
         raise ChainUnavailable(f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer")
 
-    def answers(self, calls: Sequence[Call]) -> Iterator[tuple[Endpoint, list[object]]]:
-        """What one endpoint after the other says to the same calls; those that fail are passed over."""
-        first = True
-        for endpoint in self.endpoints.in_order():
-            answers = self._ask(endpoint, calls)
-            if answers is not None:
-                self.endpoints.succeeded(endpoint, prefer=first)
-                first = False
-                yield endpoint, answers
-
-    def answers_of_all(self, calls: Sequence[Call]) -> list[tuple[Endpoint, list[object]]]:
-        """What every endpoint says to the same calls, asked side by side; those that fail are left out."""
-        endpoints = self.endpoints.in_order()
-        with ThreadPoolExecutor(len(endpoints)) as pool:
-            # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
-            asked = [pool.submit(copy_context().run, self._ask, endpoint, calls) for endpoint in endpoints]
-        answers = [(endpoint, each.result()) for endpoint, each in zip(endpoints, asked, strict=True)]
-        return [(endpoint, answer) for endpoint, answer in answers if answer is not None]
-
-    def distrust(self) -> None:
-        """The endpoint that answered last said something its reader cannot use: ask another one first, for a while."""
-        self.endpoints.failed(self.endpoints.preferred)
-
-    def _ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object] | None:
+    def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
+        """The same of one endpoint; what becomes of one that fails is left to the caller."""
         try:
             with watch(calls, endpoint.place):
                 return self._send(endpoint.url, calls)
         except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, RecursionError):
-            self.endpoints.failed(endpoint)
-            return None
+            # Not chained: these errors name the address.
+            raise ChainUnavailable(f"RPC endpoint {endpoint.place} gave no usable answer") from None
+
+    def distrust(self) -> None:
+        """The endpoint that answered last said something its reader cannot use: ask another one first, for a while."""
+        self.endpoints.failed(self.endpoints.preferred)
 
     def _send(self, url: str, calls: Sequence[Call]) -> list[object]:
         requests = [

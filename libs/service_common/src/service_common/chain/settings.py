@@ -25,6 +25,11 @@ class ChainSettings:
     """Blocks behind the newest one that are final, on a chain without a ``finalized`` tag; None where there is one."""
 
     @property
+    def first_block(self) -> BlockNumber:
+        """The block before the Hub's own, from where it is followed."""
+        return BlockNumber(max(0, self.deploy_block - 1))
+
+    @property
     def freshness_window(self) -> int:
         """Five minutes in blocks of this chain."""
         return freshness_window(self.block_time_seconds)

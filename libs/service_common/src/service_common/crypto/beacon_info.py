@@ -11,10 +11,11 @@ import re
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.domain.reveal import RevealPolicy, reveal_policy, round_at, time_of_round
+from service_common.shapes import Note
 from service_common.types import Bytes32, UnixSeconds, bytes32, parse_bytes32
 
 SCHEME_ID: Final = "bls-unchained-g1-rfc9380"
@@ -27,7 +28,7 @@ class BeaconInfo:
     """A beacon chain of scheme ``bls-unchained-g1-rfc9380``. ``public_key`` is 96 bytes in hex without 0x."""
 
     chain_hash: Bytes32
-    public_key: str
+    public_key: Annotated[str, Note("Hex.")]
     genesis_time: UnixSeconds
     period_seconds: int
 
@@ -47,15 +48,6 @@ class BeaconInfo:
     def reveal_policy(self, reveal_at: UnixSeconds) -> RevealPolicy:
         """The policy an envelope for this reveal point must carry."""
         return reveal_policy(reveal_at, self.chain_hash, self.genesis_time, self.period_seconds)
-
-    def to_json(self) -> dict[str, object]:
-        """The ``beacon`` object of ``GET /api/deployment``."""
-        return {
-            "chain_hash": self.chain_hash,
-            "public_key": self.public_key,
-            "genesis_time": self.genesis_time,
-            "period_seconds": self.period_seconds,
-        }
 
 
 QUICKNET: Final = BeaconInfo(

@@ -11,7 +11,7 @@ import binascii
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from service_common.domain.binding import Binding
 from service_common.domain.canonical_json import MAX_SAFE_INTEGER, canonical_bytes, parse_canonical
@@ -21,6 +21,7 @@ from service_common.domain.public_keys import parse_public_key
 from service_common.domain.reading import FieldReader, issue
 from service_common.domain.reveal import RevealPolicy
 from service_common.errors import Issue, ServiceError
+from service_common.shapes import Note, to_json
 from service_common.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, parse_bounty_id
 
 VERSION: Final = 2
@@ -43,8 +44,10 @@ class CiphertextReference:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """All that a Submission commits to. ``key_capsule`` is binary here and base64 in JSON."""
+    """All that a Submission commits to; ``key_capsule`` is base64 in JSON."""
 
+    version: Annotated[int, Note(minimum=UNBOUND_VERSION, maximum=VERSION)]
+    mode: str
     chain_id: ChainId
     hub_address: Address
     bounty_id: BountyId
@@ -57,8 +60,6 @@ class Envelope:
     key_capsule: bytes
     key_capsule_sha256: Bytes32
     ciphertext: CiphertextReference
-    version: int = VERSION
-    mode: str = MODE
 
     @property
     def binding(self) -> Binding:
@@ -67,30 +68,7 @@ class Envelope:
 
     def to_json(self) -> dict[str, object]:
         """The JSON object, key names of docs/formats.md."""
-        return {
-            "version": self.version,
-            "mode": self.mode,
-            "chain_id": self.chain_id,
-            "hub_address": self.hub_address,
-            "bounty_id": str(self.bounty_id),
-            "solver_address": self.solver_address,
-            "spec_commitment": self.spec_commitment,
-            "guardian_roster_hash": self.guardian_roster_hash,
-            "recipients_commitment": self.recipients_commitment,
-            "reveal_policy": {
-                "beacon_chain_hash": self.reveal_policy.beacon_chain_hash,
-                "round": self.reveal_policy.round,
-                "reveal_at": self.reveal_policy.reveal_at,
-            },
-            "content_public_key": self.content_public_key,
-            "key_capsule": base64.b64encode(self.key_capsule).decode(),
-            "key_capsule_sha256": self.key_capsule_sha256,
-            "ciphertext": {
-                "sha256": self.ciphertext.sha256,
-                "byte_length": self.ciphertext.byte_length,
-                "storage_locator": self.ciphertext.storage_locator,
-            },
-        }
+        return to_json(self)
 
     def canonical_bytes(self) -> bytes:
         """The bytes that are stored, served and committed to."""
@@ -117,6 +95,8 @@ def build_envelope(
     names = (binding.chain_id, binding.hub_address, binding.bounty_id, binding.solver_address)
     locator = storage_locator(*names, ciphertext_sha256)
     return Envelope(
+        version=VERSION,
+        mode=MODE,
         chain_id=binding.chain_id,
         hub_address=binding.hub_address,
         bounty_id=binding.bounty_id,

@@ -7,13 +7,14 @@ the pinned one, a Verdict from outside it or two from one Guardian, an award wit
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from service_common.domain.canonical_json import canonical_bytes
-from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.money import AmountDue, amounts_due, settlement
 from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
+from service_common.shapes import to_json
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount
 
 VERSION: Final = 1
@@ -97,43 +98,39 @@ class SettlementTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class VerificationRecord:
-    """The record; ``to_json`` has the public key names."""
+class RosterVerdict:
+    """What one Guardian of the roster recorded at last; null where that is nothing."""
 
-    bounty: FinalBounty
-    verdicts: tuple[RecordedVerdict | None, ...]
+    guardian_address: Address
+    kind: VerdictKind | None
+    solver_address: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32 | None
+    supported_result: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationRecord:
+    """The record, in its public shape; verdicts in roster order."""
+
+    version: int
+    chain_id: ChainId
+    hub_address: Address
+    bounty_id: BountyId
+    status: Literal["final"]
+    outcome: Outcome
+    settlement_reason: SettlementReason
+    winner: Winner | None
+    spec_commitment: Bytes32
+    guardian_roster_hash: Bytes32
+    verdicts: tuple[RosterVerdict, ...]
     amounts: tuple[AmountDue, ...]
     settlement: SettlementTransaction
     log_digest: Bytes32
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object; ids and amounts are strings, block numbers integers, verdicts in roster order."""
-        bounty = self.bounty
-        return {
-            "version": VERSION,
-            "chain_id": bounty.chain_id,
-            "hub_address": bounty.hub_address,
-            "bounty_id": str(bounty.bounty_id),
-            "status": BountyStatus.FINAL.value,
-            "outcome": bounty.outcome.value,
-            "settlement_reason": bounty.settlement_reason.value,
-            "winner": _winner_json(bounty.winner),
-            "spec_commitment": bounty.spec_commitment,
-            "guardian_roster_hash": bounty.roster.guardian_roster_hash,
-            "verdicts": [
-                _verdict_json(account, verdict, bounty)
-                for account, verdict in zip(bounty.roster.accounts, self.verdicts, strict=True)
-            ],
-            "amounts": [
-                {"recipient": due.recipient, "amount": str(due.amount), "kind": due.kind.value} for due in self.amounts
-            ],
-            "settlement": {
-                "tx_hash": self.settlement.tx_hash,
-                "block_number": self.settlement.block_number,
-                "block_hash": self.settlement.block_hash,
-            },
-            "log_digest": self.log_digest,
-        }
+        """The JSON object."""
+        return to_json(self)
 
     def canonical_bytes(self) -> bytes:
         """The bytes two derivations agree on."""
@@ -158,7 +155,25 @@ def derive_record(
     if bounty.outcome is Outcome.AWARDED and bounty.settlement_reason is not SettlementReason.JUDGED:
         raise _contradiction("only the Guardians' judgement awards a bounty")
     verdicts = tuple(by_guardian.get(account) for account in bounty.roster.accounts)
-    return VerificationRecord(bounty, verdicts, _amounts(bounty, verdicts), settled_by, log_digest)
+    return VerificationRecord(
+        version=VERSION,
+        chain_id=bounty.chain_id,
+        hub_address=bounty.hub_address,
+        bounty_id=bounty.bounty_id,
+        status="final",
+        outcome=bounty.outcome,
+        settlement_reason=bounty.settlement_reason,
+        winner=bounty.winner,
+        spec_commitment=bounty.spec_commitment,
+        guardian_roster_hash=bounty.roster.guardian_roster_hash,
+        verdicts=tuple(
+            _of_member(account, verdict, bounty)
+            for account, verdict in zip(bounty.roster.accounts, verdicts, strict=True)
+        ),
+        amounts=_amounts(bounty, verdicts),
+        settlement=settled_by,
+        log_digest=log_digest,
+    )
 
 
 def supports(verdict: RecordedVerdict | None, bounty: FinalBounty) -> bool:
@@ -193,21 +208,17 @@ def _amounts(bounty: FinalBounty, verdicts: tuple[RecordedVerdict | None, ...]) 
         raise _contradiction(str(error)) from None
 
 
-def _winner_json(winner: Winner | None) -> dict[str, object] | None:
-    if winner is None:
-        return None
-    return {"solver_address": winner.solver_address, "submission_commitment": winner.submission_commitment}
-
-
-def _verdict_json(account: Address, verdict: RecordedVerdict | None, bounty: FinalBounty) -> dict[str, object]:
-    return {
-        "guardian_address": account,
-        "kind": verdict.kind.value if verdict else None,
-        "solver_address": verdict.solver_address if verdict else None,
-        "submission_commitment": verdict.submission_commitment if verdict else None,
-        "report_commitment": verdict.report_commitment if verdict else None,
-        "supported_result": supports(verdict, bounty),
-    }
+def _of_member(account: Address, verdict: RecordedVerdict | None, bounty: FinalBounty) -> RosterVerdict:
+    if verdict is None:
+        return RosterVerdict(account, None, None, None, None, supported_result=False)
+    return RosterVerdict(
+        guardian_address=account,
+        kind=verdict.kind,
+        solver_address=verdict.solver_address,
+        submission_commitment=verdict.submission_commitment,
+        report_commitment=verdict.report_commitment,
+        supported_result=supports(verdict, bounty),
+    )
 
 
 def _contradiction(what: str) -> ServiceError:

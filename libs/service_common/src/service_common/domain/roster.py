@@ -7,12 +7,13 @@ one, are ``guardian_roster_mismatch``.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from service_common.domain.abi_hashes import guardian_roster_hash, recipients_commitment
 from service_common.domain.public_keys import parse_public_key
 from service_common.domain.reading import FieldReader
 from service_common.errors import Issue, ServiceError
+from service_common.shapes import Note
 from service_common.types import MAX_INT64, Address, Bytes32, UnixSeconds, parse_address, parse_bytes32
 
 MAX_MEMBERS: Final = 15
@@ -32,9 +33,9 @@ class RosterMember:
 class Roster:
     """One published version, members in the Hub's order (accounts ascending)."""
 
-    version: int
+    version: Annotated[int, Note("Counts from 1.")]
     guardian_roster_hash: Bytes32
-    quorum: int
+    quorum: Annotated[int, Note("Verdicts that decide.")]
     members: tuple[RosterMember, ...]
 
     @property
@@ -76,22 +77,6 @@ class Roster:
         if pinned is not None and computed != pinned:
             message = "the roster is not the one that the bounty pinned on chain"
             raise ServiceError("guardian_roster_mismatch", message, next_action=_LYING)
-
-    def to_json(self) -> dict[str, object]:
-        """The API's ``guardian_roster`` object."""
-        return {
-            "version": self.version,
-            "guardian_roster_hash": self.guardian_roster_hash,
-            "quorum": self.quorum,
-            "members": [
-                {
-                    "guardian_address": member.guardian_address,
-                    "encryption_public_key": member.encryption_public_key,
-                    "last_active_at": member.last_active_at,
-                }
-                for member in self.members
-            ],
-        }
 
     @staticmethod
     def from_json(value: object) -> "Roster":

@@ -1,10 +1,12 @@
-"""How much work queues hold, as metrics, read from Redis at each scrape: every worker of a queue says the same.
+"""Metrics of queues and of jobs, as a worker's internal port shows them."""
 
-Promises: a queue that cannot be read tells nothing, rather than zero.
-"""
-
+import json
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
 
+from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from redis import Redis
@@ -12,9 +14,16 @@ from redis.exceptions import RedisError
 
 from service_common.jobs.queues import QueueName, open_queue
 
+_Series = tuple[str, tuple[tuple[str, str], ...]]
+_MOST: Final = 65_536
+"""What a pipe holds; a job changes a few series of a hundred bytes."""
+
 
 class QueueCollector(Collector):
-    """Jobs that wait, are at work, or failed and are parked."""
+    """Jobs that wait, run, or failed and are parked, read from Redis at each scrape.
+
+    Every worker of a queue shows the same. A queue that cannot be read shows nothing, rather than zero.
+    """
 
     def __init__(self, names: Sequence[QueueName], redis: Redis) -> None:
         self._names, self._redis = names, redis
@@ -35,3 +44,49 @@ class QueueCollector(Collector):
             for state, count in counts.items():
                 family.add_metric([name.value, state], count)
         yield family
+
+
+class Tally:
+    """What a job counts, brought to its worker: the job runs in a forked child, whose counters end with it.
+
+    A job counts with ordinary counters, as code does that answers requests. When it ends, its child sends what they
+    rose by through a pipe, and the worker adds it to its own, which the internal port shows. A job that is killed takes
+    along what it counted. Made before the worker forks; one job runs at a time.
+    """
+
+    def __init__(self, counters: Sequence[Counter]) -> None:
+        self._counters = {family.name: counter for counter in counters for family in counter.collect()}
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._reading, False)
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Around the job, in its own process: report what it counted, however it ended."""
+        before = self._figures()
+        try:
+            yield
+        finally:
+            rises = [(*series, now - before.get(series, 0.0)) for series, now in self._figures().items()]
+            report = json.dumps([rise for rise in rises if rise[2]]).encode() + b"\n"
+            os.write(self._writing, report[:_MOST])
+
+    def add_reported(self) -> None:
+        """After the job, in the worker."""
+        try:
+            reports = os.read(self._reading, _MOST)
+        except BlockingIOError:  # it was killed before it reported anything
+            return
+        for line in reports.splitlines(keepends=True):
+            if line.endswith(b"\n"):  # else it was killed while it reported
+                for name, labels, rise in json.loads(line):
+                    counter = self._counters[name]
+                    (counter.labels(**dict(labels)) if labels else counter).inc(rise)
+
+    def _figures(self) -> dict[_Series, float]:
+        return {
+            (family.name, tuple(sample.labels.items())): sample.value
+            for counter in self._counters.values()
+            for family in counter.collect()
+            for sample in family.samples
+            if sample.name.endswith("_total")
+        }

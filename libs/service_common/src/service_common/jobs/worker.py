@@ -1,13 +1,14 @@
 """Running one worker process.
 
-Promises: a job runs in a forked child, so that a crash or an endless loop ends one job and not the worker; SIGTERM
-lets the running job finish within its own bound; failed jobs stay visible in their queue's failed registry. A queue
-server that goes away, also in the middle of a job, ends neither the job nor the worker: it begins anew. How long jobs
-take, and what they count, is told on the worker's internal port; where traces are on, a job is a span (``spans``).
+A job runs in a forked child, so that a crash or an endless loop ends one job and not the worker; SIGTERM lets the
+running job finish within its own bound; failed jobs stay visible in their queue's failed registry. A queue server that
+goes away, also in the middle of a job, ends neither the job nor the worker: it starts again. Where traces are on, a job
+is a span in the trace that it was enqueued in.
 """
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from prometheus_client import Counter, Histogram
@@ -15,16 +16,17 @@ from prometheus_client.registry import REGISTRY
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import Worker
-from rq.exceptions import StopRequested
+from rq.exceptions import DeserializationError, StopRequested
+from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from service_common.bounded import BoundedCollector
-from service_common.jobs.metrics import QueueCollector
+from service_common.jobs.metrics import QueueCollector, Tally
 from service_common.jobs.once import give_sign, keep_heard
 from service_common.jobs.queues import QueueName, open_queue
-from service_common.jobs.spans import job_span
-from service_common.jobs.tally import Tally
 from service_common.log import correlation_id, get_logger
+from service_common.traces import port as traces
+from service_common.traces.setup import in_forked_child
 
 JOB_SECONDS: Final = Histogram(
     "service_job_seconds",
@@ -38,7 +40,7 @@ log = get_logger(__name__)
 
 
 class _CorrelatedWorker(Worker):
-    """A worker whose log lines and spans name the job, that says what it is at, and takes in what the job counted."""
+    """A worker whose log lines and spans name the job, reports which it runs, and adds what it counted."""
 
     tally: Tally
     in_steps: Collection[str] = ()
@@ -59,7 +61,7 @@ class _CorrelatedWorker(Worker):
     def perform_job(self, job, queue):  # type: ignore[no-untyped-def]
         """In the job's own process."""
         correlation_id.set(job.id)
-        with self.tally.telling(), job_span(job, queue.name, self.in_steps) as ended:
+        with self.tally.reported(), job_span(job, queue.name, self.in_steps) as ended:
             done = super().perform_job(job, queue)
             ended(done)
         return done
@@ -68,7 +70,7 @@ class _CorrelatedWorker(Worker):
         """In the worker, from the fork to the child's end."""
         with JOB_SECONDS.labels(queue.name).time():
             super().execute_job(job, queue)
-        self.tally.take_in()
+        self.tally.add_reported()
 
 
 def run_worker(
@@ -78,7 +80,7 @@ def run_worker(
     *,
     in_steps: Collection[str] = (),
 ) -> None:
-    """Work until SIGTERM or SIGINT; what the queues hold, and ``counters`` of their jobs, the internal port tells.
+    """Work until SIGTERM or SIGINT; the internal port shows what the queues hold, and ``counters`` of their jobs.
 
     ``in_steps`` are functions whose jobs go on for long and make spans of their steps by themselves.
     """
@@ -109,3 +111,55 @@ def run_worker(
         except RedisError as error:
             log.warning("the queue server went away; the worker starts again", exc_info=error)
             time.sleep(_PAUSE_SECONDS)
+
+
+@contextmanager
+def job_span(job: Job, queue: str, in_steps: Collection[str]) -> Iterator[Callable[[bool], None]]:
+    """Around one job in its own process; yields what to call with how it ended.
+
+    ``in_steps`` are functions whose jobs go on for long and make spans of their steps by themselves. The forked child
+    sends the span before it ends.
+    """
+    if traces.used.tracer is None:
+        yield _not_traced
+        return
+    with in_forked_child():
+        function = _function(job)
+        if function in in_steps:
+            yield _not_traced
+            return
+        with traces.consumer(f"process {queue}", _attributes(job, queue, function), _carrier(job)) as span:
+
+            def ended(done: bool) -> None:
+                if not done:  # RQ has kept the exception, and its message
+                    span.note({"error.type": "job_failed"})
+                    span.fail()
+
+            yield ended
+
+
+def _not_traced(_done: bool) -> None:
+    """Nothing."""
+
+
+def _function(job: Job) -> str:
+    try:
+        return str(job.func_name)
+    except DeserializationError:
+        return "unreadable"  # RQ reports it when it performs the job
+
+
+def _attributes(job: Job, queue: str, function: str) -> dict[str, str]:
+    return {
+        "messaging.system": "rq",
+        "messaging.destination.name": queue,
+        "messaging.message.id": job.id,
+        "code.function.name": function,
+        "service.correlation_id": job.id,
+    }
+
+
+def _carrier(job: Job) -> dict[str, str]:
+    """The trace the job was enqueued in, if its enqueuer was in one."""
+    traceparent = job.meta.get("traceparent")
+    return {"traceparent": traceparent} if isinstance(traceparent, str) else {}

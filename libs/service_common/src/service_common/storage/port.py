@@ -8,7 +8,7 @@ docs/formats.md.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from service_common.errors import ServiceError
 from service_common.types import Bytes32, UnixSeconds
@@ -21,7 +21,7 @@ class UploadTarget:
     """A one-time upload: send the bytes with ``method`` to ``url`` and every header of ``headers`` unchanged."""
 
     url: str = field(repr=False)
-    method: str
+    method: Literal["PUT"]
     headers: Mapping[str, str]
     expires_at: UnixSeconds
 

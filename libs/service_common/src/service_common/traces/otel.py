@@ -7,7 +7,10 @@ own loggers are silent: they quote addresses.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+import mmap
+import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, Final
@@ -23,8 +26,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from service_common.errors import ServiceError
-from service_common.log import trace_id
-from service_common.traces.outage import Outage
+from service_common.log import get_logger, trace_id
 from service_common.traces.port import Attributes, Carrier, Kind
 
 SEND_SECONDS: Final = 3.0
@@ -36,7 +38,12 @@ _KINDS: Final = {
     Kind.CONSUMER: trace.SpanKind.CONSUMER,
     Kind.STEP: trace.SpanKind.INTERNAL,
 }
+SILENT_SECONDS: Final = 60.0
+AVOID_SECONDS: Final = 10.0
+_MOMENTS: Final = struct.Struct("dd")
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
+
+log = get_logger(__name__)
 
 
 class OtelSpan:
@@ -55,6 +62,38 @@ class OtelSpan:
 
     def fail(self) -> None:
         self._span.set_status(trace.StatusCode.ERROR)
+
+
+class Outage:
+    """What is known of a collector that takes no spans, shared by a process and the children it forks.
+
+    However many children find out, it is logged once in ``SILENT_SECONDS``; a child that ends waits for its last spans
+    only where none of its siblings found the collector away in the last ``AVOID_SECONDS``. Two moments in memory that
+    survives a fork; a write that is lost costs one line or one wait.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._memory = mmap.mmap(-1, _MOMENTS.size)
+        _MOMENTS.pack_into(self._memory, 0, float("-inf"), float("-inf"))
+
+    def began(self, reason: str) -> None:
+        """Spans were dropped, for a reason that holds no address."""
+        now, (_, logged) = self._monotonic(), _MOMENTS.unpack_from(self._memory)
+        if now - logged >= SILENT_SECONDS:
+            logged = now
+            log.warning("the collector takes no spans; they are dropped", reason=reason)
+        _MOMENTS.pack_into(self._memory, 0, now, logged)
+
+    def ended(self) -> None:
+        """The collector took spans."""
+        _, logged = _MOMENTS.unpack_from(self._memory)
+        _MOMENTS.pack_into(self._memory, 0, float("-inf"), logged)
+
+    def lasts(self) -> bool:
+        """Whether waiting for the collector is in vain at the moment."""
+        seen, _ = _MOMENTS.unpack_from(self._memory)
+        return bool(self._monotonic() - seen < AVOID_SECONDS)
 
 
 class OtelTracer:

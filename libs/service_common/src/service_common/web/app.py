@@ -6,17 +6,18 @@ slashes in a row, are 404. The server decodes percent-encoding before anything h
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from flask import Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
-from flask_smorest import Api
 
 from service_common.errors import ServiceError
 from service_common.web.authentication import EXTENSION, Authentication, public
 from service_common.web.callers import Callers, install_callers
 from service_common.web.edge import ROUTE, Edge
+from service_common.web.operations import DocumentedApi, Routes
 from service_common.web.problems import install_problems
 
 _PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9\-._~]+)*/?")
@@ -44,16 +45,22 @@ class PlainFlask(Flask):
 
 
 def create_app(
-    name: str, title: str, authentication: Authentication | None, callers: Callers | None = None
-) -> tuple[Flask, Api]:
-    """An app without routes of its own, and the registry its blueprints go into.
+    name: str,
+    title: str,
+    routes: Sequence[Routes],
+    authentication: Authentication | None,
+    callers: Callers | None = None,
+    document: Mapping[str, object] | None = None,
+) -> tuple[Flask, DocumentedApi]:
+    """An app with these routes, and the registry that knows them.
 
-    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach.
+    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach. ``document`` is
+    what its OpenAPI document says beside its routes.
     """
     app = PlainFlask(name, static_folder=None)
     app.config.update(
         API_TITLE=title,
-        API_VERSION="v1",
+        API_VERSION="1",
         OPENAPI_VERSION="3.1.0",
     )
     app.url_map.strict_slashes = True
@@ -62,15 +69,23 @@ def create_app(
         app.extensions[EXTENSION] = authentication
     if callers is not None:
         install_callers(app, callers)
-    api = Api(app)
+    api = DocumentedApi(app, **(document or {}))
     app.before_request(_begin)
     install_problems(app)
     app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
-    app.add_url_rule("/healthz", "healthz", public(_alive, counted=False))
+    for each in (*routes, health):
+        api.register_blueprint(each)
     return app, api
 
 
-def _alive() -> Response:
+health = Routes("health", __name__, description="Liveness")
+
+
+@health.route("/healthz", methods=["GET"])  # type: ignore[untyped-decorator]  # flask-smorest has no types
+@health.response(200, content_type="text/plain")
+@partial(public, counted=False)
+def get_health() -> Response:
+    """Liveness."""
     return Response("ok\n", mimetype="text/plain")
 
 

@@ -63,8 +63,7 @@ def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
             known.read()
         return view(*args, **kwargs)
 
-    wrapped.access = "public"  # type: ignore[attr-defined]
-    return wrapped
+    return _marked(wrapped, "public", None, counted=counted)
 
 
 def public_json(max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
@@ -75,8 +74,7 @@ def public_json(max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]]
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
             return view(read_body(request, "application/json", max_bytes), *args, **kwargs)
 
-        wrapped.access = "public"  # type: ignore[attr-defined]
-        return wrapped
+        return _marked(wrapped, "public", "application/json")
 
     return decorate
 
@@ -102,10 +100,15 @@ def signed(
                 REFUSALS.labels(refused.reason).inc()
                 raise
 
-        wrapped.access = "signed"  # type: ignore[attr-defined]
-        return wrapped
+        return _marked(wrapped, "signed", media_type)
 
     return decorate
+
+
+def _marked(view: Callable[P, R], access: str, body_type: str | None, *, counted: bool = True) -> Callable[P, R]:
+    """The view, with what was decided of it: who may call it, its body's media type, whether callers are counted."""
+    view.access, view.body_type, view.counted = access, body_type, counted  # type: ignore[attr-defined]
+    return view
 
 
 def authenticate(received: Request, body: bytes) -> VerifiedRequest:

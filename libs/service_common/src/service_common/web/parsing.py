@@ -1,26 +1,24 @@
 """Reading path segments, queries and JSON bodies at the edge, with the route's own error code.
 
-Promises: what comes out is typed and canonical; unknown keys and wrong types of a body are refused, all at once.
+Promises: what comes out is typed and canonical; unknown keys and wrong values of a body are refused, all at once.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Final, NoReturn, TypeVar, cast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING
+from typing import Final, NoReturn, TypeVar
 
-from marshmallow import Schema, ValidationError
+from marshmallow import ValidationError
 
 from service_common.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
-
-_PLAIN: Final = {
-    "Missing data for required field.": "is missing",
-    "Unknown field.": "is not a field of this body; remove it",
-    "Field may not be null.": "must not be null",
-    "Not a valid string.": "must be a string",
-    "Not a valid integer.": "must be a whole number",
-}
-"""The shapes' own messages, by the library's."""
+from service_common.shapes import Part, keys, parts
+from service_common.types import parse_decimal
+from service_common.web.authentication import read_query
+from service_common.wire.schemas import load
+from service_common.wire.values import VALUES
 
 T = TypeVar("T")
+_BOOLEANS: Final = {"true": True, "false": False}
 
 
 def parse(text: str, parser: Callable[[str], T], *, path: str, code: str = "invalid_request") -> T:
@@ -31,15 +29,25 @@ def parse(text: str, parser: Callable[[str], T], *, path: str, code: str = "inva
         raise ServiceError(code, "The request is malformed.", issues=[Issue(path, requirement(str(error)))]) from None
 
 
-def parse_boolean(text: str) -> bool:
-    """``true`` or ``false``."""
-    if text not in {"true", "false"}:
-        raise ValueError("true or false")
-    return text == "true"
+def load_query(shape: type[T], *, code: str = "invalid_request") -> T:
+    """The query's values; an unknown, repeated or missing name is refused."""
+    kind: type = shape
+    query = read_query(allowed=keys(kind), code=code)
+    missing = [part.name for part in parts(kind) if part.default is MISSING and part.name not in query]
+    if missing:
+        issues = [Issue(name, "is required") for name in missing]
+        raise ServiceError(code, "The query is incomplete.", issues=issues)
+    return shape(
+        **{
+            part.name: parse(query[part.name], _parser(part), path=part.name, code=code)
+            for part in parts(kind)
+            if part.name in query
+        }
+    )
 
 
-def load_json(body: bytes, schema: Schema, *, code: str) -> Mapping[str, object]:
-    """A JSON object of the schema's shape; unknown, missing and duplicate keys are refused."""
+def load_json(body: bytes, shape: type[T], *, code: str) -> T:
+    """A JSON object of the shape; unknown, missing and duplicate keys are refused."""
     try:
         value = json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -48,17 +56,39 @@ def load_json(body: bytes, schema: Schema, *, code: str) -> Mapping[str, object]
     if not isinstance(value, dict):
         raise ServiceError(code, "The body is not a JSON object.", issues=[Issue("body", "must be a JSON object")])
     try:
-        return cast("Mapping[str, object]", schema.load(value))
+        return load(shape, value)
     except ValidationError as error:
-        raise ServiceError(code, "The body does not have this route's shape.", issues=_issues(error)) from None
+        issues = list(_issues(error.messages, ""))
+        raise ServiceError(code, "The body does not have this route's shape.", issues=issues) from None
 
 
-def _issues(error: ValidationError) -> list[Issue]:
-    messages: dict[str, list[object]] = error.normalized_messages()  # type: ignore[no-untyped-call]
-    return [
-        Issue(str(path)[:MAX_ISSUE_PATH], _PLAIN.get(str(texts[0]), "is not what this field takes"))
-        for path, texts in messages.items()
-    ]
+def _issues(messages: object, path: str) -> Iterator[Issue]:
+    """What the schema says of each key, by its path."""
+    if isinstance(messages, Mapping):
+        for name, inner in messages.items():
+            yield from _issues(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(messages, list):
+        yield Issue(path[:MAX_ISSUE_PATH], str(messages[0]))
+
+
+def _parser(part: Part) -> Callable[[str], object]:
+    """What reads a value of the query."""
+    if (form := VALUES.get(part.kind)) is not None:
+        return form.parse
+    return {bool: _boolean, int: lambda text: _whole(text, part)}[part.kind]
+
+
+def _boolean(text: str) -> bool:
+    if text not in _BOOLEANS:
+        raise ValueError("true or false")
+    return _BOOLEANS[text]
+
+
+def _whole(text: str, part: Part) -> int:
+    number, least, most = parse_decimal(text), part.note.minimum, part.note.maximum
+    if (least is not None and number < least) or (most is not None and number > most):
+        raise ValueError(f"a number from {least} to {most}")
+    return number
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -14,9 +14,11 @@ from werkzeug.exceptions import HTTPException
 from service_common.auth.header import SCHEME
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
-from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError, shown_issues
+from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from service_common.log import get_logger
+from service_common.shapes import to_json
 from service_common.traces import port as traces
+from service_common.wire.errors import Error, error_body
 
 ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
 
@@ -34,15 +36,7 @@ _BY_STATUS = {
 
 def envelope(error: ServiceError) -> dict[str, object]:
     """The body that says one error."""
-    body: dict[str, object] = {
-        "code": error.code,
-        "message": error.message,
-        "issues": [{"path": issue.path, "message": issue.message} for issue in shown_issues(error.issues)],
-        "next_action": error.next_action,
-    }
-    if error.retry_not_before:
-        body["retry_not_before"] = error.retry_not_before
-    return {"error": body}
+    return to_json(Error(error_body(error)))
 
 
 def render_problem(error: ServiceError) -> Response:

@@ -1,18 +1,15 @@
 """Public reads as versions: an ETag of the exact bytes, conditional requests, and a small cache per process.
 
-Promises: a read is made at most twice per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, by one caller
-while the others get the kept one, so an answer is at most that much older than the index; errors are never kept; the
-cache is bounded in entries and bytes. What is kept is answered by the edge, before the framework. ``Cache-Control``
-says who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it shows is whole and
-final on a finalized block.
+A read is made at most twice per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, so an answer is at most
+that much older than the index; errors are never kept. What is kept is answered by the edge, before the framework.
+``Cache-Control`` states who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it
+shows is whole and final on a finalized block.
 """
 
 import hashlib
 import json
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
 
@@ -20,6 +17,7 @@ from flask import Flask, Response, current_app, request
 from werkzeug.http import parse_etags
 
 from service_common.clock import Clock
+from service_common.recent import Recent
 from service_common.web.edge import ROUTE, Answer, Edge
 
 EXTENSION: Final = "service-versions"
@@ -57,54 +55,24 @@ def _etag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
 
-class VersionCache:
-    """The newest versions of this process. Thread-safe."""
+VersionCache = Recent[str, Version]
+"""The newest versions of a process, by path and query."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._lock = Lock()
-        self._kept: OrderedDict[str, tuple[float, Version]] = OrderedDict()
-        self._bytes = 0
-        self._making: set[str] = set()
 
-    def young(self, address: str) -> Version | None:
-        """What is kept at ``address`` and may be shown without asking anew."""
-        found = self._kept.get(address)
-        if found is None:
-            return None
-        age = self._clock.monotonic() - found[0]
-        limit = MAX_STALENESS_SECONDS if address in self._making else MAX_STALENESS_SECONDS / 2
-        return found[1] if age < limit else None
-
-    def get(self, address: str, make: Callable[[], Version]) -> Version:
-        """The version at ``address``: kept where it is young enough, else made anew, by one caller at a time."""
-        with self._lock:
-            found = self.young(address)
-            if found is not None:
-                return found
-            self._making.add(address)
-        try:
-            now = self._clock.monotonic()
-            version = make()
-            self._keep(address, now, version)
-        finally:
-            with self._lock:
-                self._making.discard(address)
-        return version
-
-    def _keep(self, address: str, now: float, version: Version) -> None:
-        with self._lock:
-            former = self._kept.pop(address, None)
-            self._bytes += len(version.body) - (len(former[1].body) if former else 0)
-            self._kept[address] = (now, version)
-            while len(self._kept) > MAX_ENTRIES or self._bytes > MAX_BYTES:
-                _, (_, oldest) = self._kept.popitem(last=False)
-                self._bytes -= len(oldest.body)
+def version_cache(clock: Clock) -> VersionCache:
+    """One for a process: what is shown is at most ``MAX_STALENESS_SECONDS`` old."""
+    return Recent(
+        MAX_STALENESS_SECONDS / 2,
+        MAX_ENTRIES,
+        clock,
+        weigh=lambda version: len(version.body),
+        most_weight=MAX_BYTES,
+    )
 
 
 def install_versions(app: Flask, clock: Clock) -> None:
     """Give ``app`` its cache, and its edge the answers that are kept."""
-    cache = app.extensions[EXTENSION] = VersionCache(clock)
+    cache = app.extensions[EXTENSION] = version_cache(clock)
     if isinstance(app.wsgi_app, Edge):
         app.wsgi_app.kept = lambda environ: _kept(cache, environ)
 

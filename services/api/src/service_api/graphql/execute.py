@@ -12,6 +12,7 @@ from graphql import execute_sync
 from service_common.db.engine import DatabaseUnavailable
 from service_common.db.hub_reads import Head
 from service_common.errors import ServiceError
+from service_common.wire.subgraph import GraphqlAnswer
 from sqlalchemy.exc import DBAPIError
 
 from service_api.dependencies import Dependencies
@@ -24,14 +25,14 @@ WAIT_SECONDS: Final = 2.0
 _places = BoundedSemaphore(AT_A_TIME)
 
 
-def execute_request(deps: Dependencies, body: bytes) -> dict[str, object]:
+def execute_request(deps: Dependencies, body: bytes) -> GraphqlAnswer:
     """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
     if not _places.acquire(timeout=WAIT_SECONDS):
         raise _overloaded("Too many GraphQL requests run at the moment.")
     try:
         request = read_request(body)
         head, root = _rows(deps, request)
-        return {"data": _answer(request, head, root)}
+        return GraphqlAnswer(_answer(request, head, root))
     finally:
         _places.release()
 

@@ -1,14 +1,10 @@
 """The document as one self-contained page: no script, no font and no style from anywhere else."""
 
 import json
-from functools import cache
 from html import escape
+from typing import Any
 
-from service_common.errors import PROBLEMS
-
-from service_api.openapi.document import openapi_document
-from service_api.openapi.operations import OPERATIONS, Operation
-from service_api.openapi.schemas import COMPONENTS
+Json = dict[str, Any]
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24;"
@@ -20,55 +16,71 @@ _STYLE = (
 )
 
 
-@cache
-def docs_page() -> str:
+def docs_page(document: Json) -> str:
     """The page's HTML."""
-    information = openapi_document()["info"]
-    introduction = information["description"] if isinstance(information, dict) else ""
+    operations = [
+        (method.upper(), path, {**operation, "parameters": [*methods.get("parameters", ()), *operation["parameters"]]})
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if method != "parameters"
+    ]
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
         f"<title>Bounty Escrow Service: HTTP API</title><style>{_STYLE}</style>",
-        f"<h1>Bounty Escrow Service: HTTP API</h1><p>{escape(introduction)}</p>",
+        f"<h1>Bounty Escrow Service: HTTP API</h1><p>{escape(document['info']['description'])}</p>",
         "<p>The same for programs: <a href=openapi.json>openapi.json</a>.</p><ul>",
-        *(f"<li><a href='#{_anchor(each)}'><code>{each.method} {each.path}</code></a></li>" for each in OPERATIONS),
+        *(f"<li><a href='#{_anchor(*each)}'><code>{each[0]} {each[1]}</code></a></li>" for each in operations),
         "</ul>",
-        *(_section(operation) for operation in OPERATIONS),
+        *(_section(*each) for each in operations),
         "<section><h2 id=schemas>Objects and values</h2>",
         *(
             f"<details id='schema-{name}'><summary><code>{name}</code></summary>{_pre(schema)}</details>"
-            for name, schema in COMPONENTS.items()
+            for name, schema in document["components"]["schemas"].items()
         ),
         "</section></html>\n",
     ]
     return "".join(parts)
 
 
-def _section(operation: Operation) -> str:
-    access = f"<p class=signed>Signed by {escape(operation.signer)}.</p>" if operation.signer else "<p>Public.</p>"
+def _section(method: str, path: str, operation: Json) -> str:
+    access = f"<p class=signed>{escape(operation['description'])}</p>" if operation["security"] else "<p>Public.</p>"
     query = "".join(
-        f"<tr><td><code>{name}</code><td>{'required' if name in operation.required_query else 'optional'}"
-        for name in operation.query or ()
-    )
-    body = f"<p>Body: <code>{operation.body_type}</code> {_link(operation.body)}</p>" if operation.body else ""
-    errors = "".join(
-        f"<tr><td>{PROBLEMS[code].status}<td><code>{code}</code><td>{escape(PROBLEMS[code].next_action)}"
-        for code in sorted(operation.codes, key=lambda code: PROBLEMS[code].status)
+        f"<tr><td><code>{each['name']}</code><td>{'required' if each['required'] else 'optional'}"
+        for each in operation["parameters"]
+        if each["in"] == "query"
     )
     return (
-        f"<section id='{_anchor(operation)}'><h2><code>{operation.method} {operation.path}</code></h2>"
-        f"<p>{escape(operation.summary)}</p>{access}{f'<table>{query}</table>' if query else ''}{body}"
-        f"<p>Answer: <code>{operation.media_type}</code> {_link(operation.answer)}</p>"
-        f"<details><summary>Errors</summary><table>{errors}</table></details></section>"
+        f"<section id='{_anchor(method, path, operation)}'><h2><code>{method} {path}</code></h2>"
+        f"<p>{escape(operation['summary'])}</p>{access}{f'<table>{query}</table>' if query else ''}"
+        f"{_content('Body', operation.get('requestBody', {}))}{_content('Answer', operation['responses']['200'])}"
+        f"<details><summary>Errors</summary><table>{_errors(operation['responses'])}</table></details></section>"
     )
 
 
-def _link(name: str) -> str:
-    return "" if "/" in name else f"<a href='#schema-{name}'>{name}</a>"
+def _content(what: str, described: Json) -> str:
+    return "".join(
+        f"<p>{what}: <code>{media_type}</code> {_link(content['schema'])}</p>"
+        for media_type, content in described.get("content", {}).items()
+    )
+
+
+def _errors(responses: Json) -> str:
+    return "".join(
+        f"<tr><td>{status}<td><code>{code}</code><td>{escape(example['value']['error']['next_action'])}"
+        for status, answer in sorted(responses.items())
+        for content in answer.get("content", {}).values()
+        for code, example in content.get("examples", {}).items()
+    )
+
+
+def _link(schema: Json) -> str:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return f"<a href='#schema-{name}'>{name}</a>" if name else ""
 
 
 def _pre(value: object) -> str:
     return f"<pre>{escape(json.dumps(value, indent=2))}</pre>"
 
 
-def _anchor(operation: Operation) -> str:
-    return f"{operation.method}-{operation.path.strip('/')}".replace("/", "-").replace("{", "").replace("}", "")
+def _anchor(method: str, path: str, _: Json) -> str:
+    return f"{method}-{path.strip('/')}".replace("/", "-").replace("{", "").replace("}", "")

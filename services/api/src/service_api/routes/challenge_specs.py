@@ -1,38 +1,58 @@
 """``POST /api/bounty-challenge-specs/prepare-publication``."""
 
 from flask import Response, jsonify
-from flask_smorest import Blueprint
 from service_common.auth.verify import VerifiedRequest
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.errors import Issue, ServiceError
-from service_common.types import parse_address
-from service_common.web.authentication import read_query, signed
-from service_common.web.parsing import parse
+from service_common.shapes import to_json
+from service_common.web.authentication import signed
+from service_common.web.operations import Routes, described
+from service_common.web.parsing import load_query
+from service_common.wire.publication import PreparedPublication, PublicationQuery
 
 from service_api.dependencies import Dependencies, dependencies
 from service_api.usecases.publish_challenge import publish_challenge
 
-routes = Blueprint(
+routes = Routes(
     "challenge_specs", __name__, url_prefix="/api/bounty-challenge-specs", description="Publishing a challenge page"
+)
+
+_EXAMPLE = (
+    "---\nversion: 1\ntitle: Halve the size of our tile set\nsummary: The tiles are too large.\n"
+    "escrow_amount: 25000000\nsubmission_deadline: 1900000000\njudging_window_seconds: 259200\n"
+    "acceptance_criteria:\n  - Every tile decodes to the same pixels.\ndeliverables:\n  - The tool.\n---\n# Tiles\n"
 )
 
 
 @routes.route("/prepare-publication", methods=["POST"])
+@routes.response(200, PreparedPublication)
+@described(
+    "bounty_chain_state_unavailable",
+    "forbidden",
+    "invalid_bounty_challenge",
+    "bounty_challenge_not_ready",
+    "publication_review_unavailable",
+    "publication_review_limit_reached",
+    "invalid_orchestrator_output",
+    "orchestrator_provider_error",
+    "orchestrator_unconfigured",
+    "bounty_projection_unavailable",
+    query=PublicationQuery,
+    example=_EXAMPLE,
+)
 @signed("text/markdown", MAX_DOCUMENT_BYTES)
 def prepare_publication(request: VerifiedRequest) -> Response:
-    """Review and store a challenge page; return what the Poster's wallet has to send."""
+    """Review and store a challenge page; get the createBounty arguments that the Poster's wallet sends.
+
+    Signed by the account named by poster_address.
+    """
     deps = dependencies()
     with deps.callers.turn("publications", deps.config.at_once.publications):
-        return jsonify(_publish(deps, request))
+        return jsonify(to_json(_publish(deps, request)))
 
 
-def _publish(deps: Dependencies, request: VerifiedRequest) -> dict[str, object]:
+def _publish(deps: Dependencies, request: VerifiedRequest) -> PreparedPublication:
     budgets = deps.config.budgets
     deps.callers.charge_account(budgets.publications, budgets.publications_of_address, request.signer)
-    query = read_query(allowed=frozenset({"poster_address"}))
-    if "poster_address" not in query:
-        issue = Issue("poster_address", "is required, exactly once")
-        raise ServiceError("invalid_request", "The query is incomplete.", issues=[issue])
-    poster = parse(query["poster_address"], parse_address, path="poster_address")
+    poster = load_query(PublicationQuery).poster_address
     request.require_signer({poster})
     return publish_challenge(deps, request, poster)

@@ -2,26 +2,53 @@
 
 from flask import Response
 from flask import request as flask_request
-from flask_smorest import Blueprint
 from service_common.auth.verify import VerifiedRequest
 from service_common.web.authentication import public, signed
 from service_common.web.forwarding import forward
+from service_common.web.operations import Routes, described
+from service_common.wire.delivery import (
+    DeliveryKey,
+    DeliveryStatus,
+    RetrievedKey,
+    RetrieveRequest,
+    StatusQuery,
+    WrapRequest,
+)
 
 from service_api.dependencies import dependencies
 
-routes = Blueprint("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
+routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 
 MAX_BODY_BYTES = 4 * 1024
+_UNAVAILABLE = ("delivery_unavailable", "bounty_projection_unavailable")
+_OF_SIGNED = (
+    "forbidden",
+    "invalid_winning_solution_delivery",
+    "bounty_not_found",
+    "bounty_chain_state_unavailable",
+    "submission_not_found",
+    "solver_submission_content_invalid",
+)
+"""What the delivery service answers to a signed request, the envelope behind its commitment included."""
+_COMMITMENT = "0x" + "1f" * 32
 
 
 @routes.route("/deployment/delivery-key", methods=["GET"])
+@routes.response(
+    200,
+    DeliveryKey,
+    example={"delivery_public_key": _COMMITMENT, "key_id": "0x0123456789abcdef", "algorithm": "x25519-sealed-box"},
+)
+@described(*_UNAVAILABLE)
 @public
 def delivery_key() -> Response:
-    """This deployment's X25519 delivery public key."""
+    """The deployment's delivery public key."""
     return _forward(b"")
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
+@routes.response(200, DeliveryStatus, example={"exists": True})
+@described("invalid_winning_solution_delivery", *_UNAVAILABLE, query=StatusQuery)
 @public
 def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
     """Whether a wrapped key of exactly one Submission is held."""
@@ -29,16 +56,42 @@ def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is 
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
+@routes.response(200, DeliveryStatus, example={"exists": True})
+@routes.response(201, DeliveryStatus, example={"exists": True})
+@described(
+    *_OF_SIGNED,
+    *_UNAVAILABLE,
+    body=WrapRequest,
+    example={
+        "solver_address": "0x" + "ab" * 20,
+        "submission_commitment": _COMMITMENT,
+        "wrapped_key": "A" * 107 + "=",
+    },
+)
 @signed("application/json", MAX_BODY_BYTES)
 def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
-    """Store a Submission's content key, wrapped to the delivery key."""
+    """Store a Submission's content key, wrapped to the delivery key.
+
+    Signed by a Guardian of the pinned roster.
+    """
     return _forward(request.body)
 
 
 @routes.route("/bounties/<bounty_id>/delivery/retrieve", methods=["POST"])
+@routes.response(200, RetrievedKey)
+@described(
+    *_OF_SIGNED,
+    "winning_solution_key_not_found",
+    *_UNAVAILABLE,
+    body=RetrieveRequest,
+    example={"poster_ephemeral_public_key": _COMMITMENT},
+)
 @signed("application/json", MAX_BODY_BYTES)
 def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
-    """Get the winning content key, rewrapped to the Poster's fresh key."""
+    """Get the winning content key, rewrapped to the Poster's fresh key.
+
+    Signed by the funding Poster.
+    """
     return _forward(request.body)
 
 

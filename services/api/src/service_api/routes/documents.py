@@ -1,29 +1,33 @@
 """Documents served as they are: the rubric, the frontmatter's schema, the interface and its page."""
 
 from flask import Response
-from flask_smorest import Blueprint
 from service_common.domain.challenge import challenge_schema
 from service_common.rubric import current_rubric
+from service_common.shapes import to_json
 from service_common.web.authentication import public, read_query
-from service_common.web.versions import DOCUMENT, json_version, render_version, text_version
+from service_common.web.operations import Routes
+from service_common.web.versions import DOCUMENT, json_version, render_version
+from service_common.wire.deployment import RubricDocument
+from service_common.wire.values import AnyObject
 
-from service_api.openapi.document import openapi_document
-from service_api.openapi.page import docs_page
+from service_api.openapi.document import published
 
-routes = Blueprint("documents", __name__, url_prefix="/api", description="Rubric and schemas")
+routes = Routes("documents", __name__, url_prefix="/api", description="Rubric and schemas")
 
 
 @routes.route("/readiness-rubric", methods=["GET"])
+@routes.response(200, RubricDocument, versioned=True)
 @public
 def get_rubric() -> Response:
     """The rubric that readiness reviews apply."""
     read_query(allowed=frozenset())
     rubric = current_rubric()
-    shown = {"rubric_version": rubric.version, "rubric_hash": rubric.hash, "text": rubric.text}
-    return render_version(json_version(shown, DOCUMENT))
+    shown = RubricDocument(rubric.version, rubric.hash, rubric.text)
+    return render_version(json_version(to_json(shown), DOCUMENT))
 
 
 @routes.route("/schemas/bounty-challenge.json", methods=["GET"])
+@routes.response(200, AnyObject, versioned=True)
 @public
 def get_challenge_schema() -> Response:
     """JSON Schema of a challenge page's frontmatter."""
@@ -32,18 +36,20 @@ def get_challenge_schema() -> Response:
 
 
 @routes.route("/openapi.json", methods=["GET"])
+@routes.response(200, AnyObject, versioned=True)
 @public
 def get_openapi() -> Response:
-    """The interface as OpenAPI 3.1."""
+    """This document."""
     read_query(allowed=frozenset())
-    return render_version(json_version(openapi_document(), DOCUMENT))
+    return render_version(published().json)
 
 
 @routes.route("/docs", methods=["GET"])
+@routes.response(200, content_type="text/html", versioned=True)
 @public
 def get_docs() -> Response:
-    """The interface as a page."""
+    """This document as a page."""
     read_query(allowed=frozenset())
-    response = render_version(text_version(docs_page(), "text/html", DOCUMENT))
+    response = render_version(published().page)
     response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return response

@@ -1,32 +1,44 @@
 """``POST /subgraph``: GraphQL over the indexed Hub log."""
 
 from flask import Response, jsonify
-from flask_smorest import Blueprint
 from graphql import print_schema
+from service_common.shapes import to_json
 from service_common.web.authentication import public, public_json, read_query
+from service_common.web.operations import Routes, described
+from service_common.wire.subgraph import GraphqlAnswer, GraphqlRequest
 
 from service_api.dependencies import dependencies
 from service_api.graphql.execute import WAIT_SECONDS, execute_request
 from service_api.graphql.request import MAX_REQUEST_BYTES
 from service_api.graphql.schema import make_schema
 
-routes = Blueprint("subgraph", __name__, description="The indexed Hub log as GraphQL")
+routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQL")
 
 
 @routes.route("/subgraph", methods=["POST"])
+@routes.response(200, GraphqlAnswer)
+@described(
+    "bounty_projection_unavailable",
+    body=GraphqlRequest,
+    example={
+        "query": "query ($n: Int!) { bounties(first: $n) { id } _meta { block { number } } }",
+        "variables": {"n": 2},
+    },
+)
 @public_json(MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
-    """Run one query."""
+    """GraphQL over the indexed Hub log."""
     deps = dependencies()
     with deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS):
         deps.callers.charge(deps.config.budgets.subgraph)
         read_query(allowed=frozenset())
-        return jsonify(execute_request(deps, body))
+        return jsonify(to_json(execute_request(deps, body)))
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])
+@routes.response(200, content_type="text/plain")
 @public
 def get_subgraph_schema() -> Response:
-    """The schema as a document in GraphQL's own language."""
+    """The GraphQL schema."""
     read_query(allowed=frozenset())
     return Response(print_schema(make_schema()) + "\n", mimetype="text/plain")

@@ -2,27 +2,28 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Final, ParamSpec, TypeVar, cast
+from typing import Final, ParamSpec, TypeVar
 
 from flask import Response, jsonify
-from flask_smorest import Blueprint
-from marshmallow import Schema, fields
 from service_common.auth.verify import VerifiedRequest
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.engine import DatabaseUnavailable
-from service_common.domain.envelope import MAX_ENVELOPE_BYTES
-from service_common.errors import Issue, ServiceError
+from service_common.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
+from service_common.errors import ServiceError
 from service_common.log import get_logger
+from service_common.shapes import to_json
 from service_common.types import Address, BountyId, parse_address, parse_bounty_id, parse_bytes32
 from service_common.web.authentication import read_query, signed
+from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_json, parse
+from service_common.wire.submissions import PreparedSubmission, SubmissionContent, UploadTarget, UploadTargetRequest
 
 from service_api.dependencies import dependencies
 from service_api.usecases.prepare_submission import prepare_submission
 from service_api.usecases.read_content import read_content
-from service_api.usecases.upload_targets import UploadRequest, make_upload_target
+from service_api.usecases.upload_targets import make_upload_target
 
-routes = Blueprint(
+routes = Routes(
     "submissions", __name__, url_prefix="/api/bounties/<bounty_id>/submissions", description="Sealed Submissions"
 )
 
@@ -31,6 +32,7 @@ R = TypeVar("R")
 _CODE: Final = "invalid_solver_submission"
 _AUTHORITY: Final = "bounty_submission_content_authority_unavailable"
 _UNAVAILABLE: Final = {"bounty_projection_unavailable", "bounty_chain_state_unavailable"}
+_ERRORS: Final = ("forbidden", _CODE, "bounty_not_found", *sorted(_UNAVAILABLE), "storage_unavailable")
 
 log = get_logger(__name__)
 
@@ -53,46 +55,62 @@ def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-class UploadTargetRequest(Schema):
-    """What the Solver is about to upload."""
-
-    ciphertext_sha256 = fields.String(required=True)
-    ciphertext_byte_length = fields.Integer(required=True, strict=True)
-
-
 @routes.route("/<solver_address>/artifact-upload-url", methods=["POST"])
+@routes.response(200, UploadTarget)
+@described(
+    *_ERRORS,
+    body=UploadTargetRequest,
+    example={"ciphertext_sha256": "0x" + "1f" * 32, "ciphertext_byte_length": 1048576},
+)
 @signed("application/json", MAX_ENVELOPE_BYTES)
 def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
-    """Get a one-time upload URL."""
+    """Get a one-time upload URL for a ciphertext.
+
+    Signed by the Solver of the path.
+    """
     deps = dependencies()
     budgets = deps.config.budgets
     deps.callers.charge_account(budgets.uploads, budgets.uploads_of_address, request.signer)
     bounty, solver = _scope(request, bounty_id, solver_address)
-    wanted = load_json(request.body, UploadTargetRequest(), code=_CODE)
-    length = cast("int", wanted["ciphertext_byte_length"])
-    if length < 1:
-        issue = Issue("ciphertext_byte_length", "must be at least 1")
-        raise ServiceError(_CODE, "The body does not have this route's shape.", issues=[issue])
-    sha256 = parse(cast("str", wanted["ciphertext_sha256"]), parse_bytes32, path="ciphertext_sha256", code=_CODE)
-    return jsonify(make_upload_target(deps, bounty, solver, UploadRequest(sha256, length)))
+    wanted = load_json(request.body, UploadTargetRequest, code=_CODE)
+    return jsonify(to_json(make_upload_target(deps, bounty, solver, wanted)))
 
 
 @routes.route("/<solver_address>/prepare", methods=["POST"])
+@routes.response(200, PreparedSubmission)
+@routes.response(201, PreparedSubmission)
+@described(*_ERRORS, "storage_verification_pending", body=Envelope)
 @signed("application/json", MAX_ENVELOPE_BYTES)
 def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
-    """Verify an envelope end to end and return the exact ``submit`` call."""
+    """Verify an envelope end to end, store it, and get the exact submit call.
+
+    Signed by the Solver of the path.
+    """
     bounty, solver = _scope(request, bounty_id, solver_address)
-    body, created = prepare_submission(dependencies(), bounty, solver, request.body)
-    response = jsonify(body)
+    prepared, created = prepare_submission(dependencies(), bounty, solver, request.body)
+    response = jsonify(to_json(prepared))
     response.status_code = 201 if created else 200
     return response
 
 
 @routes.route("/<submission_commitment>/content", methods=["GET"])
+@routes.response(200, SubmissionContent)
+@described(
+    "forbidden",
+    "bounty_not_found",
+    "submission_not_found",
+    "storage_unavailable",
+    "solver_submission_content_invalid",
+    _AUTHORITY,
+    "storage_verification_pending",
+)
 @one_unavailable_code
 @signed(None)
 def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str) -> Response:
-    """Read a Submission's envelope and a short-lived URL of its ciphertext."""
+    """Read a Submission's envelope and a short-lived URL of its ciphertext.
+
+    Signed by the funding Poster, or a Guardian of the pinned roster.
+    """
     read_query(allowed=frozenset())
     bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")
     commitment = parse(submission_commitment, parse_bytes32, path="submission_commitment")

@@ -2,35 +2,52 @@
 
 from flask import Response, jsonify
 from flask import request as flask_request
-from flask_smorest import Blueprint
 from service_common.auth.verify import VerifiedRequest
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
+from service_common.shapes import to_json
 from service_common.types import parse_bytes32
 from service_common.web.authentication import public, read_query, signed
+from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
+from service_common.wire.submissions import StoredVerdict
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.dependencies import dependencies
 from service_api.usecases.written_verdicts import read_verdict, write_verdict
 
-routes = Blueprint("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")
+routes = Routes("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")
 
 _CODE = "invalid_written_verdict"
+_STORED = {"report_commitment": "0x" + "1f" * 32, "byte_length": 812}
 
 
 @routes.route("/<report_commitment>", methods=["POST"])
+@routes.response(200, StoredVerdict, example=_STORED)
+@routes.response(201, StoredVerdict, example=_STORED)
+@described(
+    "bounty_chain_state_unavailable",
+    "forbidden",
+    _CODE,
+    "bounty_not_found",
+    "bounty_projection_unavailable",
+)
 @signed("text/markdown", MAX_DOCUMENT_BYTES)
 def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Response:
-    """Store a Guardian's written Verdict."""
+    """Store a Guardian's written Verdict.
+
+    Signed by a Guardian of the bounty's pinned roster.
+    """
     read_query(allowed=frozenset(), code=_CODE)
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment", code=_CODE)
-    body, created = write_verdict(dependencies(), request, commitment)
-    response = jsonify(body)
+    created = write_verdict(dependencies(), request, commitment)
+    response = jsonify(to_json(StoredVerdict(commitment, len(request.body))))
     response.status_code = 201 if created else 200
     return response
 
 
 @routes.route("/<report_commitment>", methods=["GET"])
+@routes.response(200, content_type="text/markdown", versioned=True)
+@described("written_verdict_not_found", "bounty_projection_unavailable")
 @public
 def get_written_verdict(report_commitment: str) -> BaseResponse:
     """Read the document behind a commitment."""

@@ -2,35 +2,36 @@
 
 from service_common.db.hub_reads import read_current_roster, read_fee_policy
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
+from service_common.wire.deployment import Deployment, HubLimits, TokenDescription
 
 from service_api.dependencies import Dependencies
-from service_api.usecases.publish_challenge import fee_policy_json
+from service_api.usecases.rendering import fees_of
 from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES
 
 
-def describe_deployment(deps: Dependencies) -> dict[str, object]:
+def describe_deployment(deps: Dependencies) -> Deployment:
     """The body of ``GET /api/deployment``."""
     chain, hub = deps.config.chain, deps.hub
     with deps.facts.open() as facts:
         fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection)
-    return {
-        "chain_id": chain.chain_id,
-        "hub_address": chain.hub_address,
-        "escrow_token": {"address": hub.token.address, "symbol": hub.token.symbol, "decimals": hub.token.decimals},
-        "fee_policy": fee_policy_json(fees) if fees else None,
-        "guardian_roster": roster.to_json() if roster else None,
-        "limits": {
-            "min_escrow_amount": str(hub.min_escrow),
-            "min_judging_window_seconds": hub.min_judging_window,
-            "max_judging_window_seconds": hub.max_judging_window,
-            "min_submission_window_seconds": hub.min_submission_window,
-            "max_submission_window_seconds": hub.max_submission_window,
-            "max_challenge_bytes": MAX_DOCUMENT_BYTES,
-            "max_ciphertext_bytes": MAX_CIPHERTEXT_BYTES,
-        },
-        "reveal_delay_seconds": hub.reveal_delay,
-        "block_time_seconds": chain.block_time_seconds,
-        "freshness_window_blocks": chain.freshness_window,
-        "beacon": deps.beacon.to_json(),
-        "public_host": deps.config.web.public_host,
-    }
+    return Deployment(
+        chain_id=chain.chain_id,
+        hub_address=chain.hub_address,
+        escrow_token=TokenDescription(hub.token.address, hub.token.symbol, hub.token.decimals),
+        fee_policy=fees_of(fees) if fees else None,
+        guardian_roster=roster,
+        limits=HubLimits(
+            min_escrow_amount=hub.min_escrow,
+            min_judging_window_seconds=hub.min_judging_window,
+            max_judging_window_seconds=hub.max_judging_window,
+            min_submission_window_seconds=hub.min_submission_window,
+            max_submission_window_seconds=hub.max_submission_window,
+            max_challenge_bytes=MAX_DOCUMENT_BYTES,
+            max_ciphertext_bytes=MAX_CIPHERTEXT_BYTES,
+        ),
+        reveal_delay_seconds=hub.reveal_delay,
+        block_time_seconds=chain.block_time_seconds,
+        freshness_window_blocks=chain.freshness_window,
+        beacon=deps.beacon,
+        public_host=deps.config.web.public_host,
+    )

@@ -13,7 +13,9 @@ from service_common.db.engine import writing
 from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
 from service_common.errors import ServiceError
-from service_common.types import Address, BountyId, Bytes32, to_bytes
+from service_common.types import Address, BountyId, TokenAmount, to_bytes
+from service_common.wire.submissions import PreparedSubmission, SubmitTransaction
+from service_common.wire.values import AbiArguments
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -23,8 +25,8 @@ from service_api.usecases.ciphertexts import require_uploaded
 
 def prepare_submission(
     deps: Dependencies, bounty_id: BountyId, solver: Address, body: bytes
-) -> tuple[dict[str, object], bool]:
-    """The body of ``prepare``, and whether the envelope was stored for the first time."""
+) -> tuple[PreparedSubmission, bool]:
+    """The answer of ``prepare``, and whether the envelope was stored for the first time."""
     envelope = parse_envelope(body)
     with deps.facts.open() as facts:
         bounty = facts.bounty(bounty_id)
@@ -46,28 +48,19 @@ def prepare_submission(
     return _prepared(deps, envelope), created
 
 
-def submit_call(
-    deps: Dependencies, bounty_id: BountyId, commitment: Bytes32, roster_hash: Bytes32
-) -> dict[str, object]:
-    """The transaction the Solver's wallet sends."""
+def _prepared(deps: Dependencies, envelope: Envelope) -> PreparedSubmission:
+    """The envelope's commitment, and the transaction that the Solver's wallet sends."""
+    bounty_id, commitment, roster_hash = envelope.bounty_id, envelope.commitment(), envelope.guardian_roster_hash
     data = hub_abi().functions["submit"].encode(bounty_id, to_bytes(commitment), to_bytes(roster_hash))
-    return {
-        "chain_id": deps.config.chain.chain_id,
-        "to": deps.config.chain.hub_address,
-        "value": "0",
-        "data": "0x" + data.hex(),
-        "function_name": "submit",
-        "args": [str(bounty_id), commitment, roster_hash],
-    }
-
-
-def _prepared(deps: Dependencies, envelope: Envelope) -> dict[str, object]:
-    commitment = envelope.commitment()
-    return {
-        "submission_commitment": commitment,
-        "guardian_roster_hash": envelope.guardian_roster_hash,
-        "transaction": submit_call(deps, envelope.bounty_id, commitment, envelope.guardian_roster_hash),
-    }
+    transaction = SubmitTransaction(
+        chain_id=deps.config.chain.chain_id,
+        to=deps.config.chain.hub_address,
+        value=TokenAmount(0),
+        data="0x" + data.hex(),
+        function_name="submit",
+        args=AbiArguments([str(bounty_id), commitment, roster_hash]),
+    )
+    return PreparedSubmission(commitment, roster_hash, transaction)
 
 
 def _store(deps: Dependencies, envelope: Envelope, body: bytes) -> bool:

@@ -25,10 +25,13 @@ from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.errors import ServiceError
 from service_common.types import Address, Bytes32, UnixSeconds, bytes32
+from service_common.wire.publication import PreparedCall, PreparedPublication, ReviewReference
+from service_common.wire.values import AbiArguments, TypedData
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
-from service_api.usecases.reviews import FinishedReview, ReviewRequest, review
+from service_api.usecases.rendering import fees_of
+from service_api.usecases.reviews import ReviewRequest, review
 
 AUTHORIZATION_LIFETIME_SECONDS = 3_600
 
@@ -42,8 +45,8 @@ class Offer:
     now: UnixSeconds
 
 
-def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> dict[str, object]:
-    """The body of ``prepare-publication``."""
+def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> PreparedPublication:
+    """The answer of ``prepare-publication``."""
     page = request.body
     challenge = parse_challenge(page)
     offer = _offer(deps)
@@ -55,7 +58,7 @@ def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Addr
     finished = review(deps, ReviewRequest(poster, commitment, page, circumstances))
     _store(deps, commitment, page, challenge.submission_deadline)
     terms = _terms(challenge, commitment, offer)
-    return _prepared(deps, poster, terms, offer, finished) | {"byte_length": len(page)}
+    return _prepared(deps, poster, terms, offer, finished, len(page))
 
 
 def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
@@ -117,46 +120,35 @@ def _terms(challenge: ChallengePage, commitment: Bytes32, offer: Offer) -> Terms
 
 
 def _prepared(
-    deps: Dependencies, poster: Address, terms: Terms, offer: Offer, finished: FinishedReview
-) -> dict[str, object]:
+    deps: Dependencies, poster: Address, terms: Terms, offer: Offer, finished: ReviewReference, byte_length: int
+) -> PreparedPublication:
     chain = deps.config.chain
     valid_before = UnixSeconds(offer.now + AUTHORIZATION_LIFETIME_SECONDS)
-    return {
-        "spec_commitment": terms.spec_commitment,
-        "chain_id": chain.chain_id,
-        "hub_address": chain.hub_address,
-        "escrow_token_address": deps.hub.token.address,
-        "poster_address": poster,
-        "create_bounty": {"function_name": "createBounty", "args": [terms.to_args()]},
-        "create_bounty_with_authorization": {
-            "function_name": "createBountyWithAuthorization",
-            # The last argument is the signature over authorization_typed_data, which only the wallet can make.
-            "args": [terms.to_args(), poster, "0", str(valid_before), None],
-        },
-        "authorization_typed_data": authorization_typed_data(
-            deps.hub.token,
-            chain.chain_id,
-            owner=poster,
-            payee=chain.hub_address,
-            value=terms.escrow_amount,
-            valid_after=UnixSeconds(0),
-            valid_before=valid_before,
-            nonce=authorization_nonce(chain.chain_id, chain.hub_address, poster, terms),
+    # The last argument is the signature over authorization_typed_data, which only the wallet can make.
+    with_authorization: list[object] = [terms.to_args(), poster, "0", str(valid_before), None]
+    typed_data = authorization_typed_data(
+        deps.hub.token,
+        chain.chain_id,
+        owner=poster,
+        payee=chain.hub_address,
+        value=terms.escrow_amount,
+        valid_after=UnixSeconds(0),
+        valid_before=valid_before,
+        nonce=authorization_nonce(chain.chain_id, chain.hub_address, poster, terms),
+    )
+    return PreparedPublication(
+        spec_commitment=terms.spec_commitment,
+        byte_length=byte_length,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub_address,
+        escrow_token_address=deps.hub.token.address,
+        poster_address=poster,
+        create_bounty=PreparedCall("createBounty", AbiArguments([terms.to_args()])),
+        create_bounty_with_authorization=PreparedCall(
+            "createBountyWithAuthorization", AbiArguments(with_authorization)
         ),
-        "fee_policy": fee_policy_json(offer.fees),
-        "guardian_roster": offer.roster.to_json(),
-        "review": {
-            "review_id": finished.review_id,
-            "rubric_version": finished.rubric_version,
-            "rubric_hash": finished.rubric_hash,
-        },
-    }
-
-
-def fee_policy_json(fees: FeePolicy) -> dict[str, object]:
-    """``fee_policy``."""
-    return {
-        "protocol_fee_bps": fees.protocol_fee_bps,
-        "guardian_fee_bps": fees.guardian_fee_bps,
-        "protocol_fee_recipient": fees.recipient,
-    }
+        authorization_typed_data=TypedData(typed_data),
+        fee_policy=fees_of(offer.fees),
+        guardian_roster=offer.roster,
+        review=finished,
+    )

@@ -16,12 +16,14 @@ from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import IndexedBounty, read_submission_history
 from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from service_common.errors import ServiceError
+from service_common.shapes import to_json
 from service_common.storage.port import DownloadTarget
 from service_common.types import Address, BountyId, Bytes32
+from service_common.wire.submissions import SubmissionContent
+from service_common.wire.values import Timestamp
 from sqlalchemy import Connection, select
 
-from service_api.dependencies import Dependencies
-from service_api.recent import DOWNLOAD_LIFETIME_SECONDS, SharedContent
+from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, SharedContent
 from service_api.usecases.ciphertexts import generation_of
 
 
@@ -30,9 +32,7 @@ def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: Bounty
 
     What the index says of one Submission is kept for a moment; each reader is checked against it.
     """
-    shared = deps.contents.get(
-        (bounty_id, commitment), deps.clock, lambda: _look_up(deps, request, bounty_id, commitment)
-    )
+    shared = deps.contents.get((bounty_id, commitment), lambda: _look_up(deps, request, bounty_id, commitment))
     request.require_signer(shared.readers)
     return shared.answer
 
@@ -45,16 +45,16 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
         envelope, text = _envelope(facts.connection, bounty_id, commitment)
         active = _is_active(facts, bounty, envelope.solver_address, commitment)
     locator = envelope.ciphertext.storage_locator
-    target = deps.downloads.get(locator, deps.clock, lambda: _download(deps, envelope.ciphertext))
-    answer = {
-        "envelope": text,
-        "submission_commitment": commitment,
-        "solver_address": envelope.solver_address,
-        "active": active,
-        "download_url": target.url,
-        "expires_at": iso_utc(target.expires_at),
-    }
-    return SharedContent(readers, json.dumps(answer, sort_keys=True).encode())
+    target = deps.downloads.get(locator, lambda: _download(deps, envelope.ciphertext))
+    answer = SubmissionContent(
+        envelope=text,
+        submission_commitment=commitment,
+        solver_address=envelope.solver_address,
+        active=active,
+        download_url=target.url,
+        expires_at=Timestamp(iso_utc(target.expires_at)),
+    )
+    return SharedContent(readers, json.dumps(to_json(answer), sort_keys=True).encode())
 
 
 def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTarget:

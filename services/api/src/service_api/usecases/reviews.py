@@ -19,6 +19,7 @@ from service_common.jobs.queues import QueueName, enqueue, message, open_queue
 from service_common.log import get_logger
 from service_common.rubric import current_rubric
 from service_common.types import Address, Bytes32
+from service_common.wire.publication import ReviewReference
 from sqlalchemy import select
 
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
@@ -34,15 +35,6 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedReview:
-    """A review that found the page ready."""
-
-    review_id: str
-    rubric_version: str
-    rubric_hash: Bytes32
-
-
-@dataclass(frozen=True, slots=True)
 class ReviewRequest:
     """What is asked of the reviewer."""
 
@@ -52,7 +44,7 @@ class ReviewRequest:
     circumstances: Circumstances
 
 
-def review(deps: Dependencies, asked: ReviewRequest) -> FinishedReview:
+def review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
     """Return when the page is ready; otherwise raise what the interface says for the outcome. Counted and timed."""
     try:
         with PUBLICATION_SECONDS.time():
@@ -64,10 +56,10 @@ def review(deps: Dependencies, asked: ReviewRequest) -> FinishedReview:
     return finished
 
 
-def _review(deps: Dependencies, asked: ReviewRequest) -> FinishedReview:
+def _review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
     rubric = current_rubric()
     identifier = review_id(asked.poster, asked.commitment, rubric.hash)
-    finished = FinishedReview(identifier, rubric.version, rubric.hash)
+    finished = ReviewReference(identifier, rubric.version, rubric.hash)
     if (known := _result(deps, identifier)) is not None:
         return _conclude(known, finished)
     if not deps.review_places.acquire(blocking=False):
@@ -110,7 +102,7 @@ def _result(deps: Dependencies, identifier: str) -> tuple[ReviewResult, list[Iss
     return ReviewResult(row.result), [Issue(issue["path"], issue["message"]) for issue in row.issues]
 
 
-def _conclude(known: tuple[ReviewResult, list[Issue]], finished: FinishedReview) -> FinishedReview:
+def _conclude(known: tuple[ReviewResult, list[Issue]], finished: ReviewReference) -> ReviewReference:
     result, issues = known
     if result is ReviewResult.READY:
         return finished

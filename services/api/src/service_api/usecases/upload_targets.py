@@ -5,12 +5,12 @@ be the announced one is deleted by generation, so that a poisoned first upload b
 verified stays, whatever length a later request announces.
 """
 
-from dataclasses import dataclass
-
 from service_common.clock import iso_utc
 from service_common.domain.locator import storage_locator
 from service_common.errors import Issue, ServiceError
-from service_common.types import Address, BountyId, Bytes32
+from service_common.types import Address, BountyId
+from service_common.wire.submissions import UploadTarget, UploadTargetRequest
+from service_common.wire.values import Timestamp
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.accepting import require_uploadable
@@ -20,17 +20,9 @@ UPLOAD_LIFETIME_SECONDS = 15 * 60
 MAX_CIPHERTEXT_BYTES = 1024 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class UploadRequest:
-    """What the Solver is about to upload."""
-
-    ciphertext_sha256: Bytes32
-    ciphertext_byte_length: int
-
-
 def make_upload_target(
-    deps: Dependencies, bounty_id: BountyId, solver: Address, wanted: UploadRequest
-) -> dict[str, object]:
+    deps: Dependencies, bounty_id: BountyId, solver: Address, wanted: UploadTargetRequest
+) -> UploadTarget:
     """The body of ``artifact-upload-url``."""
     if wanted.ciphertext_byte_length > MAX_CIPHERTEXT_BYTES:
         issue = Issue("ciphertext_byte_length", f"must be at most {MAX_CIPHERTEXT_BYTES}")
@@ -46,13 +38,13 @@ def make_upload_target(
         byte_length=wanted.ciphertext_byte_length,
         lifetime=UPLOAD_LIFETIME_SECONDS,
     )
-    return {
-        "upload_url": target.url,
-        "upload_method": target.method,
-        "upload_headers": dict(target.headers),
-        "expires_at": iso_utc(target.expires_at),
-        "storage_locator": locator,
-    }
+    return UploadTarget(
+        upload_url=target.url,
+        upload_method=target.method,
+        upload_headers=dict(target.headers),
+        expires_at=Timestamp(iso_utc(target.expires_at)),
+        storage_locator=locator,
+    )
 
 
 def _clear_impostor(deps: Dependencies, locator: str, byte_length: int) -> None:

@@ -2,11 +2,10 @@
 
 Promises: nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away (its
 block is compared all the same); every later read serves the cached bytes. A failure is a value
-(``RecordUnavailable``), never an error of the read; a record that cannot be kept is served and derived again later.
+(``RecordError``), never an error of the read; a record that cannot be kept is served and derived again later.
 """
 
 import json
-from dataclasses import dataclass
 
 from service_common.db import app as t
 from service_common.db.engine import DatabaseUnavailable, writing
@@ -25,30 +24,24 @@ from service_common.domain.record import (
 from service_common.errors import ServiceError
 from service_common.log import get_logger
 from service_common.types import to_bytes
+from service_common.wire.bounties import RecordError
+from service_common.wire.values import JsonObject, RecordFailure
 from sqlalchemy import Engine, select
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.usecases.rendering import last_change
+from service_api.usecases.rendering import block_of_change
 
 log = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordUnavailable:
-    """Why there is no record yet: ``not_finalized``, ``index_behind`` or ``derivation_failed``."""
-
-    code: str
-    message: str
-
-
-def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> dict[str, object] | RecordUnavailable:
+def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> JsonObject | RecordError:
     """The record of a bounty whose ending is indexed, as its JSON object."""
     if bounty.finalization is None:
         raise ValueError("an open bounty has no record")
     if not facts.head.is_finalized(bounty.finalization.origin.block_number):
         if facts.behind:
-            return RecordUnavailable("index_behind", "The indexed Hub state has fallen behind the chain.")
-        return RecordUnavailable("not_finalized", "The block that finalized this bounty is not final itself yet.")
+            return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
+        return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
     try:
         cached = _cached(facts, bounty)
         if cached is not None:
@@ -56,7 +49,9 @@ def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> dict[
         content = _derive(facts, bounty).canonical_bytes()
     except (ServiceError, ValueError):
         log.exception("record not derived", bounty_id=bounty.bounty_id)
-        return RecordUnavailable("derivation_failed", "The record could not be derived from the indexed Hub state.")
+        return RecordError(
+            RecordFailure.DERIVATION_FAILED, "The record could not be derived from the indexed Hub state."
+        )
     try:
         _keep(engine, bounty, content)
     except DatabaseUnavailable:
@@ -64,13 +59,13 @@ def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> dict[
     return _parsed(content)
 
 
-def _cached(facts: HubFacts, bounty: IndexedBounty) -> dict[str, object] | None:
+def _cached(facts: HubFacts, bounty: IndexedBounty) -> JsonObject | None:
     """What an earlier read kept; ``ValueError`` where it is of another ending than the indexed one, or damaged."""
     c = t.verification_records.c
     row = facts.connection.execute(select(c.content, c.block_hash).where(c.bounty_id == bounty.bounty_id)).first()
     if row is None:
         return None
-    if row.block_hash != last_change(bounty)[1]:
+    if row.block_hash != block_of_change(bounty).hash:
         raise ValueError("a cached record of another block")
     return _parsed(bytes(row.content))
 
@@ -105,12 +100,12 @@ def _derive(facts: HubFacts, bounty: IndexedBounty) -> VerificationRecord:
 
 def _keep(engine: Engine, bounty: IndexedBounty, content: bytes) -> None:
     """Cache it; a second process that derives the same record at the same time writes nothing."""
-    values = {"bounty_id": bounty.bounty_id, "content": content, "block_hash": last_change(bounty)[1]}
+    values = {"bounty_id": bounty.bounty_id, "content": content, "block_hash": block_of_change(bounty).hash}
     with writing(engine) as connection:
         connection.execute(insert(t.verification_records).values(values).on_conflict_do_nothing())
 
 
-def _parsed(content: bytes) -> dict[str, object]:
+def _parsed(content: bytes) -> JsonObject:
     record = json.loads(content)
     if not isinstance(record, dict):
         raise ValueError("a cached record that is no object")

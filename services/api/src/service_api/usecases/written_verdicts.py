@@ -28,8 +28,8 @@ from service_api.metrics import VERDICTS
 _CODE: Final = "invalid_written_verdict"
 
 
-def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Bytes32) -> tuple[dict[str, object], bool]:
-    """The body of the write, and whether the document is new here."""
+def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Bytes32) -> bool:
+    """Keep a written Verdict; whether the document is new here."""
     document = parse_verdict(request.body)
     with deps.facts.open() as facts:
         bounty = facts.bounty(document.bounty_id)
@@ -50,7 +50,7 @@ def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Byte
             connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"content": request.body}))
     if kept is not None:
         VERDICTS.inc()
-    return {"report_commitment": commitment, "byte_length": len(request.body)}, kept is not None
+    return kept is not None
 
 
 def read_verdict(deps: Dependencies, commitment: Bytes32) -> bytes:

@@ -3,41 +3,24 @@
 Each signed request is verified here again, whoever forwarded it.
 """
 
-from typing import cast
-
 from flask import Response, jsonify
-from flask_smorest import Blueprint
-from marshmallow import Schema, fields
 from service_common.auth.verify import VerifiedRequest
-from service_common.domain.public_keys import parse_public_key
-from service_common.errors import Issue, ServiceError
-from service_common.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
+from service_common.shapes import to_json
+from service_common.types import BountyId, parse_bounty_id
 from service_common.web.authentication import public, read_query, signed
-from service_common.web.parsing import load_json, parse
+from service_common.web.operations import Routes
+from service_common.web.parsing import load_json, load_query, parse
+from service_common.wire.delivery import DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
 
 from service_delivery.dependencies import dependencies
-from service_delivery.usecases.keys import delivery_key_json
+from service_delivery.usecases.keys import describe_current_key
 from service_delivery.usecases.known import known_bounties
-from service_delivery.usecases.wraps import WrapRequest, retrieve_key, store_wrap, wrap_exists
+from service_delivery.usecases.wraps import retrieve_key, store_wrap, wrap_exists
 
-routes = Blueprint("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
+routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 
 MAX_BODY_BYTES = 4 * 1024
 _CODE = "invalid_winning_solution_delivery"
-
-
-class WrapBody(Schema):
-    """A Guardian's wrap."""
-
-    solver_address = fields.String(required=True)
-    submission_commitment = fields.String(required=True)
-    wrapped_key = fields.String(required=True)
-
-
-class RetrieveBody(Schema):
-    """The Poster's fresh key."""
-
-    poster_ephemeral_public_key = fields.String(required=True)
 
 
 @routes.route("/deployment/delivery-key", methods=["GET"])
@@ -47,21 +30,17 @@ def delivery_key() -> Response:
     read_query(allowed=frozenset())
     deps = dependencies()
     with deps.facts.open() as facts:
-        return jsonify(delivery_key_json(facts.connection, deps.config.keyring))
+        return jsonify(to_json(describe_current_key(facts.connection, deps.config.keyring)))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
 @public
 def status(bounty_id: str) -> Response:
     """Whether a wrap of exactly one Submission is held; false for whatever does not exist."""
-    query = read_query(allowed=frozenset({"submission_commitment"}), code=_CODE)
-    if "submission_commitment" not in query:
-        issue = Issue("submission_commitment", "is required")
-        raise ServiceError(_CODE, "The query is incomplete.", issues=[issue])
-    commitment = parse(query["submission_commitment"], parse_bytes32, path="submission_commitment", code=_CODE)
+    commitment = load_query(StatusQuery, code=_CODE).submission_commitment
     bounty = _bounty_id(bounty_id)
     with dependencies().facts.open() as facts:
-        return jsonify({"exists": wrap_exists(dependencies(), facts.connection, bounty, commitment)})
+        return jsonify(to_json(DeliveryStatus(wrap_exists(dependencies(), facts.connection, bounty, commitment))))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
@@ -72,14 +51,8 @@ def wrap(request: VerifiedRequest, bounty_id: str) -> Response:
     bounty = _bounty_id(bounty_id)
     deps, known = dependencies(), known_bounties()
     request.require_signer(known.bounty(deps, bounty).guardians)
-    body = load_json(request.body, WrapBody(), code=_CODE)
-    wanted = WrapRequest(
-        parse(cast("str", body["solver_address"]), parse_address, path="solver_address", code=_CODE),
-        parse(cast("str", body["submission_commitment"]), parse_bytes32, path="submission_commitment", code=_CODE),
-        cast("str", body["wrapped_key"]),
-    )
-    created = store_wrap(deps, known, bounty, wanted)
-    response = jsonify({"exists": True})
+    created = store_wrap(deps, known, bounty, load_json(request.body, WrapRequest, code=_CODE))
+    response = jsonify(to_json(DeliveryStatus(exists=True)))
     response.status_code = 201 if created else 200
     return response
 
@@ -92,14 +65,8 @@ def retrieve(request: VerifiedRequest, bounty_id: str) -> Response:
     bounty = _bounty_id(bounty_id)
     deps, known = dependencies(), known_bounties()
     request.require_signer({known.bounty(deps, bounty).bounty.poster})
-    body = load_json(request.body, RetrieveBody(), code=_CODE)
-    key = parse(
-        cast("str", body["poster_ephemeral_public_key"]),
-        parse_public_key,
-        path="poster_ephemeral_public_key",
-        code=_CODE,
-    )
-    response = jsonify(retrieve_key(deps, known, bounty, key))
+    key = load_json(request.body, RetrieveRequest, code=_CODE).poster_ephemeral_public_key
+    response = jsonify(to_json(retrieve_key(deps, known, bounty, key)))
     response.headers["Cache-Control"] = "no-store"
     return response
 

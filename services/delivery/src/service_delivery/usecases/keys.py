@@ -16,6 +16,7 @@ from service_common.db import delivery as t
 from service_common.db import hub_index
 from service_common.db.hub_facts import HubFacts
 from service_common.types import Bytes32, UnixSeconds, to_bytes
+from service_common.wire.delivery import DeliveryKey
 from sqlalchemy import Connection, func, select
 
 
@@ -74,14 +75,10 @@ def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: i
     return tuple(key.identity for key in keys if key.takes_wraps(now, grace_seconds))
 
 
-def delivery_key_json(connection: Connection, keyring: Sequence[Identity]) -> dict[str, object]:
-    """The body of ``delivery-key``: the current key."""
+def describe_current_key(connection: Connection, keyring: Sequence[Identity]) -> DeliveryKey:
+    """The current key, for those who wrap to it."""
     public_key = current_key(connection, keyring).public_key
-    return {
-        "delivery_public_key": public_key,
-        "key_id": key_id(public_key),
-        "algorithm": "x25519-sealed-box",
-    }
+    return DeliveryKey(public_key, key_id(public_key), "x25519-sealed-box")
 
 
 def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> list[dict[str, object]]:

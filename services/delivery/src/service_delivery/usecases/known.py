@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from flask import current_app
+from service_common.clock import Clock
 from service_common.crypto.x25519 import Identity
 from service_common.db.hub_reads import Finalization, IndexedBounty
 from service_common.errors import ServiceError
@@ -43,13 +44,13 @@ class KnownBounty:
 class Known:
     """What one process knows. Thread-safe."""
 
-    def __init__(self) -> None:
-        self._bounties: Recent[BountyId, KnownBounty] = Recent(1.0, 512)
-        self._keys: Recent[tuple[BountyId, Address, Bytes32], Bytes32] = Recent(60.0, 512)
+    def __init__(self, clock: Clock) -> None:
+        self._bounties: Recent[BountyId, KnownBounty] = Recent(1.0, 512, clock)
+        self._keys: Recent[tuple[BountyId, Address, Bytes32], Bytes32] = Recent(60.0, 512, clock)
 
     def bounty(self, deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
         """Poster, roster, ending and the keys in use; 404 and 503 as the facts say."""
-        return self._bounties.get(bounty_id, deps.clock, lambda: _look_up(deps, bounty_id))
+        return self._bounties.get(bounty_id, lambda: _look_up(deps, bounty_id))
 
     def content_public_key(
         self, deps: Dependencies, bounty_id: BountyId, solver: Address, commitment: Bytes32
@@ -60,7 +61,7 @@ class Known:
             with deps.facts.open() as facts:
                 return read_envelope(facts.connection, bounty_id, solver, commitment).content_public_key
 
-        return self._keys.get((bounty_id, solver, commitment), deps.clock, make)
+        return self._keys.get((bounty_id, solver, commitment), make)
 
 
 def _look_up(deps: Dependencies, bounty_id: BountyId) -> KnownBounty:

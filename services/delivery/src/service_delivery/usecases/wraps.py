@@ -8,7 +8,6 @@ bounty gets the winner's key, sealed to a fresh key. Nothing tells which Guardia
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from service_common.crypto import sealed_box
@@ -19,7 +18,8 @@ from service_common.db.engine import single
 from service_common.db.hub_reads import Finalization
 from service_common.domain.lifecycle import Outcome
 from service_common.errors import Issue, ServiceError, state_refusal
-from service_common.types import Address, BountyId, Bytes32
+from service_common.types import BountyId, Bytes32
+from service_common.wire.delivery import RetrievedKey, WrapRequest
 from sqlalchemy import BindParameter, Connection, bindparam, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
@@ -45,24 +45,15 @@ _FIND: Final = select(_c.wrapped_key).where(
 """Made once: putting a statement together takes longer than sending it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrapRequest:
-    """A Guardian's wrap: the pair it is for, and 80 bytes in base64."""
-
-    solver: Address
-    submission_commitment: Bytes32
-    wrapped_key: str
-
-
 def store_wrap(deps: Dependencies, known: Known, bounty_id: BountyId, wrap: WrapRequest) -> bool:
     """Keep a wrap; whether it is the first of its Submission."""
     bounty = known.bounty(deps, bounty_id)
     _require_deliverable(deps, bounty, wrap)
-    public_key = known.content_public_key(deps, bounty_id, wrap.solver, wrap.submission_commitment)
+    public_key = known.content_public_key(deps, bounty_id, wrap.solver_address, wrap.submission_commitment)
     used = _key_that_opens(bounty.accepted, wrap, public_key)
     row = {
         "bounty_id": bounty_id,
-        "solver": wrap.solver,
+        "solver": wrap.solver_address,
         "submission_commitment": wrap.submission_commitment,
         "wrapped_key": base64.b64decode(wrap.wrapped_key),
         "key_id": key_id(used),
@@ -83,8 +74,8 @@ def wrap_exists(deps: Dependencies, connection: Connection, bounty_id: BountyId,
     return bool(connection.execute(held).scalar())
 
 
-def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_key: Bytes32) -> dict[str, object]:
-    """The body of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
+def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
+    """The answer of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
     winner = _winner(known.bounty(deps, bounty_id))
     pair = {"bounty_id": bounty_id, "solver": winner.winner, "submission_commitment": winner.submission_commitment}
     with single(deps.engine) as connection:
@@ -101,11 +92,7 @@ def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_k
             _CODE, "The fresh key is not usable.", issues=[Issue("poster_ephemeral_public_key", error.message)]
         ) from None
     WRAPS.labels("retrieved").inc()
-    return {
-        "solver_address": winner.winner,
-        "submission_commitment": winner.submission_commitment,
-        "wrapped_key": rewrapped,
-    }
+    return RetrievedKey(winner.winner, winner.submission_commitment, rewrapped)
 
 
 def _held(deps: Dependencies) -> list[str]:
@@ -117,11 +104,11 @@ def _require_deliverable(deps: Dependencies, known: KnownBounty, wrap: WrapReque
     """The pair is the Solver's current Submission while the bounty is open, the winner once it is final."""
     ending = known.ending()
     if ending is not None:
-        if (wrap.solver, wrap.submission_commitment) != (ending.winner, ending.submission_commitment):
+        if (wrap.solver_address, wrap.submission_commitment) != (ending.winner, ending.submission_commitment):
             raise state_refusal(_CODE, "The bounty is final and this Submission did not win.")
         return
     with deps.facts.open() as facts:
-        active = facts.active_submission(known.bounty.bounty_id, wrap.solver)
+        active = facts.active_submission(known.bounty.bounty_id, wrap.solver_address)
     if active is None or active.submission_commitment != wrap.submission_commitment:
         raise state_refusal(_CODE, "The Hub does not record this Submission as that Solver's current one.")
 

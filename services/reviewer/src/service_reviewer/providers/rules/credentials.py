@@ -13,6 +13,7 @@ from service_common.errors import Issue
 
 from service_reviewer.providers.rules.patterns import Pattern
 from service_reviewer.providers.rules.reading import Passage, Reading
+from service_reviewer.providers.rules.rule import Example, Rule
 
 _FORMATS: Final = (
     ("a private key", Pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY( BLOCK)?-----")),
@@ -103,3 +104,15 @@ def _drawn_by_chance(value: str) -> bool:
         return False
     counts = Counter(value).values()
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts) >= _LEAST_BITS
+
+
+CREDENTIALS: Final = Rule(
+    name="credentials",
+    point=7,
+    check=find_credentials,
+    examples=(
+        Example("body", "-----BEGIN RSA PRIVATE KEY-----", "The file begins with a line of dashes."),
+        Example("body", "`postgres://app:Xk29-plQ7@db.acme.net/x`", "`postgres://app:change_me@localhost/x`"),
+        Example("body", "The server's password: hunter2hunter2", "The sample password is `password: changeme123`."),
+    ),
+)

@@ -7,6 +7,7 @@ from service_common.errors import Issue
 
 from service_reviewer.providers.rules.patterns import Pattern, each_of
 from service_reviewer.providers.rules.reading import Passage, Reading
+from service_reviewer.providers.rules.rule import Example, Rule
 
 MIN_BODY_WORDS: Final = 30
 
@@ -77,3 +78,15 @@ def _placeholders(passage: Passage) -> Iterator[Issue]:
             continue
         seen.add(word)
         yield passage.issue(f"Holds the placeholder {word[:60]!r}. Replace it with the final text.", found.start)
+
+
+LEFTOVERS: Final = Rule(
+    name="leftovers",
+    point=5,
+    check=find_leftovers,
+    examples=(
+        Example("body", "The format is TBD.", "The TODO list of the old tool is not part of this."),
+        Example("body", "The name is ____.", "Names with one _ are kept."),
+        Example("body", "We will publish the weights here later.", "We publish the weights here."),
+    ),
+)

@@ -7,6 +7,7 @@ from service_common.errors import Issue
 
 from service_reviewer.providers.rules.patterns import Pattern
 from service_reviewer.providers.rules.reading import Reading
+from service_reviewer.providers.rules.rule import Example, Rule
 
 _SUBJECTIVE: Final = Pattern(
     r"\b(good|great|nice|best|better|decent|acceptable|reasonabl[ey]|sufficient(ly)?|appropriate(ly)?|adequate(ly)?"
@@ -83,3 +84,19 @@ def _is_generic(text: str) -> bool:
     if any("." in word or "/" in word or word in _FILE_NAMES for word in words) or "`" in text:
         return False
     return len(words) < 2 or all(_GENERIC.is_all_of(word) for word in words)
+
+
+MEASURABLE: Final = Rule(
+    name="measurable",
+    point=1,
+    check=find_unmeasurable,
+    examples=(
+        Example("acceptance_criteria", "Good quality code is delivered here.", "`pytest -q` ends with exit code 0."),
+        Example(
+            "acceptance_criteria",
+            "We decide what we like best among the entries.",
+            "Each of the ten files is listed.",
+        ),
+        Example("deliverables", "All the necessary code.", "A program `convert.py` for Python 3.11."),
+    ),
+)

@@ -6,7 +6,6 @@ is left to Guardians and to a provider that reads.
 """
 
 import json
-from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final
 
@@ -14,15 +13,15 @@ from service_common.errors import MAX_ISSUES, Issue
 from service_common.rubric import Rubric, current_rubric
 
 from service_reviewer.providers.port import Judgement, Material
-from service_reviewer.providers.rules.credentials import find_credentials
-from service_reviewer.providers.rules.leftovers import find_leftovers
-from service_reviewer.providers.rules.measurable import find_unmeasurable
-from service_reviewer.providers.rules.money import find_other_terms
+from service_reviewer.providers.rules.credentials import CREDENTIALS
+from service_reviewer.providers.rules.leftovers import LEFTOVERS
+from service_reviewer.providers.rules.measurable import MEASURABLE
 from service_reviewer.providers.rules.reading import MAX_LINES_AND_CELLS, MAX_PASSAGES, Reading, lines_and_cells
-from service_reviewer.providers.rules.references import find_dangling
-from service_reviewer.providers.rules.steering import find_steering
-from service_reviewer.providers.rules.thresholds import find_contradictions
-from service_reviewer.providers.rules.times import find_misfits
+from service_reviewer.providers.rules.references import REFERENCES
+from service_reviewer.providers.rules.rule import Rule
+from service_reviewer.providers.rules.steering import STEERING
+from service_reviewer.providers.rules.terms import LIMITS, PAYMENT
+from service_reviewer.providers.rules.times import TIMES
 
 MODEL: Final = "rules-3"
 """Changes whenever the same page could get other issues than before."""
@@ -32,15 +31,8 @@ _TOO_MANY_PARTS: Final = Issue(
     "together, so that a person can read the page to its end.",
 )
 
-_CHECKS: Final[tuple[Callable[[Reading], Iterable[Issue]], ...]] = (
-    find_unmeasurable,
-    find_misfits,
-    find_other_terms,
-    find_contradictions,
-    find_leftovers,
-    find_dangling,
-    find_steering,
-)
+RULES: Final[tuple[Rule, ...]] = (MEASURABLE, TIMES, PAYMENT, LIMITS, LEFTOVERS, REFERENCES, STEERING, CREDENTIALS)
+"""In the order of their issues; the last one's come first, since a page with a secret is withheld."""
 
 
 class RulesProvider:
@@ -54,9 +46,9 @@ class RulesProvider:
         reading = None if lines_and_cells(material.page.body) > MAX_LINES_AND_CELLS else Reading.of(material)
         if reading is None or len(reading.passages) > MAX_PASSAGES:
             return self.judgement([_TOO_MANY_PARTS], withhold=True)  # nobody has looked for secrets
-        secrets = list(find_credentials(reading))
+        secrets = list(CREDENTIALS.check(reading))
         issues = dict.fromkeys(secrets[:MAX_ISSUES])
-        for issue in chain.from_iterable(check(reading) for check in _CHECKS):
+        for issue in chain.from_iterable(rule.check(reading) for rule in RULES if rule is not CREDENTIALS):
             if len(issues) == MAX_ISSUES:
                 break
             issues[issue] = None

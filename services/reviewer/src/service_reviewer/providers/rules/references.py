@@ -12,6 +12,7 @@ from service_common.errors import Issue
 
 from service_reviewer.providers.rules.patterns import Pattern, each_of
 from service_reviewer.providers.rules.reading import Passage, Reading
+from service_reviewer.providers.rules.rule import Example, Rule
 
 _ATTACHED: Final = Pattern(
     r"\b(see|in|per|of|from|with|to|use|by) (the |our |my )?(attach(ed|ment|ments)|enclosed|annex|appendix)\b",
@@ -157,3 +158,22 @@ def _links(reading: Reading) -> Iterator[Issue]:
 def _anchor(heading: str) -> str:
     words = "".join(one for one in heading.lower() if one.isalnum() or one.isspace() or one in "_-")
     return "".join("-" if one.isspace() else one for one in words.strip())
+
+
+REFERENCES: Final = Rule(
+    name="references",
+    point=5,
+    check=find_dangling,
+    examples=(
+        Example("body", "For the format see the attachment.", "For the format see above."),
+        Example("body", "As discussed on Slack, skip those.", "As discussed above, skip those."),
+        Example("body", "Requirements are in our Notion.", "The tool imports from Notion."),
+        Example("body", "See criterion 9.", "Section 4 of the standard says which bytes are allowed."),
+        Example("body", "The layout is shown in the drawing below.", "The layout is free."),
+        Example(
+            "body",
+            "It is described in [the file](./spec.md).",
+            "It is described in [the RFC](https://www.rfc-editor.org/rfc/rfc3339).",
+        ),
+    ),
+)

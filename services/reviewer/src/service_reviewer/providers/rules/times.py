@@ -12,6 +12,7 @@ from service_common.errors import Issue
 from service_reviewer.providers.rules.numbers import DURATION, dates_in, day_of, seconds_of
 from service_reviewer.providers.rules.patterns import Found, Pattern
 from service_reviewer.providers.rules.reading import Passage, Reading
+from service_reviewer.providers.rules.rule import Example, Rule
 
 LEAST_REVEAL_DELAYS: Final = 3
 """A Solver has at least this many reveal delays to work in."""
@@ -122,3 +123,20 @@ def _durations(reading: Reading, passage: Passage, at: int, sentence: str) -> It
 def _seconds(found: Found) -> int:
     quantity, unit = found.groups[:2]
     return seconds_of(quantity, unit)
+
+
+TIMES: Final = Rule(
+    name="times",
+    point=3,
+    check=find_misfits,
+    examples=(
+        Example("body", "The deadline is 1 March 2029.", "Data up to 2024-12-31 is public."),
+        Example("body", "The data will be published on 2031-05-20.", "The data was published on 2024-05-20."),
+        Example("body", "You have two weeks to submit.", "The old tool took two weeks."),
+        Example(
+            "acceptance_criteria",
+            "The program runs without a crash for 300 days.",
+            "The program runs without a crash for one minute.",
+        ),
+    ),
+)

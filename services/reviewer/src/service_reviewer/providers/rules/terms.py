@@ -1,9 +1,11 @@
-"""Rubric 4, money: what the page states about the reward is what goes into escrow, paid once to one winner.
+"""Rubric 4, money and limits: what the page states is what its frontmatter fixes.
 
-An amount counts only in a sentence that is about the reward; prices, wages and amounts in examples are left alone.
+The reward is what goes into escrow, paid once to one winner. An amount counts only in a sentence that is about the
+reward; prices, wages and amounts in examples are left alone. A limit that a criterion sets is not another one in the
+body: only limits on the same noun in the same direction are compared, and only where each side states exactly one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -12,6 +14,7 @@ from service_common.errors import Issue
 from service_reviewer.providers.rules.numbers import decimal_of
 from service_reviewer.providers.rules.patterns import Found, Pattern
 from service_reviewer.providers.rules.reading import Passage, Reading
+from service_reviewer.providers.rules.rule import Example, Rule
 
 _NUMBER: Final = r"\d(?:[,.]{0,3}[\d_]| \d{3}\b){0,20}"
 _MONEY: Final = Pattern(
@@ -41,6 +44,15 @@ _OUTSIDE: Final = Pattern(
     r"|\bby bank transfer\b|\b(up ?front|advance|down) payment\b",
 )
 _NEGATION: Final = Pattern(r"\b(no|not|never|without|neither|nor|cannot|n't)\b[^.,;]{0,30}$")
+
+_LOWER: Final = frozenset({"at least", "more than", "over", "above", "no less than", "≥", ">=", ">"})
+_LIMIT: Final = Pattern(
+    r"\b(?P<noun>[a-z]{3,40})\s{1,10}(?:of|is|are|be|must be|should be|stays?|has to be)\s{1,10}(?P<direction>at least"
+    r"|at most|no more than|no less than|more than|less than|below|under|over|above|up to|≥|≤|>=|<=|<|>)\s{1,10}"
+    r"(?P<number>\d(?:[\d,.]{0,40}\d)?)\s?(?P<unit>%|[a-z]{1,40})?",
+)
+
+Limit = tuple[str, bool, str]
 
 
 def find_other_terms(reading: Reading) -> Iterator[Issue]:
@@ -93,3 +105,57 @@ def _payments(passage: Passage, at: int, sentence: str) -> Iterator[Issue]:
 
 def _before(sentence: str, found: Found) -> str:
     return sentence[max(0, found.start - 60) : found.start]
+
+
+def find_contradictions(reading: Reading) -> Iterator[Issue]:
+    """Limits of the body that contradict a criterion."""
+    criteria = _limits(passage for passage in reading.prose if passage.path.startswith("acceptance_criteria"))
+    body = _limits(passage for passage in reading.prose if passage.path == "body")
+    for limit, stated in body.items():
+        required = criteria.get(limit, {})
+        if len(stated) == 1 and len(required) == 1 and stated.keys() != required.keys():
+            (value, (passage, at)), (wanted, _) = next(iter(stated.items())), next(iter(required.items()))
+            yield passage.issue(
+                f"Sets the limit for {limit[0]!r} at {value}{limit[2]} where a criterion says {wanted}{limit[2]}. Keep "
+                "one of the two.",
+                at,
+            )
+
+
+def _limits(passages: Iterable[Passage]) -> dict[Limit, dict[Decimal, tuple[Passage, int]]]:
+    limits: dict[Limit, dict[Decimal, tuple[Passage, int]]] = {}
+    for passage in passages:
+        for found in _LIMIT.each(passage.prose.replace("\n", " ")):
+            value = decimal_of(found["number"])
+            if value is not None:
+                key = (found["noun"].lower(), found["direction"].lower() in _LOWER, found["unit"].lower())
+                limits.setdefault(key, {}).setdefault(value, (passage, found.start))
+    return limits
+
+
+PAYMENT: Final = Rule(
+    name="payment",
+    point=4,
+    check=find_other_terms,
+    examples=(
+        Example("body", "The winner receives 30 USDC.", "Hosting costs us $40 a month."),
+        Example("body", "The escrow pays 99000000 to the winner.", "The prize is 25000000, as the frontmatter says."),
+        Example("body", "Second place receives a book.", "There is no second prize."),
+        Example("body", "We pay by bank transfer.", "There is no payment in advance."),
+    ),
+)
+
+
+LIMITS: Final = Rule(
+    name="limits",
+    point=4,
+    check=find_contradictions,
+    examples=(
+        Example(
+            "body",
+            "The latency must be below 50 ms.",
+            "The latency must be below 20 ms.",
+            criterion="The latency is below 20 ms for each of the ten files.",
+        ),
+    ),
+)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter
-from service_common.jobs.tally import Tally
+from service_common.jobs.metrics import Tally
 
 
 class Counted:
@@ -23,7 +23,7 @@ class Counted:
         child = os.fork()
         if child == 0:
             try:
-                with self.tally.telling():
+                with self.tally.reported():
                     job()
             finally:
                 os._exit(0)
@@ -47,8 +47,8 @@ def test_counters__of_jobs_one_after_the_other__add_up_in_the_worker(counted: Co
     assert counted.figures() == (None, 0)
     for told in ((1, 2.5), (2, 5.0), (3, 7.5)):
         counted.run(job)
-        counted.tally.take_in()
-        counted.tally.take_in()  # what was taken in is not there any more
+        counted.tally.add_reported()
+        counted.tally.add_reported()  # what was added is not there any more
         assert counted.figures() == told
 
 
@@ -58,7 +58,7 @@ def test_counters__of_a_job_that_raises__are_told(counted: Counted) -> None:
         raise RuntimeError
 
     counted.run(job)
-    counted.tally.take_in()
+    counted.tally.add_reported()
     assert counted.figures() == (None, 7)
 
 
@@ -68,17 +68,17 @@ def test_counters__of_a_killed_job__are_lost_and_the_next_ones_are_not(counted: 
         os.kill(os.getpid(), signal.SIGKILL)
 
     assert counted.run(killed) == signal.SIGKILL
-    counted.tally.take_in()
+    counted.tally.add_reported()
     os.write(counted.tally._writing, b'[["size_bytes", [], 9')  # as one that is killed while it tells
-    counted.tally.take_in()
+    counted.tally.add_reported()
     assert counted.figures() == (None, 0)
     counted.run(lambda: counted.bytes.inc(1))
-    counted.tally.take_in()
+    counted.tally.add_reported()
     assert counted.figures() == (None, 1)
 
 
 def test_counters__of_jobs_whose_worker_was_away__are_taken_in_together(counted: Counted) -> None:
     for _ in range(3):
         counted.run(lambda: counted.bytes.inc(1))
-    counted.tally.take_in()
+    counted.tally.add_reported()
     assert counted.figures() == (None, 3)

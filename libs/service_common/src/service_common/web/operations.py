@@ -1,0 +1,261 @@
+"""Routes that say what they take and answer, and the OpenAPI document that flask-smorest makes of them.
+
+Beside a view stand ``@routes.response`` with the shape of its answer, and ``@described`` with its error codes, its
+query and its body; all else of the document follows: from the view's docstring, from how it is let in (``@public``,
+``@signed``) and from the one table of errors. Nothing here parses a request: a signed view loads its body itself, once
+the signature is proven and in the order that the interface states.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
+from flask_smorest import Api, Blueprint
+from marshmallow import Schema, fields
+
+from service_common.auth.header import SCHEME
+from service_common.errors import PROBLEMS
+from service_common.types import Address, BountyId, Bytes32
+from service_common.wire.errors import Error
+from service_common.wire.schemas import ShapeSchema, ValueField, name_of, schema_of
+from service_common.wire.values import VALUES
+
+V = TypeVar("V", bound=Callable[..., object])
+Json = dict[str, Any]
+
+EVERYWHERE: Final = ("invalid_request", "internal_error", "service_overloaded")
+"""Error codes that every operation can answer."""
+_OF_BODIES: Final = ("payload_too_large", "unsupported_media_type")
+_SIGNATURE: Final = "ServiceApproval"
+_PATH_PARAMETERS: Final = {
+    "bounty_id": BountyId,
+    "solver_address": Address,
+    "submission_commitment": Bytes32,
+    "report_commitment": Bytes32,
+}
+_EVERY_HEADER: Final = ("X-Correlation-Id", "Cache-Control")
+_BUDGET_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
+_HEADERS: Final[Mapping[str, str]] = {
+    "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
+    "ETag": "The version of the answer; If-None-Match with it gets 304 while there is no other.",
+    "Cache-Control": "Who may keep the answer, and for how long.",
+    "RateLimit": 'How the budgets of this request stand, such as "reads";r=1180;t=43: what is left, and the seconds '
+    "until there is more. Absent from an answer that was kept.",
+    "RateLimit-Policy": 'The budgets of this request, such as "reads";q=1200;w=60: an amount in so many seconds.',
+    "Retry-After": "Seconds after which the same request may be answered.",
+    "WWW-Authenticate": f"The scheme that this route takes: {SCHEME}.",
+    "Allow": "The methods that this route takes.",
+}
+_RETRIED: Final = {429, 502, 503}
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a view says of itself beside its answers."""
+
+    errors: tuple[str, ...] = ()
+    query: type | None = None
+    body: type | None = None
+    example: object = None
+
+
+def described(
+    *errors: str, query: type | None = None, body: type | None = None, example: object = None
+) -> Callable[[V], V]:
+    """The error codes that the view can answer, its query and its body, with an example of it.
+
+    Codes that follow from how the view is let in are not named again.
+    """
+
+    def decorate(view: V) -> V:
+        view.description = Description(errors, query, body, example)  # type: ignore[attr-defined]
+        return view
+
+    return decorate
+
+
+class Routes(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
+    """A blueprint whose views describe themselves."""
+
+    def response(
+        self, status_code: int, shape: Any = None, *, versioned: bool = False, **more: Any
+    ) -> Callable[[V], V]:
+        """The answer of a status: a shape, or ``content_type`` of one that is no JSON. The view makes it itself.
+
+        ``versioned``: a conditional request gets 304 where nothing has changed.
+        """
+        note = super().response(status_code, _schema(shape), **more)
+
+        def decorate(view: V) -> V:
+            vars(view)["answered"] = (*getattr(view, "answered", ()), (status_code, versioned))
+            return _noted(view, note(view))
+
+        return decorate
+
+    def add_url_rule(
+        self, rule: str, endpoint: str | None = None, view_func: Any = None, *args: Any, **options: Any
+    ) -> None:
+        """Register a view of one method, with its description."""
+        (method,) = options["methods"]
+        path = re.sub(r"<(\w+)>", r"{\1}", f"{self.url_prefix or ''}{rule}")
+        options["parameters"] = [
+            {"name": name, "in": "path", "schema": _ref(VALUES[_PATH_PARAMETERS[name]].name)}
+            for name in re.findall(r"{(\w+)}", path)
+        ]
+        note = self.doc(**_operation(view_func, method, path))
+        super().add_url_rule(rule, endpoint or view_func.__name__, _noted(view_func, note(view_func)), *args, **options)
+
+
+class DocumentedApi(Api):  # type: ignore[misc]
+    """The registry of an app's routes, which makes its document."""
+
+    DEFAULT_ERROR_RESPONSE_NAME = None
+    ERROR_SCHEMA = schema_of(Error)
+
+    def __init__(self, app: Any, **options: Any) -> None:
+        plugin = MarshmallowPlugin(schema_name_resolver=_component)  # type: ignore[arg-type]  # None: none
+        plugin.Converter = _Converter
+        super().__init__(app, spec_kwargs={"marshmallow_plugin": plugin, **options})
+        for form in {form.name: form for form in VALUES.values() if form.name}.values():
+            self.spec.components.schema(form.name, dict(form.schema))
+        for name, text in _HEADERS.items():
+            kind = "integer" if name == "Retry-After" else "string"
+            self.spec.components.header(name, {"description": text, "schema": {"type": kind}})
+        for name, code in (("RouteNotFound", "route_not_found"), ("MethodNotAllowed", "method_not_allowed")):
+            self.spec.components.response(name, _error_answer([code], counted=False))
+
+
+def _noted(view: V, wrapper: Callable[..., object]) -> V:
+    """The view with what flask-smorest noted of it, without the wrapper, which would only pass its answer on."""
+    vars(view)["_apidoc"] = vars(wrapper)["_apidoc"]
+    return view
+
+
+def operation_id(method: str, path: str) -> str:
+    """``get_api_bounties_bounty_id``."""
+    return re.sub(r"\W+", "_", f"{method.lower()} {path}").strip("_")
+
+
+def _operation(view: Callable[..., object], method: str, path: str) -> Json:
+    """What the document says of a view beside the shapes of its answers."""
+    access, body_type = getattr(view, "access", None), getattr(view, "body_type", None)
+    counted, description = getattr(view, "counted", False), getattr(view, "description", Description())
+    codes = dict.fromkeys(
+        (
+            *(("unauthorized",) if access == "signed" else ()),
+            *(_OF_BODIES if body_type else ()),
+            *description.errors,
+            *EVERYWHERE,
+            *(("rate_limit_reached",) if counted else ()),
+        )
+    )
+    operation: Json = {
+        "operationId": operation_id(method, path),
+        "security": [{_SIGNATURE: []}] if access == "signed" else [],
+        "responses": _answers(view, counted) | _error_answers(codes, counted),
+        "parameters": _parameters(view, description),
+    }
+    if body_type:
+        example = {} if description.example is None else {"example": description.example}
+        operation["requestBody"] = {
+            "required": True,
+            "content": {body_type: {"schema": _schema(description.body), **example}},
+        }
+    return operation
+
+
+def _parameters(view: Callable[..., object], description: Description) -> list[Json]:
+    found: list[Json] = [{"in": "query", "schema": schema_of(description.query)}] if description.query else []
+    if any(versioned for _, versioned in getattr(view, "answered", ())):
+        known = {"description": "The ETag of the answer that the client has.", "schema": {"type": "string"}}
+        found.append({"name": "If-None-Match", "in": "header", "required": False, **known})
+    return found
+
+
+def _answers(view: Callable[..., object], counted: bool) -> dict[int, Json]:
+    answers: dict[int, Json] = {}
+    answered: tuple[tuple[int, bool], ...] = getattr(view, "answered", ())
+    created = any(status == 201 for status, _ in answered)
+    for status, versioned in answered:
+        names = (*(("ETag",) if versioned else ()), *(_BUDGET_HEADERS if counted else ()))
+        text = "Stored for the first time." if status == 201 else "It was there already." if created else "Done."
+        answers[status] = {"description": text, "headers": _headers(*names)}
+        if versioned:
+            answers[304] = {"description": "The version of If-None-Match is the newest.", "headers": _headers(*names)}
+    return answers
+
+
+def _error_answers(codes: Mapping[str, None], counted: bool) -> dict[int, Json]:
+    by_status: dict[int, list[str]] = {}
+    for code in codes:
+        by_status.setdefault(PROBLEMS[code].status, []).append(code)
+    return {status: _error_answer(named, counted) for status, named in sorted(by_status.items())}
+
+
+def _error_answer(codes: list[str], counted: bool) -> Json:
+    status = PROBLEMS[codes[0]].status
+    names = (
+        *(("WWW-Authenticate",) if status == 401 else ()),
+        *(("Allow",) if status == 405 else ()),
+        *(("Retry-After",) if status in _RETRIED else ()),
+        *(_BUDGET_HEADERS if counted else ()),
+    )
+    return {
+        "description": "\n".join(f"`{code}`: {PROBLEMS[code].next_action}" for code in codes),
+        "headers": _headers(*names),
+        "content": {
+            "application/json": {
+                "schema": schema_of(Error),
+                "examples": {code: {"value": _example(code)} for code in codes},
+            }
+        },
+    }
+
+
+def _example(code: str) -> Json:
+    problem = PROBLEMS[code]
+    return {"error": {"code": code, "message": "...", "issues": [], "next_action": problem.next_action}}
+
+
+def _headers(*names: str) -> Json:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_EVERY_HEADER, *names)}
+
+
+def _ref(name: str | None) -> Json:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _schema(shape: Any) -> Any:
+    """What stands for a shape: its schema, a reference to a value that has a name, or text."""
+    if shape is None:
+        return {"type": "string"}
+    return _ref(VALUES[shape].name) if shape in VALUES else schema_of(shape)
+
+
+def _shape(schema: Schema | type[Schema]) -> type | None:
+    """The shape behind a schema; None of those that flask-smorest brings along."""
+    found = schema if isinstance(schema, type) else type(schema)
+    return found.shape if issubclass(found, ShapeSchema) else None
+
+
+def _component(schema: Schema | type[Schema]) -> str | None:
+    shape = _shape(schema)
+    return None if shape is None else name_of(shape)
+
+
+class _Converter(OpenAPIConverter):
+    """Schemas as JSON Schema: a value that has a name is a reference, an object has its docstring and no other keys."""
+
+    def field2property(self, field: fields.Field[Any]) -> Json:
+        if not isinstance(field, ValueField):
+            return cast("Json", super().field2property(field))
+        shown = _ref(field.form.name) if field.form.name else dict(field.form.schema)
+        return {"oneOf": [shown, {"type": "null"}]} if field.allow_none else shown
+
+    def schema2jsonschema(self, schema: Schema) -> Json:
+        made = cast("Json", super().schema2jsonschema(schema))  # type: ignore[no-untyped-call]
+        shape = _shape(schema)
+        return made if shape is None else {"description": shape.__doc__, **made}

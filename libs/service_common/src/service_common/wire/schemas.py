@@ -1,0 +1,140 @@
+"""Shapes as marshmallow schemas: what reads a body, and what the published document is made from.
+
+A schema is made of the annotations of a frozen dataclass (``shapes.py``) and loads one. Answers are not dumped through
+it: ``to_json`` writes the same shape of the same annotations, and does not look at each value again.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, is_dataclass
+from functools import cache
+from typing import Any, ClassVar, Final, Literal, TypeVar, cast, get_args, get_origin
+
+from marshmallow import Schema, ValidationError, fields, post_load
+from marshmallow import validate as check
+
+from service_common.domain.roster import Roster
+from service_common.errors import requirement
+from service_common.shapes import Part, parts
+from service_common.wire.deployment import RubricDocument
+from service_common.wire.values import VALUES, ValueForm
+
+T = TypeVar("T")
+_NAMES: Final[Mapping[type, str]] = {Roster: "GuardianRoster", RubricDocument: "Rubric"}
+"""Shapes that the document names otherwise than the code."""
+_PLAIN: Final = {"required": "is missing", "null": "must not be null"}
+_LEAVES: Final[Mapping[Any, tuple[Callable[..., fields.Field[Any]], str, Mapping[str, object]]]] = {
+    str: (fields.String, "must be a string", {}),
+    int: (fields.Integer, "must be a whole number", {"strict": True}),
+    bool: (fields.Boolean, "must be true or false", {}),
+    float: (fields.Float, "must be a number", {}),
+    dict: (fields.Dict, "must be an object", {}),
+}
+
+
+class ShapeSchema(Schema):
+    """The schema of one shape; it loads an instance, and refuses unknown keys."""
+
+    shape: ClassVar[type]
+    error_messages: ClassVar[dict[str, str]] = {  # type: ignore[misc]
+        "unknown": "is not a field of this body; remove it",
+        "type": "must be an object",
+    }
+
+    @post_load
+    def build(self, data: dict[str, Any], **_: object) -> object:
+        """The instance."""
+        return self.shape(**data)
+
+
+class ValueField(fields.Field[object]):
+    """A value that has a form of its own."""
+
+    def __init__(self, form: ValueForm, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.form = form
+
+    def _deserialize(self, value: object, attr: str | None, data: Mapping[str, Any] | None, **_: object) -> object:
+        del attr, data
+        if self.form.schema["type"] == "string" and not isinstance(value, str):
+            raise ValidationError("must be a string")
+        try:
+            return self.form.parse(value)
+        except ValueError as error:
+            raise ValidationError(requirement(str(error))) from None
+
+
+class TupleField(fields.List[Any]):
+    """A list of the wire, which is a tuple inside."""
+
+    def _deserialize(self, *args: Any, **kwargs: Any) -> Any:
+        return tuple(super()._deserialize(*args, **kwargs))
+
+
+class KeptField(fields.Nested):
+    """JSON that stays as it is, once it is seen to be of a shape."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> object:
+        super()._deserialize(value, *args, **kwargs)
+        return value
+
+
+@cache
+def schema_of(shape: type) -> type[Schema]:
+    """The schema of a shape. Its name is the component's in the published document."""
+    made = ShapeSchema.from_dict({part.name: _field(part) for part in parts(shape)}, name=name_of(shape))
+    made.shape = shape  # type: ignore[attr-defined]
+    return made
+
+
+def load(shape: type[T], value: Mapping[str, object]) -> T:
+    """The instance that a JSON object says; ``ValidationError`` names everything that is wrong."""
+    kind: type = shape
+    return cast("T", schema_of(kind)().load(value))
+
+
+def name_of(shape: type) -> str:
+    """A shape's name in the published document."""
+    return _NAMES.get(shape, shape.__name__)
+
+
+def _field(part: Part) -> fields.Field[Any]:
+    known: dict[str, Any] = {
+        "required": part.default is MISSING,
+        "allow_none": part.nullable and not part.omitted,
+        "error_messages": dict(_PLAIN),
+    }
+    if part.default not in {MISSING, None}:
+        known["load_default"] = part.default
+    if part.note.description:
+        known["metadata"] = {"description": part.note.description}
+    if part.json_of is not None:
+        return KeptField(schema_of(part.json_of), **known)
+    return _field_of(part.kind, part, known)
+
+
+def _field_of(kind: Any, part: Part, known: dict[str, Any]) -> fields.Field[Any]:
+    if (form := VALUES.get(kind)) is not None:
+        return ValueField(form, **known)
+    if is_dataclass(kind):
+        return fields.Nested(schema_of(cast("type", kind)), **known)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        return TupleField(_field_of(arguments[0], part, {}), **known)
+    if origin is Literal:
+        return fields.String(validate=check.OneOf(arguments), **known)
+    field, message, more = _LEAVES[origin or kind]
+    if origin is dict and arguments[1] is str:
+        more = {"keys": fields.String(), "values": fields.String()}
+    known["error_messages"] = {**known.get("error_messages", {}), "invalid": message}
+    return field(validate=_checks(part), **known, **more)
+
+
+def _checks(part: Part) -> list[check.Validator]:
+    note, found = part.note, list[check.Validator]()
+    if note.minimum is not None:
+        found.append(check.Range(min=note.minimum, error="must be at least {min}"))
+    if note.maximum is not None:
+        found.append(check.Range(max=note.maximum, error="must be at most {max}"))
+    if note.max_length is not None:
+        found.append(check.Length(max=note.max_length, error="must have at most {max} characters"))
+    return found

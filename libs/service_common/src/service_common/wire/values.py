@@ -1,0 +1,149 @@
+"""The values of the interface: how each is written, and what the published document says of it."""
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, NewType
+
+from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from service_common.domain.money import AmountKind
+from service_common.domain.public_keys import parse_public_key
+from service_common.types import (
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    ChainId,
+    TokenAmount,
+    UnixSeconds,
+    parse_address,
+    parse_amount,
+    parse_bounty_id,
+    parse_bytes32,
+)
+from service_common.wire.cursor import Cursor, parse_cursor
+
+Timestamp = NewType("Timestamp", str)
+"""ISO 8601 UTC, whole seconds."""
+AbiArguments = NewType("AbiArguments", list[object])
+"""Arguments of a call in ABI order."""
+PublicKey = NewType("PublicKey", Bytes32)
+"""An X25519 key that a stranger chose."""
+TypedData = NewType("TypedData", dict[str, object])
+"""What a wallet signs by EIP-712."""
+AnyObject = NewType("AnyObject", dict[str, object])
+"""A document with a description of its own."""
+JsonObject = Mapping[str, object]
+
+
+class Finality(StrEnum):
+    """How far what is shown can still change."""
+
+    UNSAFE = "unsafe"
+    FINALIZED = "finalized"
+
+
+class RecordFailure(StrEnum):
+    """Why a final bounty has no VerificationRecord at the moment."""
+
+    NOT_FINALIZED = "not_finalized"
+    INDEX_BEHIND = "index_behind"
+    DERIVATION_FAILED = "derivation_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueForm:
+    """A value that has a form of its own. ``name`` is its component in the document; without one it stands inline.
+
+    ``parse`` reads the JSON of one; ``ValueError`` says what it must be.
+    """
+
+    name: str | None
+    schema: Mapping[str, object]
+    parse: Callable[[Any], object] = field(default=lambda value: value)
+
+
+def _text(name: str | None, description: str, pattern: str | None, parse: Callable[[str], object]) -> ValueForm:
+    schema = {"type": "string", "description": description} | ({"pattern": pattern} if pattern else {})
+    return ValueForm(name, schema, parse)
+
+
+def _bytes32(parse: Callable[[str], object]) -> ValueForm:
+    return _text("Bytes32", "32 bytes: 0x and 64 lowercase hex digits.", "^0x[0-9a-f]{64}$", parse)
+
+
+def _count(name: str | None, description: str) -> ValueForm:
+    return ValueForm(name, {"type": "integer", "description": description, "minimum": 0}, _whole)
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    return value
+
+
+def _one_of(name: str | None, *kinds: type[StrEnum]) -> ValueForm:
+    """The value of one of these enums; several that share their values have one name."""
+    values = [each.value for each in kinds[0]]
+
+    def parse(text: str) -> StrEnum:
+        if text not in values:
+            raise ValueError(" or ".join(values))
+        return kinds[0](text)
+
+    return ValueForm(name, {"type": "string", "enum": values}, parse)
+
+
+def _timestamp(text: str) -> Timestamp:
+    if re.fullmatch(_TIMESTAMP, text) is None:
+        raise ValueError("a time in ISO 8601 UTC")
+    return Timestamp(text)
+
+
+_TIMESTAMP: Final = "^[0-9-]{10}T[0-9:]{8}Z$"
+_OUTCOME: Final = _one_of("Outcome", Outcome, VerdictKind)
+VALUES: Final[Mapping[Any, ValueForm]] = {
+    PublicKey: _bytes32(parse_public_key),
+    Address: _text("Address", "An account: 0x and 40 lowercase hex digits.", "^0x[0-9a-f]{40}$", parse_address),
+    Bytes32: _bytes32(parse_bytes32),
+    TokenAmount: _text("Amount", "Smallest units of the escrow token, decimal.", "^(0|[1-9][0-9]*)$", parse_amount),
+    BountyId: _text("BountyId", "A bounty's decimal id, from 1.", "^[1-9][0-9]*$", parse_bounty_id),
+    UnixSeconds: _count("UnixSeconds", "Chain time in seconds since 1970."),
+    BlockNumber: _count("BlockNumber", "A block's number."),
+    Timestamp: _text("Timestamp", "ISO 8601 UTC, whole seconds.", _TIMESTAMP, _timestamp),
+    AbiArguments: ValueForm(
+        "AbiArguments",
+        {
+            "type": "array",
+            "description": "Arguments in ABI order: integers as decimal strings, tuples as lists, null where the "
+            "wallet's signature belongs.",
+            "items": {},
+        },
+    ),
+    Outcome: _OUTCOME,
+    VerdictKind: _OUTCOME,
+    SettlementReason: _one_of("SettlementReason", SettlementReason),
+    Finality: _one_of("Finality", Finality),
+    ChainId: ValueForm(None, {"type": "integer"}, _whole),
+    BountyStatus: _one_of(None, BountyStatus),
+    AmountKind: _one_of(None, AmountKind),
+    RecordFailure: _one_of(None, RecordFailure),
+    bytes: ValueForm(
+        None,
+        {"type": "string", "description": "Base64.", "contentEncoding": "base64"},
+        lambda text: base64.b64decode(text, validate=True),
+    ),
+    Cursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
+    AnyObject: ValueForm("Any", {"type": "object"}),
+    TypedData: ValueForm(
+        None,
+        {
+            "type": "object",
+            "description": "EIP-712 typed data for eth_signTypedData_v4, with EIP-712's own key names.",
+            "additionalProperties": True,
+        },
+    ),
+}
+"""By the type that annotates a field."""

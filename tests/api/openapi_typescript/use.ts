@@ -1,0 +1,25 @@
+// What a client does with the types that openapi-typescript makes of the published document.
+import type { components, operations } from "./types";
+
+type Detail = components["schemas"]["BountyDetail"];
+type Wrap = operations["post_api_bounties_bounty_id_delivery_wrap"];
+type List = operations["get_api_bounties"];
+
+export const query: List["parameters"]["query"] = { limit: 5, status: "open", accepting: true };
+export const wait: List["responses"][503]["headers"]["Retry-After"] = 3;
+export const path: operations["get_api_bounties_bounty_id"]["parameters"]["path"] = { bounty_id: "1" };
+export const body: Wrap["requestBody"]["content"]["application/json"] = {
+  solver_address: "0x",
+  submission_commitment: "0x",
+  wrapped_key: "A",
+};
+
+export function ending(detail: Detail): string | null {
+  const record = detail.verification_record;
+  return record ? record.amounts.map((due) => `${due.recipient} ${due.amount}`).join() : detail.facts.outcome;
+}
+
+// @ts-expect-error an amount is no number
+export const amount: components["schemas"]["Amount"] = 5;
+// @ts-expect-error an open bounty's outcome is null
+export const outcome: components["schemas"]["Outcome"] = null;

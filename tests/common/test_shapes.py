@@ -1,0 +1,136 @@
+"""Shapes: one dataclass is JSON, a schema that reads it, and nothing else."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import pytest
+from marshmallow import ValidationError
+from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
+from service_common.domain.record import Winner
+from service_common.shapes import OMITTED, Note, keys, to_json
+from service_common.types import BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.wire.bounties import Block, BountyItem, BountyList, Facts
+from service_common.wire.delivery import RetrieveRequest, WrapRequest
+from service_common.wire.schemas import load
+from service_common.wire.submissions import UploadTargetRequest
+from service_common.wire.values import Finality
+
+from tests.vectors.samples import POSTER, ROSTER, SOLVER, word
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    amount: TokenAmount
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    bounty_id: BountyId
+    many: tuple[Inner, ...]
+    data: bytes
+    kind: Outcome
+    maybe: Inner | None
+    count: Annotated[int, Note(minimum=1, maximum=9)]
+    word: Literal["yes"] = "yes"
+    absent: Annotated[TokenAmount | None, OMITTED] = None
+
+
+FULL = Outer(BountyId(7), (Inner(TokenAmount(2**200)),), b"\x00\xff", Outcome.AWARDED, Inner(TokenAmount(0)), 3)
+JSON = {
+    "bounty_id": "7",
+    "many": [{"amount": str(2**200)}],
+    "data": "AP8=",
+    "kind": "awarded",
+    "maybe": {"amount": "0"},
+    "count": 3,
+    "word": "yes",
+}
+
+
+def test_shape__as_json__has_decimal_strings_base64_and_no_omitted_key() -> None:
+    assert json.loads(json.dumps(to_json(FULL))) == JSON
+    assert to_json(Outer(BountyId(1), (), b"", Outcome.AWARDED, None, 1, absent=TokenAmount(5))) == {
+        "bounty_id": "1",
+        "many": [],
+        "data": "",
+        "kind": "awarded",
+        "maybe": None,
+        "count": 1,
+        "word": "yes",
+        "absent": "5",
+    }
+    assert type(to_json(FULL)["kind"]) is str, "no value of our own is left"
+    assert keys(Inner) == {"amount"}
+
+
+def facts(winner: Winner | None) -> Facts:
+    return Facts(
+        status=BountyStatus.FINAL if winner else BountyStatus.OPEN,
+        accepting=winner is None,
+        judgeable=False,
+        poster_address=POSTER,
+        escrow_amount=TokenAmount(25),
+        spec_commitment=word("page"),
+        submission_deadline=UnixSeconds(1),
+        reveal_at=UnixSeconds(2),
+        judging_deadline=UnixSeconds(3),
+        guardian_roster_hash=word("roster"),
+        protocol_fee=TokenAmount(1),
+        guardian_fee=TokenAmount(0),
+        outcome=Outcome.AWARDED if winner else None,
+        settlement_reason=SettlementReason.JUDGED if winner else None,
+        winner=winner,
+    )
+
+
+LIST = BountyList(
+    tuple(
+        BountyItem(BountyId(n), facts(winner), n, Finality.UNSAFE, Block(BlockNumber(n), word("block")))
+        for n, winner in enumerate((None, Winner(SOLVER, word("work"))), start=1)
+    ),
+    None,
+)
+
+
+@pytest.mark.parametrize(
+    "value", [FULL, LIST, ROSTER, UploadTargetRequest(word("x"), 1)], ids=lambda v: type(v).__name__
+)
+def test_shape__written_and_read_again__is_the_same(value: object) -> None:
+    assert load(type(value), json.loads(json.dumps(to_json(value)))) == value
+
+
+@pytest.mark.parametrize(
+    ("changed", "path", "message"),
+    [
+        ({"bounty_id": 7}, "bounty_id", "must be a string"),
+        ({"bounty_id": "0"}, "bounty_id", "must be a whole number from 1 to 9223372036854775807"),
+        ({"bounty_id": None}, "bounty_id", "must not be null"),
+        ({"count": 0}, "count", "must be at least 1"),
+        ({"count": 10}, "count", "must be at most 9"),
+        ({"count": 2.0}, "count", "must be a whole number"),
+        ({"count": True}, "count", "must be a whole number"),
+        ({"kind": "lost"}, "kind", "must be awarded or no_valid_submission"),
+        ({"more": 1}, "more", "is not a field of this body; remove it"),
+    ],
+)
+def test_shape__of_another_value__is_refused_in_plain_words(
+    changed: dict[str, object], path: str, message: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        load(Outer, {**JSON, **changed})
+    assert refused.value.messages == {path: [message]}
+
+
+def test_shape__without_its_required_keys__names_each() -> None:
+    with pytest.raises(ValidationError) as refused:
+        load(WrapRequest, {"wrapped_key": "A"})
+    assert refused.value.messages == {"solver_address": ["is missing"], "submission_commitment": ["is missing"]}
+
+
+@pytest.mark.parametrize("key", ["0x" + "00" * 32, "0x" + "ff" * 32, "0x01"])
+def test_fresh_key__that_is_none__is_refused(key: str) -> None:
+    with pytest.raises(ValidationError):
+        load(RetrieveRequest, {"poster_ephemeral_public_key": key})
+    good: Any = load(RetrieveRequest, {"poster_ephemeral_public_key": "0x" + "0A" * 32})
+    assert good.poster_ephemeral_public_key == Bytes32("0x" + "0a" * 32)

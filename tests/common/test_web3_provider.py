@@ -1,0 +1,89 @@
+"""web3 over our own client: what it asks, and that our exceptions pass through it."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from service_common.chain.reverts import explain
+from service_common.keccak import keccak256
+from service_common.types import Address
+from service_common.web3_provider import hub_contract, make_web3, usable_answers
+
+HUB = Address("0x" + "22" * 20)
+OFFCHAIN_LOOKUP = keccak256(b"OffchainLookup(address,string[],bytes,bytes4,bytes)")[:4]
+
+
+class Answers:
+    """An endpoint that answers what it was given, in order, and keeps what it was asked."""
+
+    def __init__(self, *answers: object) -> None:
+        self._answers = list(answers)
+        self.asked: list[Sequence[Call]] = []
+
+    def __call__(self, calls: Sequence[Call]) -> list[object]:
+        self.asked.append(calls)
+        taken, self._answers = self._answers[: len(calls)], self._answers[len(calls) :]
+        return taken
+
+
+def test_request__through_web3__is_plain_json() -> None:
+    chain = Answers("0x10", "0x")
+    w3 = make_web3(chain)
+    assert w3.eth.get_transaction_count(w3.to_checksum_address(HUB), "pending") == 16
+    hub_contract(w3, HUB).functions.settle(7).call()
+    (count,), (call,) = chain.asked
+    assert count == ("eth_getTransactionCount", [HUB, "pending"])
+    data = "0x" + (keccak256(b"settle(uint256)")[:4] + (7).to_bytes(32, "big")).hex()
+    assert call == ("eth_call", [{"to": HUB, "data": data}, "latest"])
+
+
+def test_batch__through_web3__is_one_request() -> None:
+    chain = Answers("0x1", "0x2")
+    w3 = make_web3(chain)
+    with w3.batch_requests() as batch:
+        for account in ("11", "22"):
+            batch.add(w3.eth.get_balance(w3.to_checksum_address("0x" + account * 20)))
+        balances: list[object] = [*batch.execute()]
+    assert balances == [1, 2]
+    assert [len(calls) for calls in chain.asked] == [2]
+
+
+def test_refusal__of_a_node__reaches_the_caller_with_its_data() -> None:
+    revert = keccak256(b"Reentered()")[:4]
+    w3 = make_web3(Answers(RpcRefused(3, "execution reverted", revert)))
+    with pytest.raises(RpcRefused) as refused:
+        hub_contract(w3, HUB).functions.settle(7).call()
+    assert explain(refused.value).code == "reentered"
+
+
+def test_refusal__that_names_an_address_to_fetch__is_a_refusal_like_any_other() -> None:
+    chain = Answers(RpcRefused(3, "execution reverted", OFFCHAIN_LOOKUP + bytes(320)))
+    with pytest.raises(RpcRefused):
+        hub_contract(make_web3(chain), HUB).functions.settle(7).call()
+    assert len(chain.asked) == 1
+
+
+def test_silence__of_every_endpoint__names_none_of_their_addresses() -> None:
+    w3 = make_web3(JsonRpc(["http://127.0.0.1:1/v1/secret-key", "http://127.0.0.1:2/v1/secret-key"]).batch)
+    with pytest.raises(ChainUnavailable) as silent:
+        w3.eth.send_raw_transaction(b"\x02")
+    assert "secret" not in str(silent.value)
+    assert silent.value.__context__ is None
+
+
+def test_answer__that_web3_cannot_read__is_no_usable_one() -> None:
+    w3 = make_web3(Answers(None))
+    with pytest.raises(ChainUnavailable), usable_answers():
+        w3.eth.get_transaction(w3.keccak(b""))
+
+
+USERS = ("service_indexer.settling", "service_indexer.jobs", "hub_operations.deploy", "local_stack.stack")
+
+
+@pytest.mark.parametrize("module", USERS)
+def test_recursion_limit__after_the_library_is_loaded__is_pythons_own(module: str) -> None:
+    program = f"import sys; import {module}; print('web3' in sys.modules, sys.getrecursionlimit())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["True", "1000"]

@@ -1,0 +1,42 @@
+"""SIGTERM while the follower works: it ends within seconds, and reports that it drained."""
+
+import json
+import signal
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from local_stack.services import SERVICES
+from local_stack.stack import DATABASE, Stack, StackSettings, running_stack
+
+GRACE_SECONDS = 10
+
+
+@pytest.fixture
+def stack() -> Iterator[Stack]:
+    services = tuple(each for each in SERVICES if each.name in {"indexer-worker", "indexer-scheduler"})
+    with running_stack(StackSettings(services=services)) as made:
+        yield made
+
+
+def indexed_block(stack: Stack) -> int:
+    with psycopg.connect(stack.postgres.url(DATABASE)) as connection:
+        row = connection.execute("SELECT block_number FROM hub_index.head").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def test_follower__terminated__drains(stack: Stack) -> None:
+    began = indexed_block(stack)
+    while indexed_block(stack) <= began:
+        stack.check()
+        time.sleep(0.05)
+    worker = stack.services["indexer-worker"].child
+    assert worker is not None
+    worker.send(signal.SIGTERM)
+    ends = time.monotonic() + GRACE_SECONDS
+    while worker.exit_status() is None and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert worker.exit_status() == 0
+    (ended,) = [line for line in worker.log_path.read_text().splitlines() if "follower ended" in line]
+    assert json.loads(ended)["reason"] == "draining"
