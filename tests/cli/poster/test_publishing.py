@@ -1,6 +1,8 @@
 """``poster:publish-fund``: funds once, and only what was read; lies and accidents never move money."""
 
+import io
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,8 @@ import pytest
 from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_cli.poster.publishing import bounty_of
+from service_cli.errors import CommandRefused
+from service_cli.poster.publishing import bounty_of, confirm
 from service_common.chain.deployment import deployment_of
 from service_common.domain.commitments import spec_commitment
 from service_common.types import Address, BlockNumber, ChainId
@@ -445,3 +448,49 @@ def test_bounty_of__on_a_public_chain_of_unknown_beginning__is_found_in_the_list
     assert record is not None
     known = replace(settings, record=replace(record, hub_address=api.hub.address, deploy_block=BlockNumber(0)))
     assert bounty_of(ChainClient(known), poster, commitment) == bounty
+
+
+class Typed(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def settings(chain_id: int) -> Settings:
+    return Settings(Environment({}, {}), ChainId(chain_id), None, None)
+
+
+@pytest.mark.parametrize("typed", ["", "\n", "y\n", "no\n", "YES\n"])
+def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Typed(typed))
+    with pytest.raises(CommandRefused) as refused:
+        confirm(settings(8453), "put 5 base units into escrow", yes=False)
+    assert refused.value.code == "not_confirmed"
+    told = capsys.readouterr()
+    assert (told.out, "put 5 base units into escrow on mainnet" in told.err) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("chain_id", "stream", "yes", "asked"),
+    [
+        (8453, Typed("yes\n"), False, True),
+        (8453, Typed(""), True, False),
+        (8453, io.StringIO(""), False, False),
+        (84532, Typed(""), False, False),
+    ],
+    ids=["typed yes", "--yes", "no terminal", "staging"],
+)
+def test_confirm__with_consent_or_nobody_to_ask__goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    chain_id: int,
+    stream: io.StringIO,
+    yes: bool,
+    asked: bool,
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stream)
+    confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
+    assert ("Type yes" in capsys.readouterr().err) == asked

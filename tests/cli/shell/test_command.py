@@ -1,24 +1,20 @@
-"""The command line: help, usage errors, keys in arguments, how a command ends, the question before mainnet money."""
+"""The command line: help, usage errors, keys in arguments, how a command ends."""
 
-import io
 import os
 import re
 import secrets
 import signal
 import subprocess
-import sys
 
 import pytest
 from eth_utils.crypto import keccak
 from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
 from service_cli.main import COMMANDS
-from service_cli.shell.command import confirm
 from service_common.chain.deployment import LOCAL_CHAIN_ID
 from service_common.errors import ServiceError
-from service_common.types import BountyId, ChainId
+from service_common.types import BountyId
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import CLIENT, ran, spawn
@@ -359,52 +355,6 @@ def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Termina
     page.write_bytes(ledger.page())
     assert poster.run("poster:publish-fund", "--quiet", str(page)).words == ""
     assert "refused:" in poster.run("claim", "--quiet", "424242", code=1).words
-
-
-class Typed(io.StringIO):
-    """A stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def settings(chain_id: int) -> Settings:
-    return Settings(Environment({}, {}), ChainId(chain_id), None, None)
-
-
-@pytest.mark.parametrize("typed", ["", "\n", "y\n", "no\n", "YES\n"])
-def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
-) -> None:
-    monkeypatch.setattr(sys, "stdin", Typed(typed))
-    with pytest.raises(CommandRefused) as refused:
-        confirm(settings(8453), "put 5 base units into escrow", yes=False)
-    assert refused.value.code == "not_confirmed"
-    told = capsys.readouterr()
-    assert (told.out, "put 5 base units into escrow on mainnet" in told.err) == ("", True)
-
-
-@pytest.mark.parametrize(
-    ("chain_id", "stream", "yes", "asked"),
-    [
-        (8453, Typed("yes\n"), False, True),
-        (8453, Typed(""), True, False),
-        (8453, io.StringIO(""), False, False),
-        (84532, Typed(""), False, False),
-    ],
-    ids=["typed yes", "--yes", "no terminal", "staging"],
-)
-def test_confirm__with_consent_or_nobody_to_ask__goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    chain_id: int,
-    stream: io.StringIO,
-    yes: bool,
-    asked: bool,
-) -> None:
-    monkeypatch.setattr(sys, "stdin", stream)
-    confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
-    assert ("Type yes" in capsys.readouterr().err) == asked
 
 
 @pytest.mark.parametrize("name", ["guardian:open", "poster:open-winning-submission"])

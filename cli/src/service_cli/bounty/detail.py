@@ -17,12 +17,12 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import BountyId
 
 from service_cli.api import ApiClient, bounty_detail
+from service_cli.chain.finality import PATIENCE_SECONDS
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Waiting, say
 from service_cli.shell.text import printable
 
-PATIENCE_SECONDS: Final = 1_800.0
 _POLL_SECONDS: Final = 1.0
 
 

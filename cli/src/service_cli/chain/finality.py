@@ -15,13 +15,14 @@ from service_common.chain.hub import BountyView
 from service_common.clock import iso_utc
 from service_common.types import BlockNumber, BountyId, UnixSeconds
 
-from service_cli.bounty.detail import PATIENCE_SECONDS
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
 from service_cli.shell.output import Waiting, event, say
 from service_cli.shell.text import moment
 
+PATIENCE_SECONDS: Final = 1_800.0
+"""How long a command waits for what is not final yet."""
 _LEAST_SECONDS, _MOST_SECONDS = 1.0, 15.0
 """Between two looks: a tenth of what is left, within these."""
 _LOOKS: Final = 10

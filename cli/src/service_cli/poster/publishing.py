@@ -8,6 +8,7 @@ block is not known from the API's list; a bounty counts only when the Hub itself
 """
 
 import itertools
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -31,13 +32,13 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions
 from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding
 from service_cli.poster.template import require_filled
-from service_cli.shell.command import confirm
-from service_cli.shell.output import event, say
+from service_cli.shell.output import event, say, warn
 from service_cli.shell.text import Token, amount, wei
 
 MOST_LISTED: Final = 10_000
 CREATION_GAS: Final = 350_000
 """Above what any creation costs: to see before signing that the account can pay for it."""
+_MAINNET: Final = 8453
 _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the configuration, then report it."
 
 
@@ -101,6 +102,21 @@ def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, t
     if (ether := chain.balance(poster)) < cost:
         message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
         raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+
+
+def confirm(settings: Settings, what: str, *, yes: bool) -> None:
+    """Before real money moves: go on only with consent.
+
+    Requested only on the mainnet deployment, only of a person at a terminal, and never with ``--yes``: no script is
+    stopped by a question that nobody can answer.
+    """
+    if yes or settings.chain_id != _MAINNET or not sys.stdin.isatty():
+        return
+    warn(f"about to {what} on mainnet: real money. Type yes to go on.")
+    if sys.stdin.readline().strip() != "yes":
+        raise CommandRefused(
+            "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
+        )
 
 
 def refuse_second_escrow(chain: ChainClient, poster: Address, commitment: Bytes32) -> None:

@@ -20,7 +20,6 @@ from typing import Final, NoReturn, TypeVar
 import click
 from service_common.errors import ServiceError
 
-from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import NETWORK_NAME, ORIGIN
 from service_cli.shell.output import OutputLost, ReaderGone, event, require_output, set_quiet, warn
@@ -204,17 +203,3 @@ def _silence_stdout() -> None:
     """Python flushes stdout at exit; after a closed pipe that would print a second error."""
     if getattr(sys, "stdout", None) is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-_MAINNET: Final = 8453
-
-
-def confirm(settings: Settings, what: str, *, yes: bool) -> None:
-    """Go on only with consent."""
-    if yes or settings.chain_id != _MAINNET or not sys.stdin.isatty():
-        return
-    warn(f"about to {what} on mainnet: real money. Type yes to go on.")
-    if sys.stdin.readline().strip() != "yes":
-        raise CommandRefused(
-            "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
-        )
