@@ -1,6 +1,6 @@
 """How a command ends other than well.
 
-Promises: a refusal or failure is one JSON line with ``code``, ``message`` and ``next_action`` and exit code 1. A
+A refusal or failure is one JSON line with ``code``, ``message`` and ``next_action`` and exit code 1. A
 *refusal* is final for this state; a *failure* may pass when tried again.
 """
 

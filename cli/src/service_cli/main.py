@@ -1,6 +1,6 @@
 """``service-cli``: the table of commands.
 
-Promises: nothing of a command is imported before that command runs, so help and version are there at once.
+Nothing of a command is imported before that command runs, so help and version are there at once.
 """
 
 import re

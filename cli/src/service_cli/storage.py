@@ -1,6 +1,6 @@
 """Uploading and downloading ciphertext, streamed.
 
-Promises: a storage address that the API names is an https address (http only beside an API that is http itself, as on
+A storage address that the API names is an https address (http only beside an API that is http itself, as on
 one machine), and what it requests is a PUT with plain headers, or nothing is sent. An upload sends exactly the
 announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download writes a new
 private file and is bounded by the announced length.

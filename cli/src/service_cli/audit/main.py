@@ -1,6 +1,6 @@
 """``service-audit``: the second script of the client's wheel.
 
-Promises: nothing of an audit is imported before it runs, so help is there at once; exit code 0 where everything that
+Nothing of an audit is imported before it runs, so help is there at once; exit code 0 where everything that
 was checked holds, 1 where something does not or the audit could not be made, 2 usage.
 """
 

@@ -1,6 +1,6 @@
 """The journal: what a command has done so far, so that running it again continues.
 
-Promises: a file per piece of work under the user's state directory, mode 0600, replaced atomically after each step;
+A file per piece of work under the user's state directory, mode 0600, replaced atomically after each step;
 two runs of the same work at once are refused. Never in it: a private key or a content identity.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Generic, TypeVar
+from typing import IO, Generic, Protocol, TypeVar
 
 from service_common.types import Address, ChainId
 
@@ -33,6 +33,13 @@ class JournalEntry(Generic[R]):
     name: str
     write: Callable[[R], object]
     read: Callable[[object], R]
+
+
+class _NamedEntry(Protocol):
+    """An entry of any type."""
+
+    @property
+    def name(self) -> str: ...
 
 
 def text_entry(name: str) -> JournalEntry[str]:
@@ -62,7 +69,7 @@ class Journal:
         self._entries[entry.name] = entry.write(value)
         self._save()
 
-    def forget(self, *entries: JournalEntry[Any]) -> None:
+    def forget(self, *entries: _NamedEntry) -> None:
         """Drop what turned out void."""
         for entry in entries:
             self._entries.pop(entry.name, None)

@@ -1,6 +1,6 @@
 """The one place that signs.
 
-Promises: a signature is made only over typed data or a transaction that this client encoded itself; a local key stays
+A signature is made only over typed data or a transaction that this client encoded itself; a local key stays
 in this object, is never printed, and is taken out of the process's environment on reading it. ``ExternalSigner`` holds
 no key: it shows the typed data and reads the wallet's signature from stdin; a line that may be a key is refused, never
 echoed or sent.

@@ -1,6 +1,6 @@
 """The escrow token as a Poster's client needs it: balance, allowance, and what became of an authorization.
 
-Promises: an authorization counts as expired only when the token and the chain's finalized time agree on it, and as
+An authorization counts as expired only when the token and the chain's finalized time agree on it, and as
 cancelled only when the token logged it; whether the token takes authorizations of this account at all is decided by
 asking it, before anything is signed.
 """

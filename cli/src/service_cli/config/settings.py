@@ -1,7 +1,7 @@
 """Which deployment a command works on, value by value, and where each came from.
 
-Promises: ``--network`` over ``SERVICE_CHAIN_ID`` over mainnet; a single override over what the chain resolves; what
-is exported over ``.env``. Missing values are refused together, by the names of the variables to set. Section
+``--network`` wins over ``SERVICE_CHAIN_ID``, that over mainnet; a single override over what the network's record knows;
+what is exported over ``.env``. Missing values are refused together, by the names of the variables to set. Section
 "Deployment selection" of the interface.
 """
 

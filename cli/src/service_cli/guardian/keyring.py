@@ -1,6 +1,6 @@
 """A Guardian's encryption keys: made, rotated with the old ones kept, and shown by their public halves only.
 
-Promises: no secret is printed, returned to a command's output or put into a message; the file is private to its owner
+No secret is printed, returned to a command's output or put into a message; the file is private to its owner
 (0600) and replaced in one step, read back before that, so that no interruption loses a key; a second run at the same
 time waits. A key that is in the file stays in it: bounties pin the roster, and with it the key, of their day.
 """

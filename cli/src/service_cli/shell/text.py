@@ -1,6 +1,6 @@
 """Moments and amounts as people read them; what events carry stays in seconds and smallest units.
 
-Promises: a moment is UTC with how far away it is; an amount is exact, in base units and in whole tokens.
+A moment is UTC with how far away it is; an amount is exact, in base units and in whole tokens.
 """
 
 from datetime import UTC, datetime
