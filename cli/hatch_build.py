@@ -1,7 +1,7 @@
 """What the wheel carries of ``service_common``.
 
-Promises: the wheel and the sdist hold the rooms that the client uses, so that they depend on no name that is not
-published; the rooms of servers (database, jobs, storage, web) are not among them. An editable install carries nothing:
+The wheel and the sdist hold the packages that the client uses, so that they depend on no name that is not
+published; those of servers (database, jobs, storage, web) are not among them. An editable install carries nothing:
 there the repository's own package is imported.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOMS = (
+PACKAGES = (
     "__init__.py",
     "auth",
     "chain",
@@ -26,8 +26,8 @@ ROOMS = (
 )
 
 
-class BundledRooms(BuildHookInterface):
-    """Adds the rooms to a standard build."""
+class BundledPackages(BuildHookInterface):
+    """Adds the packages to a standard build."""
 
     PLUGIN_NAME = "custom"
 
@@ -38,5 +38,5 @@ class BundledRooms(BuildHookInterface):
         shipped = root / "bundled" / "service_common"  # where an sdist holds them
         source = shipped if shipped.is_dir() else root.parent / "libs" / "service_common" / "src" / "service_common"
         target = "bundled/service_common" if self.target_name == "sdist" else "service_common"
-        for room in ROOMS:
-            build_data["force_include"][str(source / room)] = f"{target}/{room}"
+        for name in PACKAGES:
+            build_data["force_include"][str(source / name)] = f"{target}/{name}"

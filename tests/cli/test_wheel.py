@@ -21,7 +21,7 @@ from tests.unpacking import unpack
 
 TOP = Path(__file__).parents[2]
 SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "alembic", "psycopg", "redis", "rq", "granian"}
-ROOMS = {
+PACKAGES = {
     "auth",
     "chain",
     "clock.py",
@@ -104,12 +104,12 @@ def test_wheel__its_metadata__depends_on_no_unpublished_name_and_no_server(wheel
     assert not requires & SERVERS
 
 
-def test_wheel__its_content__has_the_rooms_of_a_client_and_no_others(wheel: Path) -> None:
+def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: Path) -> None:
     from zipfile import ZipFile
 
     with ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert {name.split("/")[1] for name in names if name.startswith("service_common/")} == ROOMS | {"py.typed"}
+    assert {name.split("/")[1] for name in names if name.startswith("service_common/")} == PACKAGES | {"py.typed"}
     assert "service_common/chain/deployments/mainnet.json" in names
     assert "service_common/chain/abi/Hub.json" in names
     assert not [name for name in names if "__pycache__" in name or "test" in name]

@@ -1,6 +1,7 @@
 """``service-cli``: the table of commands.
 
-Nothing of a command is imported before that command runs, so help and version are there at once.
+The arguments and the help of a role's commands are imported when one of them is named, and what a command does when it
+runs, so help and version are there at once.
 """
 
 import re

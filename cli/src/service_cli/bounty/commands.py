@@ -1,11 +1,13 @@
-"""Commands that only look: ``bounty:list``, ``bounty:show``, ``bounty:watch`` and ``verification-record``."""
+"""Commands that only look: ``bounty:list``, ``bounty:show``, ``bounty:watch`` and ``verification-record``.
+
+As in each module of commands, what a command does is imported when it runs.
+"""
 
 import click
 from service_common.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
 from service_cli.shell.command import command
-from service_cli.shell.output import event, say
 
 
 @command("bounty:list", "bounty_list", api=True)
@@ -110,20 +112,8 @@ def verification_record(bounty_id: BountyId, network: str | None, api_base_url: 
     Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli verification-record 7
     """
-    from service_cli.api import api_of
+    from service_cli.bounty.listing import show_record
     from service_cli.config.settings import load_settings
-    from service_cli.errors import CommandRefused
 
-    settings = load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL"))
-    detail = api_of(settings).get(f"/api/bounties/{bounty_id}").json()
-    if detail.get("chain_id") != settings.chain_id or detail.get("hub_address") != settings.hub_address():
-        message = "The API answers for another chain or Hub than the one configured."
-        raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")
-    record, error = detail.get("verification_record"), detail.get("verification_record_error")
-    if record is not None:
-        event("verification_record.fetched", {"record": record})
-    else:
-        code = error.get("code") if isinstance(error, dict) else "bounty_open"
-        event("verification_record.unavailable", {"code": code})
-        reason = "it is still open" if code == "bounty_open" else "it cannot be derived yet; try again later"
-        say(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} tells its state)")
+    needs = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
+    show_record(load_settings(network, api_base_url, needs), bounty_id)

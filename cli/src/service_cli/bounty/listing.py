@@ -217,6 +217,20 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
             say(line)
 
 
+def show_record(settings: Settings, bounty_id: BountyId) -> None:
+    """The command ``verification-record``."""
+    detail = bounty_detail(api_of(settings), bounty_id)
+    _require_same(settings, detail)
+    record, error = detail.get("verification_record"), detail.get("verification_record_error")
+    if record is not None:
+        event("verification_record.fetched", {"record": record})
+        return
+    code = error.get("code") if isinstance(error, dict) else "bounty_open"
+    event("verification_record.unavailable", {"code": code})
+    reason = "it is still open" if code == "bounty_open" else "it cannot be derived yet; try again later"
+    say(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} shows its state)")
+
+
 def require_deployment(settings: Settings, api: ApiClient) -> Address:
     """The Hub that the API serves; an API of another chain, or of another Hub where one is configured, is refused."""
     try:

@@ -1,4 +1,4 @@
-"""The Claimant's command, ``claim``."""
+"""The Claimant's command, ``claim``. What it does is imported when it runs."""
 
 import click
 from service_common.types import Address, BountyId

@@ -1,4 +1,4 @@
-"""The Guardian's commands."""
+"""The Guardian's commands. What a command does is imported when it runs."""
 
 from pathlib import Path
 

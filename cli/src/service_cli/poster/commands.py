@@ -1,5 +1,5 @@
 """The Poster's commands: ``poster:new``, ``poster:publish-fund``, ``poster:open-winning-submission``, and
-``spec-commitment``.
+``spec-commitment``. What a command does is imported when it runs.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Solver's command, ``solver:submit``: from a directory to a recorded Submission."""
+"""The Solver's command, ``solver:submit``. What it does is imported when it runs."""
 
 from pathlib import Path
 
