@@ -109,6 +109,16 @@ class Ledger:
         self.contract.transact(solver, "submit", bounty_id, to_bytes(commitment), roster)
         return commitment
 
+    def ended_in_silence(self) -> int:
+        """A bounty that ended without a Submission, and so without a winner; its end is finalized."""
+        bounty, _ = self.fund(seconds=100)
+        self.advance_to(int(self.contract.call("getBounty", bounty)[5]))
+        anyone = self.people.owner.wallet
+        anyone.forget_nonce()
+        self.contract.transact(anyone, "settle", bounty)
+        self.node.mine(3)
+        return bounty
+
     def award(self, bounty_id: int, solver: str, commitment: str) -> None:
         """Two of three Guardians award it, and the chain finalizes that."""
         for guardian in self.people.guardians[:2]:

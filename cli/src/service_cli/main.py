@@ -12,8 +12,8 @@ from typing import Any, Final
 import click
 
 from service_cli import __version__
-from service_cli.shell.arguments import key_in_arguments, redacting
-from service_cli.shell.command import end_without_output, raise_terminated
+from service_cli.shell.arguments import redacting
+from service_cli.shell.command import Program, end_without_output, raise_terminated
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bounty:list": ("bounty.commands", "List bounties; those to act on first."),
@@ -58,7 +58,7 @@ State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
 """
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Program, click.Group):
     """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -73,21 +73,11 @@ class LazyGroup(click.Group):
         found: click.Command = getattr(module, re.sub(r"[:-]", "_", cmd_name))
         return found
 
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        if extra.get("resilient_parsing"):  # completing: half a line is no mistake
-            return super().make_context(info_name, args, parent, **extra)
-        if problem := key_in_arguments(args):
-            with click.Context(self, info_name=info_name) as context:
-                context.fail(problem)
-        if args and args[0].partition("=")[0] in {"--network", "--api-base-url", "--quiet", "-q"}:
-            with click.Context(self, info_name=info_name) as context:
-                context.fail(
-                    f"Put {args[0].partition('=')[0]} after the command, as in: service-cli doctor --network local"
-                )
-        with redacting():
-            return super().make_context(info_name, args, parent, **extra)
+    def problem_of(self, args: list[str]) -> str | None:
+        option = args[0].partition("=")[0] if args else ""
+        if option in {"--network", "--api-base-url", "--quiet", "-q"}:
+            return f"Put {option} after the command, as in: service-cli doctor --network local"
+        return None
 
     def invoke(self, ctx: click.Context) -> Any:
         with redacting():

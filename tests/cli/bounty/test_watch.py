@@ -117,21 +117,10 @@ def test_watch__an_endpoint_that_stays_silent__fails_with_a_next_step(
     assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "chain_unavailable"
 
 
-def silent(ledger: Ledger) -> int:
-    """A bounty that ended without a winner."""
-    bounty, _ = ledger.fund(seconds=100)
-    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
-    anyone = ledger.people.owner.wallet
-    anyone.forget_nonce()
-    ledger.contract.transact(anyone, "settle", bounty)
-    ledger.node.mine(3)
-    return bounty
-
-
 def test_watch__of_an_end_without_winner_that_is_final__has_null_winner_whole_tokens_and_no_step(
     ledger: Ledger, poster: Terminal
 ) -> None:
-    ran = poster.run("bounty:watch", str(silent(ledger)))
+    ran = poster.run("bounty:watch", str(ledger.ended_in_silence()))
     (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
     assert (end["winner"], end["submission_commitment"]) == (None, None)
     assert "bounty_watch.next" not in ran.names

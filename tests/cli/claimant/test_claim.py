@@ -254,21 +254,10 @@ def test_claim_fee__before_the_outcome_is_final__waits_too(
     assert ran.names == ["guardian_claim_fee.waiting", "guardian_claim_fee.claimed"]
 
 
-def silent(ledger: Ledger) -> int:
-    """A bounty that ended without a winner."""
-    bounty, _ = ledger.fund(seconds=100)
-    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
-    anyone = ledger.people.owner.wallet
-    anyone.forget_nonce()
-    ledger.contract.transact(anyone, "settle", bounty)
-    ledger.node.mine(3)
-    return bounty
-
-
 def test_claim__of_what_was_claimed__names_the_transaction(
     ledger: Ledger, poster: Terminal, guardian: Terminal, ended: int
 ) -> None:
-    bounty = str(silent(ledger))
+    bounty = str(ledger.ended_in_silence())
     claimed = poster.run("claim", bounty).last
     for words in ((), ("--claimant-address", ledger.people.poster.address)):
         again = poster.run("claim", *words, bounty, code=1)

@@ -87,21 +87,10 @@ def test_open_winning__by_another_or_before_the_award__is_refused_before_a_signa
     assert not api.approvals()
 
 
-def silent(ledger: Ledger) -> int:
-    """A bounty that ended without a winner."""
-    bounty, _ = ledger.fund(seconds=100)
-    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
-    anyone = ledger.people.owner.wallet
-    anyone.forget_nonce()
-    ledger.contract.transact(anyone, "settle", bounty)
-    ledger.node.mine(3)
-    return bounty
-
-
 def test_open_winning__of_a_bounty_without_winner__says_to_claim_and_not_to_wait(
     ledger: Ledger, poster: Terminal
 ) -> None:
-    final = poster.run("poster:open-winning-submission", str(silent(ledger)), code=1).last
+    final = poster.run("poster:open-winning-submission", str(ledger.ended_in_silence()), code=1).last
     assert final["code"] == "not_awarded"
     assert "without a winner" in str(final["message"])
     assert "Wait" not in str(final["next_action"])

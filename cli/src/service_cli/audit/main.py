@@ -6,29 +6,24 @@ was checked holds, 1 where something does not or the audit could not be made, 2 
 
 import signal
 from pathlib import Path
-from typing import Any
 
 import click
 from service_common.types import BountyId
 
 from service_cli import __version__
-from service_cli.shell.arguments import BOUNTY_ID, key_in_arguments, redacting
-from service_cli.shell.command import HelpedCommand, argument_error, command, end_without_output, raise_terminated
+from service_cli.shell.arguments import BOUNTY_ID
+from service_cli.shell.command import (
+    HelpedCommand,
+    Program,
+    argument_error,
+    command,
+    end_without_output,
+    raise_terminated,
+)
 
 
-class AuditCommand(HelpedCommand):
-    """A command that is a program of its own: arguments that look like keys end it unread."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        if extra.get("resilient_parsing"):  # completing: half a line is no mistake
-            return super().make_context(info_name, args, parent, **extra)
-        if problem := key_in_arguments(args):
-            with click.Context(self, info_name=info_name) as context:
-                context.fail(problem)
-        with redacting():
-            return super().make_context(info_name, args, parent, **extra)
+class AuditCommand(Program, HelpedCommand):
+    """A command that is a program."""
 
 
 @click.version_option(__version__, prog_name="service-audit")

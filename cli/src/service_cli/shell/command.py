@@ -15,13 +15,13 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import cleandoc
 from textwrap import wrap
-from typing import Final, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.arguments import NETWORK_NAME, ORIGIN
+from service_cli.shell.arguments import NETWORK_NAME, ORIGIN, key_in_arguments, redacting
 from service_cli.shell.output import OutputLost, ReaderGone, event, require_output, set_quiet, warn
 
 _HELP_TABLE: Final = "\b\nReads:"
@@ -29,6 +29,25 @@ _HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+
 _EVENT: Final = re.compile(r"[a-z_]+\.[a-z_]+\b")
 _COLUMN: Final = 10
 _EXIT: Final = "Exit:     0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted"
+
+
+class Program(click.Command):
+    """What ``service-cli`` and ``service-audit`` have in common: arguments that look like keys end them unread."""
+
+    def problem_of(self, args: list[str]) -> str | None:  # noqa: ARG002
+        """What else is wrong with the arguments, before they are parsed."""
+        return None
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if extra.get("resilient_parsing"):  # completing: half a line is no mistake
+            return super().make_context(info_name, args, parent, **extra)
+        if problem := key_in_arguments(args) or self.problem_of(args):
+            with click.Context(self, info_name=info_name) as context:
+                context.fail(problem)
+        with redacting():
+            return super().make_context(info_name, args, parent, **extra)
 
 
 class HelpedCommand(click.Command):
