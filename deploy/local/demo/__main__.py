@@ -18,7 +18,7 @@ from local_stack.stack import StackSettings, running_stack
 
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import same_files
-from demo.person import CommandFailed
+from demo.person import UnexpectedEnd
 
 REVEAL_DELAY_SECONDS: Final = 3
 LEAST_SUBMISSION_SECONDS: Final = 3 * REVEAL_DELAY_SECONDS
@@ -82,7 +82,7 @@ def main() -> int:
     except Interrupted:
         sys.stderr.write("demo: interrupted; everything is stopped\n")
         return 130
-    except (NotVerified, CommandFailed, StackError) as error:
+    except (NotVerified, UnexpectedEnd, StackError) as error:
         sys.stderr.write(f"demo: {error}\n")
         return 1
     sys.stdout.write(story.table() + "\n")

@@ -36,7 +36,7 @@ class Event:
         return value
 
 
-class CommandFailed(Exception):
+class UnexpectedEnd(Exception):
     """A command ended otherwise than expected."""
 
 
@@ -52,7 +52,7 @@ class Ran:
         """The one event of that name."""
         found = [event for event in self.events if event.name == name]
         if len(found) != 1:
-            raise CommandFailed(f"expected one {name}, got {[event.name for event in self.events]}\n{self.words}")
+            raise UnexpectedEnd(f"expected one {name}, got {[event.name for event in self.events]}\n{self.words}")
         return found[0]
 
 
@@ -85,7 +85,7 @@ class Person:
         for line in words.splitlines():
             self.echo(f"    {line}")
         if ran.code != code:
-            raise CommandFailed(f"{self.name}: {arguments[0]} ended with {ran.code}, not {code}\n{words}\n{stdout}")
+            raise UnexpectedEnd(f"{self.name}: {arguments[0]} ended with {ran.code}, not {code}\n{words}\n{stdout}")
         return ran
 
     def _finish(self, words: Sequence[str], redirections: Mapping[str, str]) -> int:
@@ -100,7 +100,7 @@ class Person:
             while (status := child.exit_status()) is None:
                 self.family.checkpoint()
                 if time.monotonic() > deadline:
-                    raise CommandFailed(f"{self.name}: {words[1]} did not end within {TIMEOUT_SECONDS} s")
+                    raise UnexpectedEnd(f"{self.name}: {words[1]} did not end within {TIMEOUT_SECONDS} s")
                 time.sleep(0.02)
             return status
         finally:
