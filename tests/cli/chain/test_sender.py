@@ -18,7 +18,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(28)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(30)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -82,6 +82,25 @@ def test_claim__killed_while_waiting_for_the_receipt__pays_once_when_run_again(
     run_killed(solver, rpc, "claim", bounty, method="eth_getTransactionReceipt", forward=True)
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert purse.received() == (AWARD, 1)
+
+
+def test_claim__killed_after_the_sending_while_the_endpoint_lags__waits_for_it_and_signs_nothing_else(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "MISSING_SECONDS", 60.0)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
+    run_killed(solver, rpc, "claim", bounty, method="eth_sendRawTransaction", forward=True)
+    hidden: dict[str, object] = {"eth_getTransactionReceipt": None, "eth_getLogs": [], "eth_getTransactionByHash": None}
+    looks: list[str] = []
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getTransactionReceipt":
+            looks.append(method)
+        return hidden.get(method, result) if len(looks) <= 2 else result
+
+    rpc.after = after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert (len(looks), purse.received()) == (3, (AWARD, 1))
 
 
 def test_claim__the_answer_to_the_sending_is_lost__looks_at_the_chain(
@@ -285,6 +304,32 @@ def test_claim__a_reorg_between_the_receipt_and_the_tip__is_not_counted_as_block
     rpc.after = after
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
+
+
+def test_claim__a_reorg_right_after_the_receipt_was_read__is_seen_before_it_counts(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
+    ledger.node.mine(2)
+    blocks: list[object] = []
+    dropped: list[object] = []
+
+    def after(method: str, params: Params, result: object) -> object:
+        if method == "eth_sendRawTransaction":
+            wait_mined(ledger, result)
+            ledger.node.mine(2)
+        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
+            blocks.append(result["blockNumber"])
+        if method == "eth_getBlockByNumber" and blocks and params[0] == blocks[0] and not dropped:
+            dropped.append(params[0])  # its answer is still of the chain that had the transaction
+            ledger.node.rpc.call("anvil_reorg", 3, [])
+        return result
+
+    rpc.after = after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert (purse.received(), rpc.sent(), len(dropped)) == ((AWARD, 1), 2, 1)
 
 
 def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_that_nonce(
