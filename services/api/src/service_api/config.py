@@ -1,4 +1,4 @@
-"""What the api is told: one record, read once, checked whole."""
+"""The api's configuration: one record, read once, checked whole."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -24,7 +24,7 @@ _HOUR = 3_600
 
 @dataclass(frozen=True, slots=True)
 class ApiBudgets(CallerBudgets):
-    """What each caller may ask of the api in a while; what is dear is counted by all processes together."""
+    """How much each caller may use of the api in a while; what is expensive is counted by all processes together."""
 
     subgraph: Budget = Budget("subgraph", 300, 60, shared=True)
     """Of a network address: GraphQL queries."""
