@@ -14,7 +14,7 @@ from service_common.shapes import Note
 MAX_ISSUE_PATH: Final = 120
 MAX_ISSUE_MESSAGE: Final = 1_500
 MAX_ISSUES: Final = 50
-"""Issues in one answer, beside the one that says how many more there are."""
+"""Issues in one answer, beside the one that states how many more there are."""
 
 
 @dataclass(frozen=True, slots=True)

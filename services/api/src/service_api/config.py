@@ -29,7 +29,7 @@ class ApiBudgets(CallerBudgets):
     subgraph: Budget = Budget("subgraph", 300, 60, shared=True)
     """Of a network address: GraphQL queries."""
     publications: Budget = Budget("publications", 60, _HOUR, shared=True)
-    """Of a Poster: pages sent, whatever became of them."""
+    """Of a Poster: pages sent, independent of their outcome."""
     publications_of_address: Budget = Budget("publications-of-address", 120, _HOUR, shared=True)
     uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
     """Of a Solver: upload URLs."""

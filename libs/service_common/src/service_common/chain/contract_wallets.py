@@ -137,7 +137,7 @@ class _OfClient:
 
 
 class _Accepted:
-    """Accounts whose signature was accepted lately, and from where; the latest of them."""
+    """Accounts whose signature was accepted recently, and from where; the latest of them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -145,7 +145,7 @@ class _Accepted:
         self._since: OrderedDict[tuple[Address, str | None], float] = OrderedDict()
 
     def knows(self, account: Address, client: str | None = _ANYWHERE) -> bool:
-        """Whether the account was accepted lately, from this client where one is given."""
+        """Whether the account was accepted recently, from this client where one is given."""
         since = self._since.get((account, client))
         return since is not None and self._clock.monotonic() - since < LATELY_SECONDS
 

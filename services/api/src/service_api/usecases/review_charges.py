@@ -78,7 +78,7 @@ def refund(deps: Dependencies, attempt: str | None) -> None:
 
 
 def confirm(deps: Dependencies, identifier: Bytes32, poster: Address) -> None:
-    """A joined review came to a judgement: it is charged, also if who started it took the charge back meanwhile."""
+    """A joined review came to a judgement: it is charged, even if its starter took the charge back meanwhile."""
     made = insert(t.review_charges).values(review_id=identifier, poster=poster)
     with writing(deps.engine) as connection:
         connection.execute(made.on_conflict_do_nothing())
