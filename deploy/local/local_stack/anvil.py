@@ -1,6 +1,6 @@
 """A real EVM node: foundry's anvil, for a stack or a test session.
 
-It listens on 127.0.0.1 only, has chain id 31337 unless another is given, no pre-funded account (the well-known
+It listens on 127.0.0.1 only, has chain id 31337 unless another is given, has no pre-funded account (the well-known
 development keys own nothing here: ``fund`` gives ether to fresh ones), and ``finalized`` two blocks behind the tip.
 
 With ``durable`` the chain survives ``kill``, a crash of the node, and ``restart``. The owner, not the node, keeps the
@@ -129,7 +129,7 @@ class AnvilServer:
 
     @contextmanager
     def saved(self) -> Iterator[None]:
-        """Save now and, repeatedly until the end of the with statement."""
+        """Save now and, until the end of the with statement, repeatedly."""
         self.save()
         ended = threading.Event()
         thread = threading.Thread(target=self._save_on, args=(ended,), name=f"save {self._directory.name}", daemon=True)
