@@ -1,4 +1,4 @@
-"""How an attack is sent, in a process of its own that ends on its own: at full rate, or a byte now and then."""
+"""How an attack is sent, in a separate process that ends on its own: at full rate, or a byte now and then."""
 
 import selectors
 import socket
