@@ -318,7 +318,7 @@ def make(session: nox.Session, environment: Environment) -> None:
 
 
 def has_cache() -> bool:
-    """Whether somebody has used uv on this machine before."""
+    """Whether uv was used on this machine before."""
     found = subprocess.run([*UV, "cache", "dir"], capture_output=True, text=True, check=False)
     return found.returncode == 0 and Path(found.stdout.strip()).exists()
 
@@ -365,7 +365,7 @@ def run(session: nox.Session, environment: Environment, command: str, *arguments
 
 
 def hand_over(session: nox.Session, environment: Environment, *arguments: str) -> None:
-    """Become a long-running program, so that every signal reaches it and nothing stands between it and the caller."""
+    """Become a long-running program, so that every signal reaches it and nothing is between it and the caller."""
     session.log(f"python {' '.join(arguments)}")
     sys.stdout.flush()
     sys.stderr.flush()

@@ -1,6 +1,6 @@
 """``./noxw -s bench``: run every group of benchmarks, or ``-- --only GROUP``; ``--json FILE`` keeps the lines.
 
-The figures of each group's last run stand in ``docs/benchmarks.md``, which this session writes.
+The figures of each group's last run are in ``docs/benchmarks.md``, which this session writes.
 """
 
 import argparse

@@ -89,7 +89,7 @@ def _ours(requests: list[ReceivedRequest], chain: Chain) -> float:
 
 
 class _Viem:
-    """A node process that verifies for some seconds each time it is asked."""
+    """A node process that verifies for some seconds for each request."""
 
     def __init__(self, file: Path) -> None:
         ensure_npm_package(HERE)

@@ -69,21 +69,21 @@ def _networked(report: Report, home: Path) -> None:
     """The slowest command counts."""
     (home / "work").mkdir()
     (home / "work" / "main.py").write_text("print(1)\n")
-    slowest = max(median([_first_connection(home, words) for _ in range(7)]) for words in NETWORKED) * 1000
+    slowest = max(median([_first_connection(home, arguments) for _ in range(7)]) for arguments in NETWORKED) * 1000
     report(Figure("client.networked", slowest, "ms", "<= 250", slowest <= 250))
 
 
-def _first_connection(home: Path, words: Sequence[str]) -> float:
+def _first_connection(home: Path, arguments: Sequence[str]) -> float:
     """Seconds from starting a command to its first connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         seen: list[float] = []
         waiting = Thread(target=_accept, args=(server, seen))
         waiting.start()
         began = time.perf_counter()
-        _run([CLIENT, *words], home, _variables(server.getsockname()[1]))
+        _run([CLIENT, *arguments], home, _variables(server.getsockname()[1]))
         waiting.join(timeout=10)
     if not seen:
-        raise RuntimeError(f"{words[0]} never connected")
+        raise RuntimeError(f"{arguments[0]} never connected")
     return seen[0] - began
 
 
@@ -91,7 +91,7 @@ def _accept(server: socket.socket, seen: list[float]) -> None:
     server.settimeout(10)
     connection, _ = server.accept()
     seen.append(time.perf_counter())
-    server.close()  # whatever else the command asks for is refused at once
+    server.close()  # any other connection of the command is refused at once
     connection.close()
 
 
@@ -170,14 +170,14 @@ def _memory(report: Report, world: World) -> None:
         (world.solver, ["claim", world.bounty]),
         (world.solver, ["bounty:show", world.bounty]),
     ]
-    peak = max(_run([CLIENT, *words], each.home, each.variables())[1] for each, words in runs)
+    peak = max(_run([CLIENT, *arguments], each.home, each.variables())[1] for each, arguments in runs)
     report(Figure("client.rss", peak, "MB", "<= 120", peak <= 120))
 
 
 def _run(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> tuple[float, float]:
     """One process to its end: seconds, and its largest resident set in MB.
 
-    The set is read from the process itself while it lives: what ``wait`` tells counts this process before the exec.
+    The set is read from the process itself while it lives: what ``wait`` reports counts this process before the exec.
     """
     variables = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), **environment}
     began, peak = time.perf_counter(), 0.0

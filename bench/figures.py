@@ -1,6 +1,6 @@
 """One figure, as it is reported.
 
-Promises: one JSON object per line with ``id``, ``value``, ``unit``, ``reference``, ``reference_value``, ``ratio``,
+Each figure is one JSON object per line with ``id``, ``value``, ``unit``, ``reference``, ``reference_value``, ``ratio``,
 ``goal`` and ``ok``; a figure without a reference has null there. The value is the median of its rounds.
 """
 

@@ -1,6 +1,6 @@
-"""What one stranger at full rate takes from everybody else: five attacks on a whole stack, one after the other.
+"""What one attacker at full rate costs everybody else: five attacks on a whole stack, one after the other.
 
-The stack has a deployment's budgets, and this program plays the proxy that tells it who calls: the attacker comes from
+The stack has a deployment's budgets, and this program plays the proxy that names the caller: the attacker comes from
 one address, a fresh one in each round, honest people each from their own. Each attack runs beside the same honest
 traffic in turn with itself sent to a sink at the rate that it had, so that what the attacker's own process takes of the
 machine is in both. A round's figure is the 99th percentile of the honest reads, an answer that failed included; beside
@@ -58,7 +58,7 @@ QUIET: Final = 0.3
 """Processors in use: below it the stack is at rest."""
 REST_SECONDS: Final = 60.0
 ROWS: Final = 3_000
-"""Submissions of strangers that the index holds, so that a query finds something."""
+"""Submissions of other people that the index holds, so that a query finds something."""
 WALLETS: Final = 6
 LIMIT: Final = 3.0
 DEPLOYMENT: Final = {"SERVICE_BUDGET_FACTOR": "1", "SERVICE_FORWARDED_HOPS": "1", "SERVICE_REVIEW_QUOTA": "20"}
@@ -215,7 +215,7 @@ def _publications(scene: Scene, sign: Signer) -> Write:
 
 
 def _queries(scene: Scene, sign: Signer) -> Write:  # noqa: ARG001  # nobody signs a query
-    """What a page of bounties asks."""
+    """What a page of bounties queries."""
     body = b'{"query": "{ bounties(first: 5) { bounty_id judging_deadline } _meta { block { number } } }"}'
     return lambda number: _ask(scene, number, "/subgraph", "", body, "application/json")
 
@@ -297,7 +297,7 @@ def _scene() -> Iterator[Scene]:
         owner, node = new_key(), stack.anvil
         wallets = [place(node, owner_wallet(owner.address), f"wallet {number}") for number in range(WALLETS)]
         endless = place(node, ENDLESS, "endless")
-        cast.wait_for(cast.chain_time() + 3)  # the api asks at a block that it knows, which has the wallets then
+        cast.wait_for(cast.chain_time() + 3)  # the api calls at a block that it knows, which has the wallets then
         scene = Scene(stack, _sink(stack), page, bounty, submitted, owner, wallets, endless, attackers)
         sign = signer(stack)
         warm = [_wallet_upload_urls(scene, sign), _publications(scene, sign), _queries(scene, sign)]
@@ -360,7 +360,7 @@ def _watched(stack: Stack, most: dict[str, int]) -> Iterator[None]:
 
 def _rest(scene: Scene) -> None:
     """Wait until the stack is at rest. Reviews that an attacker left behind are taken from their queue before: what is
-    measured next begins as this did."""
+    measured next starts as this did."""
     redis = connect(scene.stack.launcher.secrets["SERVICE_REDIS_URL"])
     for name in (QueueName.REVIEWS, QueueName.REVIEWS_LATER):
         open_queue(name, redis).empty()  # type: ignore[no-untyped-call]

@@ -1,7 +1,7 @@
 """``docs/benchmarks.md``, from the last run of each group.
 
-Promises: a figure stands there as it was measured, with its goal and whether it was met, the day, the commit and how
-busy the machine was at the start; a group that was not run on this machine says so.
+A figure is shown as it was measured, with its goal and whether it was met, the day, the commit and how busy the machine
+was at the start. A group that was not run on this machine is listed as not measured.
 """
 
 import json
@@ -50,11 +50,11 @@ def _section(group: str) -> str:
     except OSError:
         return f"\n## {group}\n\nNot measured on this machine.\n"
     rows = "".join(map(_row, run["figures"]))
-    told = (
+    when = (
         f"{run['date']}, `{run['commit'][:10]}`, {run['load']} processes busy in the quarter of an hour before its end"
     )
     return (
-        f"\n## {group}\n\n{told}.\n\n| id | value | reference | ratio | goal | met |\n|---|---|---|---|---|---|\n{rows}"
+        f"\n## {group}\n\n{when}.\n\n| id | value | reference | ratio | goal | met |\n|---|---|---|---|---|---|\n{rows}"
     )
 
 

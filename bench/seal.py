@@ -1,6 +1,6 @@
 """Sealing and opening: throughput and memory at 4 GiB, timelock against tlock-js, beacons in batches.
 
-Files lie on a memory-backed file system; the disk's figure stands beside it with a plain copy as its reference.
+Files are on a memory-backed file system; the disk's figure is beside it with a plain copy as its reference.
 SERVICE_BENCH_SEAL_BYTES makes the large file smaller on a small machine.
 """
 
@@ -119,7 +119,7 @@ def _peak_of(size: int) -> tuple[float, float]:
         "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
         "    folder, identity = Path(name), Identity.generate()\n"
         "    content = _content(folder, int(sys.argv[1]))\n"
-        "    Path('/proc/self/clear_refs').write_text('5')\n"  # from here on the peak counts anew
+        "    Path('/proc/self/clear_refs').write_text('5')\n"  # from here on the peak is counted again
         "    start = _resident('VmRSS')\n"
         "    sealed = seal_directory(content.parent, identity.public_key, BINDING, folder / 'a.age', limits=LIMITS)\n"
         "    _open(folder / 'a.age', identity, folder / 'out', sealed)\n"

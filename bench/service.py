@@ -3,7 +3,7 @@
 Everything is local and shares the cores: all services as processes of their own, PostgreSQL, Valkey, the node, the
 object storage, and the client that makes the load. The mixture is what a deployment sees: mostly reads of bounties,
 signed reads of content, the list, the GraphQL endpoint, documents and delivery status. Meanwhile every process is
-scraped once a second, and pictures of what they tell and take are written to ``docs/load``.
+scraped once a second, and pictures of what they report and use are written to ``docs/load``.
 """
 
 import json
@@ -65,7 +65,7 @@ def _under_load(report: Report, stack: Stack, requests: list[bytes], samples: Pa
 
 
 def _idle(stack: Stack) -> float:
-    """Seconds of CPU in a second while nothing is asked."""
+    """Seconds of CPU in a second while there is no request."""
     before = _cpu(stack)
     time.sleep(IDLE_SECONDS)
     return (_cpu(stack) - before) / IDLE_SECONDS

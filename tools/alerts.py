@@ -1,8 +1,8 @@
 """Every alert fires on what it is for and is silent beside it: promtool over the rules of ``deploy/k8s``.
 
-Promises: the rules are those of the manifest, whole; ``tests/deploy/alerts.yaml`` says of each alert by which series it
-fires, and by which neighbours it does not; the ones that fire carry their labels and their runbook. promtool is the
-system's, else Debian's package unpacked below ``.local`` without installing it. Exit 1 with promtool's words when any
+The rules are those of the manifest, whole. ``tests/deploy/alerts.yaml`` states for each alert by which series it fires,
+and by which neighbours it does not; the ones that fire carry their labels and their runbook. promtool is the system's,
+else Debian's package unpacked below ``.local`` without installing it. Exit code 1 with promtool's output when any
 expectation fails, with one line when there is no promtool. Run by ``./noxw -s assurance -- alerts``.
 """
 
@@ -29,8 +29,8 @@ def main() -> int:
     (WORK / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}), encoding="utf-8")
     (WORK / "tests.yaml").write_text(yaml.safe_dump(tests), encoding="utf-8")
     promtool = find_promtool()
-    for words in (("check", "rules", "rules.yaml"), ("test", "rules", "tests.yaml")):
-        if subprocess.run([promtool, *words], cwd=WORK, check=False).returncode:
+    for arguments in (("check", "rules", "rules.yaml"), ("test", "rules", "tests.yaml")):
+        if subprocess.run([promtool, *arguments], cwd=WORK, check=False).returncode:
             return 1
     silent = sum(len(case["silent"]) for case in cases.values())
     print(f"{len(cases)} alerts passed: each fired on its series, none on {silent} neighbours")

@@ -82,12 +82,12 @@ def steps() -> list[Step]:
         ),
         _tests(
             "client-lies",
-            "every value that a command reads, told wrongly alone: whatever is then signed is true",
+            "every value that a command reads, forged one at a time: anything that is then signed is true",
             "tests/cli/test_lies.py",
         ),
         _tests(
             "audit-fuzz",
-            "5,000 altered audit bundles, each told or refused",
+            "5,000 altered audit bundles, each reported or refused",
             "tests/cli/audit/test_bundle_fuzz.py",
         ),
         _tests(
@@ -98,7 +98,7 @@ def steps() -> list[Step]:
         ),
         _tests(
             "hostile-parsers",
-            "whatever a stranger writes: twice the length costs at most two and a half times as much",
+            "input from anyone: twice the length costs at most two and a half times as much",
             "tests/hostile/test_growth.py",
             "tests/common/domain/test_frontmatter.py",
         ),
@@ -218,7 +218,7 @@ def _run(step: Step, commit: str) -> Result:
 
 
 def _summary(log: str) -> str:
-    """The line of a log that says how it ended."""
+    """The line of a log that shows how it ended."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
     endings = r"passed|killed|green|result\(s\) found|^not run"
     found = [line.strip(" =") for line in plain.splitlines() if re.search(endings, line)]
@@ -251,7 +251,7 @@ def _write_page(known: list[Step]) -> None:
         "commit, `./noxw -s assurance -- STEP` one of them. This page is written by that session.\n\n"
         f"Last written on {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
         f"{os.cpu_count()} cores.\n\n"
-        "| step | shows | result | when | in its own words |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+        "| step | shows | result | when | last line |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
         f"\n## The runs of `steady`\n\n{_steady_runs()}\n"
     )
     PAGE.write_text(page, encoding="utf-8")

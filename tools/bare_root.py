@@ -31,7 +31,7 @@ _IN_NAMESPACE: Final = "BARE_ROOT_IN_NAMESPACE"
 
 
 class NotHere(Exception):
-    """This machine cannot make a root; the text says what is missing."""
+    """This machine cannot make a root; the text names what is missing."""
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """``./noxw -s drill -- NAME``: go through one runbook of ``docs/operations.md`` on this machine, with real servers.
 
-A drill is the tests that break the thing and mend it as the runbook says. Each section of that page that is a runbook
-has one (a test compares the two).
+A drill is the tests that break the thing and repair it as the runbook describes. Each section of that page that is a
+runbook has one (a test compares the two).
 """
 
 import argparse

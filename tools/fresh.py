@@ -2,8 +2,8 @@
 
 For each Python of ``requirements/pythons.txt`` and each platform, every pin that applies there must have a wheel whose
 hash is pinned. Missing ones are named and the exit code is 1. Without a package index nothing is checked, and the
-output says so. Where the npm lock files pin no program of foundry for a platform, that is reported too;
-README.md says what follows from it.
+output states that. Where the npm lock files pin no program of foundry for a platform, that is reported too;
+README.md explains what follows from it.
 """
 
 import json

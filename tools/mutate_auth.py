@@ -1,8 +1,8 @@
 """Small changes to ``service_common.auth``, each of which its tests should notice (cosmic-ray).
 
-Promises: the tree it is run from is never written, a copy below ``.local/assurance`` is; a campaign that was stopped
-goes on where it was, and one of other sources or tests starts anew; survivors are printed with their change; exit 0
-only if at least 95% were killed. Run by ``./noxw -s assurance -- auth-mutants``.
+The tree it is run from is never written; a copy below ``.local/assurance`` is. A campaign that was stopped goes on
+where it was, and one of other sources or tests starts from the beginning. Survivors are printed with their change. Exit
+code 0 only if at least 95% were killed. Run by ``./noxw -s assurance -- auth-mutants``.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ name = "local"
 
 
 def main() -> int:
-    """Go on with the campaign to its end, and say how it ended."""
+    """Run the campaign to its end, and return how it ended."""
     if not _is_current():
         _begin()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(WORK / "src"), os.environ.get("PYTHONPATH", "")))}
@@ -69,7 +69,7 @@ def _begin() -> None:
 
 
 def _command() -> list[str]:
-    """The tests of this room that ask no node: a mutant that no request can tell apart is none of theirs."""
+    """The tests of this package that need no node: a mutant that no request can tell apart is none of theirs."""
     ignored = TESTS / "test_contract_wallets.py"
     options = ["-x", "-q", "-p", "no:cacheprovider", "--rootdir", str(TOP), "-c", str(TOP / "pyproject.toml")]
     return [sys.executable, "-m", "pytest", *options, str(TESTS), "--ignore", str(ignored)]

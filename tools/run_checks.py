@@ -1,4 +1,4 @@
-"""Run nox sessions side by side and tell what failed.
+"""Run nox sessions side by side and report what failed.
 
 Each session writes to its own log below ``.local/check``; a failing one's log is printed whole. The last line counts
 the tests of all sessions; the exit code is 1 when any session failed. Interrupting stops every session.
@@ -23,7 +23,7 @@ _COUNTS = re.compile(r"(\d+) (passed|failed|error|errors)\b")
 
 @dataclass(slots=True)
 class Running:
-    """One session under way."""
+    """One running session."""
 
     name: str
     process: subprocess.Popen[bytes]

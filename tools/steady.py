@@ -1,4 +1,4 @@
-"""Whether the whole suite is green every time: run it again and again, in another order each time, half of it loaded.
+"""Whether the whole suite is green every time: run it repeatedly, in another order each time, half of it loaded.
 
 Each run is every session of ``./noxw`` with the tests of each in a random order, which the run's seed repeats
 (pytest-random-order: files, and the tests within a file), and with the campaigns' walks of that seed. The last runs go
@@ -6,7 +6,7 @@ beside a load: a busy loop for each core, and a writer that has the disk write o
 
 Resumable: a run that ended for the present commit, green or not, is not repeated without ``--again``; while files are
 changed nothing is resumed. Results and logs are in ``.local/steady``. The exit code is 1 when any run failed. SIGINT
-and SIGTERM stop the suite and the load; the load also ends by itself when this process is killed.
+and SIGTERM stop the suite and the load; the load also ends on its own when this process is killed.
 """
 
 import argparse
@@ -167,7 +167,7 @@ def _load_on_machine() -> Iterator[None]:
         yield
         ended = [one for one in started if one.poll() is not None]
         if ended:
-            raise RuntimeError("a process of the load ended by itself: the run was not loaded to its end")
+            raise RuntimeError("a process of the load ended too early: the run was not loaded to its end")
     finally:
         for one in started:
             one.kill()

@@ -1,4 +1,4 @@
-"""The five attacks: for each the worst requests that one stranger can send, from one address.
+"""The five attacks: for each the worst requests that one sender can make, from one address.
 
 Accounts cost nothing, so that every signed request has another one. What is worst was measured part by part: the shapes
 that take a parser, the rules or the query's validation the longest at the size they are permitted.
@@ -49,7 +49,7 @@ def pages(signer: Signer, address: str, page: bytes) -> Sending:
 
 
 def frontmatters(signer: Signer, address: str) -> Sending:
-    """Publications of pages that are nothing but frontmatter, all its room used."""
+    """Publications of pages that are nothing but frontmatter, of the largest size."""
     heads = ["a: [" + each * ((MAX_FRONTMATTER_BYTES - 64) // len(each)) + "]" for each in _ENTRIES]
     heads.append("a: {" + "a," * ((MAX_FRONTMATTER_BYTES - 64) // 2) + "}")
     heads.append("a:\n" * ((MAX_FRONTMATTER_BYTES - 64) // 3))

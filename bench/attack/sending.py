@@ -1,4 +1,4 @@
-"""How an attack is sent, in a process of its own that ends by itself: at full rate, or a byte now and then."""
+"""How an attack is sent, in a separate process that ends on its own: at full rate, or a byte now and then."""
 
 import selectors
 import socket
@@ -11,7 +11,7 @@ from typing import Final
 from bench.web.load import load
 
 TICK_SECONDS: Final = 0.25
-"""How often a slow body gets a byte, and how soon a connection that was ended is made anew."""
+"""How often a slow body gets a byte, and how soon a connection that was ended is opened again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What an attacker saw: requests begun in a second, and answers by status."""
+    """What an attacker saw: requests started in a second, and answers by status."""
 
     rate: float
     statuses: dict[int, int]

@@ -1,1 +1,1 @@
-"""Watching the service while it is under load: what it tells, what its processes take, and pictures of both."""
+"""Watching the service while it is under load: what it reports, what its processes use, and pictures of both."""

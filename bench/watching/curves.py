@@ -60,16 +60,16 @@ class Watched:
         return [(at, each) for at, each in found if each is not None]
 
 
-def _total(told: dict[Series, float], name: str, wanted: dict[str, str]) -> float:
+def _total(values: dict[Series, float], name: str, wanted: dict[str, str]) -> float:
     return sum(
-        value for (series, labels), value in told.items() if series == name and wanted.items() <= dict(labels).items()
+        value for (series, labels), value in values.items() if series == name and wanted.items() <= dict(labels).items()
     )
 
 
-def _buckets(told: dict[Series, float], name: str, wanted: dict[str, str]) -> dict[float, float]:
+def _buckets(values: dict[Series, float], name: str, wanted: dict[str, str]) -> dict[float, float]:
     """Counts up to each bound."""
     found: dict[float, float] = {}
-    for (series, labels), value in told.items():
+    for (series, labels), value in values.items():
         known = dict(labels)
         if series == f"{name}_bucket" and wanted.items() <= known.items():
             found[float(known["le"])] = found.get(float(known["le"]), 0.0) + value

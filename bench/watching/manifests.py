@@ -1,4 +1,4 @@
-"""What the manifests ask of a cluster for each process."""
+"""What the manifests request of a cluster for each process."""
 
 import re
 from decimal import Decimal
@@ -30,6 +30,6 @@ def memory_requests() -> dict[str, int]:
         for container in containers(each):
             if each["kind"] == "Deployment" and container["image"].startswith("service-"):
                 name = pod_labels(each)["app.kubernetes.io/name"]
-                asked = int(quantity(container["resources"]["requests"]["memory"]))
-                found[name] = max(asked, found.get(name, 0))  # what only prepares the pod asks for less
+                requested = int(quantity(container["resources"]["requests"]["memory"]))
+                found[name] = max(requested, found.get(name, 0))  # what only prepares the pod asks for less
     return found

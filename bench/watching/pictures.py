@@ -25,7 +25,7 @@ WORKERS: Final = {
     "delivery-worker": "delivery",
     "settler": "settle",
 }
-"""Who tells of which queue."""
+"""Which process reports which queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ def _processes(watched: Watched) -> list[Row]:
 def _work(watched: Watched) -> list[Row]:
     errors = _added([watched.rate(name, "service_errors_total") for name in ("api", "delivery")])
     jobs = {
-        words: _added(
+        label: _added(
             [watched.gauge(name, "service_jobs", queue=queue, state=state) for name, queue in WORKERS.items()]
         )
-        for state, words in (("waiting", "waiting"), ("started", "at work"))
+        for state, label in (("waiting", "waiting"), ("started", "at work"))
     }
     lag = watched.gauge("indexer-worker", "service_index_lag_seconds")
     behind = watched.gauge("indexer-worker", "service_index_lag_blocks")
@@ -91,8 +91,8 @@ def _work(watched: Watched) -> list[Row]:
 
 
 def _jobs(watched: Watched, state: str) -> list[Point]:
-    told = [watched.gauge(name, "service_jobs", queue=queue, state=state) for name, queue in WORKERS.items()]
-    return _added(told)
+    gauges = [watched.gauge(name, "service_jobs", queue=queue, state=state) for name, queue in WORKERS.items()]
+    return _added(gauges)
 
 
 def _added(curves: Sequence[list[Point]]) -> list[Point]:
@@ -141,7 +141,7 @@ def _paint(ax: Axes, panel: Panel, changes: float) -> None:
 
 
 def _shortened(svg: str) -> str:
-    """Coordinates to a tenth of a point, whatever sans-serif the reader has, no comments and no indentation."""
+    """Coordinates to a tenth of a point, any sans-serif font that the reader has, no comments and no indentation."""
     svg = re.sub(r'(?<= d=")[^"]*', lambda path: re.sub(r"(\.\d)\d+", r"\1", path[0]), svg)
     svg = re.sub(r"font-family: [^;\"]*", "font-family: sans-serif", svg)
     return re.sub(r"^[ \t]+|[ \t]+$", "", re.sub(r" *<!--.*?-->\n?", "", svg), flags=re.MULTILINE)

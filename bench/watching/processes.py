@@ -28,7 +28,7 @@ def taken(roots: dict[str, int]) -> dict[str, Taken]:
 
 def weighed(roots: dict[str, int]) -> dict[str, int]:
     """Bytes of memory of each root with everything below it, a page that several have counted once: what a container
-    takes. Dearer to find out than ``taken``."""
+    takes. More expensive to find out than ``taken``."""
     found = {}
     for name, family in _families(roots).items():
         found[name] = 0

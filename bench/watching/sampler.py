@@ -76,9 +76,9 @@ def main() -> None:
         count = 0
         while not stopped.wait(max(0.0, began + count - time.monotonic())):
             count += 1
-            told = {name: _scrape(http, port) for name, port in plan["ports"].items()}
+            scraped = {name: _scrape(http, port) for name, port in plan["ports"].items()}
             used = {name: (each.cpu, each.resident) for name, each in taken(plan["pids"]).items()}
-            output.write(json.dumps({"at": time.time(), "taken": used, "told": told}) + "\n")
+            output.write(json.dumps({"at": time.time(), "taken": used, "told": scraped}) + "\n")
             output.flush()
 
 

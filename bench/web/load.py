@@ -1,4 +1,4 @@
-"""Load on an HTTP server from one process: prepared requests over keep-alive connections, as fast or as often as asked.
+"""Load on an HTTP server from one process: prepared requests over keep-alive connections, at full or at a given rate.
 
 The client is deliberately small, but it shares the machine's cores with the server, as its reference does.
 """
@@ -48,7 +48,7 @@ def get(target: str, *lines: str) -> bytes:
 
 
 class _Closed(Exception):
-    """The server ended a connection, as it may while nothing is asked."""
+    """The server ended a connection, as it may while there is no request."""
 
 
 class _Connection:
@@ -88,7 +88,7 @@ class _Connection:
 def _renewed(
     selector: selectors.BaseSelector, key: selectors.SelectorKey, port: int, idle: list[_Connection], result: Load
 ) -> _Connection:
-    """Another connection in the place of one that the server ended; what it was asked counts as failed."""
+    """Another connection in the place of one that the server ended; the request sent over it counts as failed."""
     fresh = _Connection(port)
     selector.unregister(key.fileobj)
     selector.register(fresh.socket, selectors.EVENT_READ, fresh)
@@ -110,10 +110,10 @@ def load(
     rate: float | None = None,
     waits: bool = True,
 ) -> Load:
-    """Send ``requests`` round and round for ``seconds`` or ``count`` answers; at most ``rate`` a second where given.
+    """Send ``requests`` in a loop for ``seconds`` or ``count`` answers; at most ``rate`` a second where given.
 
     With a rate, a request's latency counts from when it was due, so that a slow answer is not hidden by a late send.
-    ``waits`` False: what is not answered when the time is over is left alone, as by somebody who wants no answer.
+    ``waits`` False: what is not answered when the time is over is left alone, as by a client that wants no answer.
     """
     selector = selectors.DefaultSelector()
     idle = [_Connection(port) for _ in range(connections)]

@@ -1,1 +1,1 @@
-"""What an operator does to the Hub from outside: deploy it, and act as its owner. Dry runs unless told to send."""
+"""What an operator does to the Hub from outside: deploy it, act as its owner. A dry run unless ``--send`` is given."""

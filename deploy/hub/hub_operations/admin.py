@@ -1,6 +1,6 @@
 """``./noxw -s hub_admin``: the owner's few powers, each explained before it is signed.
 
-Promises: a dry run unless ``--send``; what is signed is simulated first and told in words; nothing here can touch an
+A dry run unless ``--send``; what is signed is simulated first and described in a sentence. Nothing here can touch an
 existing bounty, because the Hub has no function that could. ``claim-protocol-fee`` is the fee recipient's own call.
 """
 
@@ -47,33 +47,33 @@ def publish_roster(options: argparse.Namespace, hub: Hub) -> Call:
         raise OperationRefused(f"the roster file is not of the form {wanted}") from error
     accounts, keys = [account for account, _ in members], [key for _, key in members]
     version = hub.current_roster_version() + 1
-    words = f"publish roster version {version}: quorum {quorum} of {len(accounts)}\n" + "\n".join(
+    text = f"publish roster version {version}: quorum {quorum} of {len(accounts)}\n" + "\n".join(
         f"  {account}  {key}" for account, key in zip(accounts, keys, strict=True)
     )
-    words += "\nBounties created from now on pin it; existing ones keep the roster they have."
-    return Call("publishRoster", (accounts, [to_bytes(key) for key in keys], quorum), words)
+    text += "\nBounties created from now on pin it; existing ones keep the roster they have."
+    return Call("publishRoster", (accounts, [to_bytes(key) for key in keys], quorum), text)
 
 
 def publish_delivery_key(options: argparse.Namespace, hub: Hub) -> Call:
     """The X25519 key that Guardians wrap winning keys to."""
-    words = f"publish the delivery key {options.key} (now {hub.delivery_key()}). Guardians deliver to no other key."
-    return Call("publishDeliveryKey", (to_bytes(options.key),), words)
+    text = f"publish the delivery key {options.key} (now {hub.delivery_key()}). Guardians deliver to no other key."
+    return Call("publishDeliveryKey", (to_bytes(options.key),), text)
 
 
 def set_fees(options: argparse.Namespace, hub: Hub) -> Call:
     """Fees of future bounties."""
     protocol, guardian, recipient = hub.fee_policy()
-    words = (
+    text = (
         f"set the fees of future bounties: protocol {options.protocol_fee_bps} bps to {options.recipient}, guardian "
         f"{options.guardian_fee_bps} bps (now {protocol} to {recipient}, {guardian}). Existing bounties keep theirs."
     )
-    return Call("setFeePolicy", (options.protocol_fee_bps, options.guardian_fee_bps, options.recipient), words)
+    return Call("setFeePolicy", (options.protocol_fee_bps, options.guardian_fee_bps, options.recipient), text)
 
 
 def transfer_ownership(options: argparse.Namespace, hub: Hub) -> Call:
     """First of two steps."""
-    words = f"offer the Hub {hub.address} to {options.new_owner}; it becomes the owner only when it accepts."
-    return Call("transferOwnership", (options.new_owner,), words)
+    text = f"offer the Hub {hub.address} to {options.new_owner}; it becomes the owner only when it accepts."
+    return Call("transferOwnership", (options.new_owner,), text)
 
 
 def accept_ownership(_options: argparse.Namespace, hub: Hub) -> Call:
@@ -86,8 +86,8 @@ def claim_protocol_fee(options: argparse.Namespace, hub: Hub) -> Call:
     bounty = hub.bounty(options.bounty_id)
     if bounty is None:
         raise OperationRefused(f"the Hub has no bounty {options.bounty_id}")
-    words = f"pull the protocol fee of {bounty.protocol_fee_due} base units of bounty {options.bounty_id}."
-    return Call("claimProtocolFee", (options.bounty_id,), words)
+    text = f"pull the protocol fee of {bounty.protocol_fee_due} base units of bounty {options.bounty_id}."
+    return Call("claimProtocolFee", (options.bounty_id,), text)
 
 
 ACTIONS: dict[str, Callable[[argparse.Namespace, Hub], Call]] = {

@@ -1,8 +1,8 @@
 """``./noxw -s deploy_hub``: the Hub at an address known beforehand.
 
-Promises: a dry run unless ``--send``; the address follows from the bytecode, the constructor's terms and a salt alone
-(CREATE2 through the deterministic deployer), so it can be published and checked before anything is sent, and running
-again finds what is there. After deployment every immutable is read back and compared, then the deployment record of
+A dry run unless ``--send``. The address follows from the bytecode, the constructor's terms and a salt alone (CREATE2
+through the deterministic deployer), so it can be published and checked before anything is sent, and running again finds
+what is there. After deployment every immutable is read back and compared, then the deployment record of
 ``service_common.chain`` is written.
 """
 
@@ -26,12 +26,12 @@ TOP: Final = Path(__file__).parents[3]
 ARTIFACT: Final = TOP / "contracts" / "artifacts" / "Hub.json"
 RECORDS: Final = TOP / "libs" / "service_common" / "src" / "service_common" / "chain" / "deployments"
 DEPLOYER: Final = Address("0x4e59b44847b379578588920ca78fbf26c0b4956c")
-"""The deterministic CREATE2 deployer that stands at this address on every chain."""
+"""The deterministic CREATE2 deployer that is at this address on every chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """One Hub to be: its creation code and where it will stand."""
+    """One Hub to be: its creation code and its address."""
 
     terms: HubTerms
     token: Address

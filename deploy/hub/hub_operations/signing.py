@@ -1,7 +1,7 @@
 """The operator's key and the transactions it signs.
 
-Promises: the key comes from ``HUB_OWNER_PRIVATE_KEY`` or the file named by ``HUB_OWNER_PRIVATE_KEY_FILE``, never from
-an argument, and is never shown; every transaction is simulated before it is signed and waited for after it is sent.
+The key comes from ``HUB_OWNER_PRIVATE_KEY`` or the file named by ``HUB_OWNER_PRIVATE_KEY_FILE``, never from an
+argument, and is never shown. Every transaction is simulated before it is signed and waited for after it is sent.
 """
 
 import os
@@ -47,7 +47,7 @@ class Operator:
     def send(self, to: Address, data: bytes) -> TxReceipt:
         """Sign, send and wait; the receipt of a successful transaction."""
         transaction = self._transaction(to, data)
-        transaction["chainId"] = self.chain_id  # what was checked, not what the endpoint says when it is signed
+        transaction["chainId"] = self.chain_id  # what was checked, not what the endpoint answers when it is signed
         transaction["gas"] = self.w3.eth.estimate_gas(transaction) * 5 // 4
         tx_hash = self.w3.eth.send_transaction(transaction)
         try:

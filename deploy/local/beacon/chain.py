@@ -1,6 +1,6 @@
 """The local beacon's chain: its key from a seed, its information, its signatures.
 
-Promises: ``make_local_beacon`` is pure, so the stack can write a deployment's beacon values without asking a process.
+``make_local_beacon`` is pure, so the stack can write a deployment's beacon values without a running process.
 """
 
 import hashlib

@@ -36,14 +36,14 @@ class NotVerified(Exception):
 
 @dataclass(slots=True)
 class Story:
-    """What happened, told as it happens and again as a table."""
+    """What happened, shown as it happens and again as a table."""
 
     started: float = field(default_factory=time.monotonic)
     rows: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def tell(self, words: str) -> None:
+    def tell(self, text: str) -> None:
         """A paragraph on stderr."""
-        sys.stderr.write(f"\n[{time.monotonic() - self.started:5.1f} s] {words}\n")
+        sys.stderr.write(f"\n[{time.monotonic() - self.started:5.1f} s] {text}\n")
 
     def echo(self, line: str) -> None:
         """A line of someone's terminal."""
@@ -121,7 +121,7 @@ def _submit(story: Story, cast: Cast, bounty: Funded) -> tuple[Submitted, Submit
     for number, submitted in enumerate(both, 1):
         recorded = "0x" + cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), submitted.solver).hex()
         story.verified(f"submit {number}", "the commitment on chain is the Solver's", recorded == submitted.commitment)
-    story.tell("A Guardian who tries to open it now is refused: the beacon has not spoken yet.")
+    story.tell("A Guardian who tries to open it now is refused: the beacon's round is not due yet.")
     early = cast.person("guardian-1").run(
         "guardian:open", bounty.bounty_id, both[0].solver, both[0].commitment, "early", code=1
     )
@@ -174,7 +174,7 @@ def _pay(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
 
 
 def _deliver(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
-    story.tell("A Guardian hands the winning key over to the delivery service; the Poster opens the winning work.")
+    story.tell("A Guardian delivers the winning key to the delivery service; the Poster opens the winning work.")
     pair = (bounty.bounty_id, winner.solver, winner.commitment)
     stored = cast.person("guardian-2").run("guardian:deliver-key", *pair).event("guardian_deliver_key.stored")
     story.verified("deliver", "the delivery service accepted the wrapped key", stored.fields["created"] is True)
@@ -197,7 +197,7 @@ def _check_record(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -
         and sum(int(amount["amount"]) for amount in record["amounts"]) == view[1]
     )
     story.verified("record", "the VerificationRecord agrees with the chain", agrees)
-    story.tell("And anyone can derive the whole bounty again from the chain, and hold the service's word against it.")
+    story.tell("Anyone can also derive the whole bounty from the chain, and compare the service's answers with it.")
     finished = cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished")
     held = f"{finished.fields['holds']} checks hold, none differs"
     story.verified("audit", held, finished.fields["differs"] == 0)

@@ -1,7 +1,7 @@
 """A person at a shell: one role's environment, one home, and ``service-cli``.
 
-Promises: every command runs in its own process with only this role's keys in its environment; its events come back
-parsed, its words pass through; an unexpected exit code raises with both.
+Every command runs in its own process with only this role's keys in its environment. Its events are returned parsed, its
+stderr passes through; an unexpected exit code raises with both.
 """
 
 import json
@@ -42,7 +42,7 @@ class UnexpectedEnd(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A command that ended: its exit code, events and words."""
+    """A command that ended: its exit code, events and messages."""
 
     code: int
     events: tuple[Event, ...]
@@ -58,7 +58,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One role with a home of its own. ``echo`` gets what is typed and what the command says.
+    """One role with a home of its own. ``echo`` gets what is typed and what the command prints.
 
     Commands run in the stack's family of processes, so that none outlives it, however it ends.
     """
@@ -80,18 +80,18 @@ class Person:
             files = {name: Path(folder) / name for name in ("IN", "OUT", "ERR")}
             files["IN"].write_bytes(stdin)
             status = self._finish([program, *arguments], {name: str(path) for name, path in files.items()})
-            stdout, words = files["OUT"].read_text(), files["ERR"].read_text(errors="replace")
-        ran = Ran(status, tuple(_event(line) for line in stdout.splitlines()), words)
-        for line in words.splitlines():
+            stdout, stderr = files["OUT"].read_text(), files["ERR"].read_text(errors="replace")
+        ran = Ran(status, tuple(_event(line) for line in stdout.splitlines()), stderr)
+        for line in stderr.splitlines():
             self.echo(f"    {line}")
         if ran.code != code:
-            raise UnexpectedEnd(f"{self.name}: {arguments[0]} ended with {ran.code}, not {code}\n{words}\n{stdout}")
+            raise UnexpectedEnd(f"{self.name}: {arguments[0]} ended with {ran.code}, not {code}\n{stderr}\n{stdout}")
         return ran
 
-    def _finish(self, words: Sequence[str], redirections: Mapping[str, str]) -> int:
+    def _finish(self, arguments: Sequence[str], redirections: Mapping[str, str]) -> int:
         """The exit code of the command, its three streams redirected to files as a shell does it."""
         script = 'exec "$0" "$@" <"$IN" >"$OUT" 2>"$ERR"'
-        command = ["/bin/sh", "-c", script, *words]
+        command = ["/bin/sh", "-c", script, *arguments]
         child = self.family.spawn(
             f"cli-{self.name}", command, environment={**self.variables(), **redirections}, cwd=self.home
         )
@@ -100,7 +100,7 @@ class Person:
             while (status := child.exit_status()) is None:
                 self.family.checkpoint()
                 if time.monotonic() > deadline:
-                    raise UnexpectedEnd(f"{self.name}: {words[1]} did not end within {TIMEOUT_SECONDS} s")
+                    raise UnexpectedEnd(f"{self.name}: {arguments[1]} did not end within {TIMEOUT_SECONDS} s")
                 time.sleep(0.02)
             return status
         finally:

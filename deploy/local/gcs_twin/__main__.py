@@ -1,4 +1,4 @@
-"""The command line of the twin."""
+"""The command line of the local storage."""
 
 import argparse
 import signal
@@ -14,7 +14,7 @@ from gcs_twin.tokens import Tokens
 
 def main() -> int:
     """Serve until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(prog="python -m gcs_twin", description="A local twin of Google Cloud Storage.")
+    parser = argparse.ArgumentParser(prog="python -m gcs_twin", description="A local fake of Google Cloud Storage.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--root", type=Path, required=True, help="where objects are kept")

@@ -13,8 +13,8 @@ class Refused(Exception):
 
     def as_xml(self) -> bytes:
         """The XML interface's form."""
-        words = f"<Code>{escape(self.code)}</Code><Message>{escape(self.message)}</Message>"
-        return f"<?xml version='1.0' encoding='UTF-8'?><Error>{words}</Error>".encode()
+        content = f"<Code>{escape(self.code)}</Code><Message>{escape(self.message)}</Message>"
+        return f"<?xml version='1.0' encoding='UTF-8'?><Error>{content}</Error>".encode()
 
     def as_oauth(self) -> bytes:
         """The token endpoint's form."""

@@ -17,7 +17,7 @@ class BodyCut(Exception):
 
 
 class Body:
-    """One request's body; ``unread`` tells whether the connection still holds some of it."""
+    """One request's body; ``unread`` is whether the connection still holds some of it."""
 
     def __init__(self, source: BufferedIOBase, length: str | None, transfer: str | None) -> None:
         self._source = source
@@ -77,7 +77,7 @@ def check_size(size: int, limits: tuple[int, int]) -> None:
 
 
 def byte_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """The first and last byte that a Range header asks for; None for the whole object; ``Refused`` 416."""
+    """The first and last byte that a Range header requests; None for the whole object; ``Refused`` 416."""
     found = _RANGE.fullmatch(header.strip()) if header else None
     if found is None or not (found[1] or found[2]):
         return None

@@ -1,4 +1,4 @@
-"""The throw-away service account: a key file for the services, and its public half for the twin."""
+"""The throw-away service account: a key file for the services, and its public half for the local storage."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the twin knows of the service account."""
+    """What the local storage knows of the service account."""
 
     email: str
     key_id: str

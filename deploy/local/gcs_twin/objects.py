@@ -1,7 +1,7 @@
 """Objects on disk: whole or absent, each under its generation.
 
-Promises: an object appears by one atomic rename after its last byte, a crash leaves at most a temporary file, the
-precondition is checked again in the instant of the rename, and a reader keeps the bytes it opened.
+An object appears by one atomic rename after its last byte, a crash leaves at most a temporary file, the precondition is
+checked again in the instant of the rename, and a reader keeps the bytes it opened.
 """
 
 import base64
@@ -40,7 +40,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the uploader says about an object."""
+    """What the uploader states about an object."""
 
     content_type: str = "application/octet-stream"
     content_encoding: str = ""

@@ -1,7 +1,7 @@
-"""The twin's HTTP surface: the JSON interface for the library, the XML interface for signed URLs, the token endpoint.
+"""The HTTP surface: the JSON interface for the library, the XML interface for signed URLs, the token endpoint.
 
-Promises: every object request is authorized by a signed URL or by an access token; a refused upload stores nothing;
-bodies stream in constant memory; a log line never holds a query, since signatures stand there.
+Every object request is authorized by a signed URL or by an access token. A refused upload stores nothing, and bodies
+stream in constant memory. A log line never holds a query, since signatures are there.
 """
 
 import json
@@ -81,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(refused)
         except (BodyCut, ConnectionError, TimeoutError):
             self.close_connection = True
-        except Exception as error:  # noqa: BLE001 - a bug of the twin must not look like a refusal
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not look like a refusal
             self.log_message("failed: %r", error)
             self.close_connection = True
 
@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
         self.twin.tokens.check(self._names.get("authorization", ""))
         query = dict(query_pairs(self._query.replace("+", " ")))  # as forms are encoded; signed URLs are not
         if unknown := query.keys() - _KNOWN:
-            raise Refused(400, "invalid", f"The twin does not have the parameter {', '.join(sorted(unknown))}.")
+            raise Refused(400, "invalid", f"This storage does not have the parameter {', '.join(sorted(unknown))}.")
         bucket, _, rest = self._path.partition("/b/")[2].partition("/")
         self._check_bucket(unquote(bucket))
         kind, slash, name = rest.partition("/")
@@ -120,7 +120,7 @@ class Handler(BaseHTTPRequestHandler):
         elif not rest and self.command == "GET":
             self._answer_json({"kind": "storage#bucket", "id": self.twin.bucket, "name": self.twin.bucket})
         else:
-            raise Refused(405, "methodNotAllowed", "The twin does not have this method here.")
+            raise Refused(405, "methodNotAllowed", "This storage does not have this method here.")
 
     def _json_object(self, name: str, query: Mapping[str, str]) -> None:
         objects, bucket = self.twin.objects, self.twin.bucket
@@ -130,7 +130,7 @@ class Handler(BaseHTTPRequestHandler):
             self._answer(204)
             return
         if self.command != "GET":
-            raise Refused(405, "methodNotAllowed", "The twin does not have this method here.")
+            raise Refused(405, "methodNotAllowed", "This storage does not have this method here.")
         facts = objects.find(bucket, name, generation)
         objects.check(bucket, name, if_generation)
         if query.get("alt") == "media":
@@ -156,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
         elif self.command == "PUT" and name:
             self._upload(unquote(name))
         else:
-            raise Refused(405, "MethodNotAllowed", "The twin does not have this method here.")
+            raise Refused(405, "MethodNotAllowed", "This storage does not have this method here.")
 
     def _verified(self) -> dict[str, str]:
         """The query of a signed URL; one signed for GET serves HEAD too."""

@@ -1,8 +1,8 @@
 """V4 signatures of URLs, checked as Google Cloud Storage documents its canonical requests.
 
-Promises: a URL passes only with the account's signature over exactly this method, path, query and the signed headers,
-between its date and its expiry. ``host`` and every ``x-goog-`` header sent must be among the signed ones, so that no
-condition can be dropped, added or changed by whoever holds the URL.
+A URL passes only with the account's signature over exactly this method, path, query and the signed headers, between its
+date and its expiry. ``host`` and every ``x-goog-`` header sent must be among the signed ones, so that no condition can
+be dropped, added or changed by anyone who has the URL.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def query_pairs(query: str) -> list[tuple[str, str]]:
 
 
 def verify(request: SignedRequest, account: Account, now: Callable[[], float]) -> dict[str, str]:
-    """Check a signed URL and return its query; ``Refused`` says what is wrong."""
+    """Check a signed URL and return its query; ``Refused`` names what is wrong."""
     pairs = query_pairs(request.query)
     query = dict(pairs)
     if len(query) != len(pairs) or not all(query.get(name) for name in (*_NEEDED, "X-Goog-Signature")):
@@ -99,7 +99,7 @@ def _check_time(query: Mapping[str, str], now: float) -> None:
     except ValueError:
         raise Refused(400, "InvalidArgument", "The date or the expiry is malformed.") from None
     if not 0 < lifetime <= MAX_EXPIRES or signed > now + MAX_SKEW:
-        raise Refused(400, "InvalidArgument", "The expiry is out of range or the date lies in the future.")
+        raise Refused(400, "InvalidArgument", "The expiry is out of range or the date is in the future.")
     if now >= signed + lifetime:
         raise Refused(400, "ExpiredToken", "The provided token has expired.")
 

@@ -19,11 +19,11 @@ GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 LIFETIME: Final = 3600
 _SKEW: Final = 60
 AUDIENCE: Final = "https://oauth2.googleapis.com/token"
-"""What google-auth names as the audience whatever the key file's token_uri is."""
+"""What google-auth names as the audience, independent of the key file's token_uri."""
 
 
 class Tokens:
-    """Access tokens given out by this process; a restarted twin makes its clients ask again."""
+    """Access tokens that this process issued; after a restart its clients request new ones."""
 
     def __init__(self, account: Account) -> None:
         self._account = account

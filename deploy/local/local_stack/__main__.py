@@ -1,7 +1,7 @@
 """``python -m local_stack up``: the whole service on this machine until it is interrupted.
 
-Prints one JSON line on stdout when everything is ready, words on stderr. SIGINT, SIGTERM and SIGHUP stop everything at
-any moment, in order, and so does the end of the process that started this one: exit status 0 once it was ready, 130
+Prints one JSON line on stdout when everything is ready, messages on stderr. SIGINT, SIGTERM and SIGHUP stop everything
+at any moment, in order, and so does the end of the process that started this one: exit status 0 once it was ready, 130
 before that; 1 when something failed, which is named.
 """
 
@@ -43,8 +43,8 @@ def _up(options: argparse.Namespace, interrupts: Interrupts) -> int:
         signal_when_parent_ends(signal.SIGTERM)
     started, ready = time.monotonic(), False
 
-    def say(words: str) -> None:
-        _write(sys.stderr, f"stack: {words}\n")
+    def say(text: str) -> None:
+        _write(sys.stderr, f"stack: {text}\n")
 
     settings = StackSettings(
         env_file=options.env_file or DEFAULT_ENV_FILE,
@@ -66,7 +66,7 @@ def _up(options: argparse.Namespace, interrupts: Interrupts) -> int:
     except StackError as error:
         say(str(error))
         if ready:
-            say("stopped because of that; mend the cause and start it again")
+            say("stopped because of that; fix the cause and start it again")
         return 1
 
 

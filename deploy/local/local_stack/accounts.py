@@ -56,7 +56,7 @@ class People:
     guardians: tuple[Person, ...]
 
     def everyone(self) -> tuple[Person, ...]:
-        """All, in the order they are told about."""
+        """All, in the order in which they are listed."""
         return (self.poster, *self.solvers, *self.guardians, self.owner, self.fee_recipient, self.settler)
 
     def variables(self) -> dict[str, str]:

@@ -1,10 +1,10 @@
 """A real EVM node: foundry's anvil, for a stack or a test session.
 
-Promises: listens on 127.0.0.1 only, chain id 31337 unless told otherwise, no pre-funded account (the well-known
-development keys own nothing here: ``fund`` gives ether to fresh ones), ``finalized`` two blocks behind the tip.
+It listens on 127.0.0.1 only, has chain id 31337 unless another is given, has no pre-funded account (the well-known
+development keys own nothing here: ``fund`` gives ether to fresh ones), and ``finalized`` two blocks behind the tip.
 
 With ``durable`` the chain survives ``kill``, a crash of the node, and ``restart``. The owner, not the node, keeps the
-state: it asks for it each half second and replaces one file by the answer as a whole, so that no kill leaves half a
+state: it reads it each half second and replaces one file by the answer as a whole, so that no kill leaves half a
 file. What a crash can lose is what was mined since the last answer: half a second, or four times as long as an answer
 takes where the chain has grown so large that this is longer, and the answer's own time. A regular ``stop`` loses
 nothing that was mined, nor does a crash anything from before the last ``save``.
@@ -129,7 +129,7 @@ class AnvilServer:
 
     @contextmanager
     def saved(self) -> Iterator[None]:
-        """Save now and, until the end of the with statement, again and again."""
+        """Save now and, until the end of the with statement, repeatedly."""
         self.save()
         ended = threading.Event()
         thread = threading.Thread(target=self._save_on, args=(ended,), name=f"save {self._directory.name}", daemon=True)

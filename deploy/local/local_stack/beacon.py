@@ -1,6 +1,6 @@
 """The local drand-compatible beacon as a child process, for a stack or a test session.
 
-Promises: a chain of this run's own, from a random seed in a file of mode 0600; no round is served before it is due.
+The chain is this run's own, from a random seed in a file of mode 0600; no round is served before it is due.
 """
 
 import http.client

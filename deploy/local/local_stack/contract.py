@@ -1,7 +1,7 @@
 """Contracts of the local chain, by web3: calls encoded from an ABI, transactions signed here and sent raw.
 
-Promises: a private key stays in this process (the node never gets one), nonces are counted here so that a whole script
-of transactions goes out at once, a reverted transaction raises with the contract's own error name. Accounts are lower
+A private key stays in this process (the node never gets one). Nonces are counted here so that a whole script of
+transactions goes out at once, and a reverted transaction raises with the contract's own error name. Accounts are lower
 case, in and out. For tests and the local stack.
 """
 
@@ -33,7 +33,7 @@ DEPLOY_GAS: Final = 10_000_000
 _TIP: Final = 10**9
 _RECEIPT_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
-"""How often somebody who waits is asked whether to go on."""
+"""How often a caller that waits is asked whether to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Wallet:
         return get_create_address(self._account.address, Nonce(self._next_nonce(w3))).lower()
 
     def forget_nonce(self) -> None:
-        """Ask the chain again: another program has used this key, or a transaction was dropped."""
+        """Read the nonce from the chain again: another program has used this key, or a transaction was dropped."""
         self._nonce = None
 
     def _next_nonce(self, w3: Web3) -> int:

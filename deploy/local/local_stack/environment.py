@@ -1,8 +1,8 @@
 """Environment files for the person at the shell: one for everybody, one for each role.
 
-Promises: mode 0600, written whole or not at all, removed at stop; every value is single-quoted and holds nothing that a
-POSIX shell (``set -a; . file``) and a dotenv parser would read differently. Two stacks never share a file: the default
-name gets a number while another stack holds it, a name that was asked for is refused.
+A file has mode 0600, is written whole or not at all, and is removed at stop. Every value is single-quoted and holds
+nothing that a POSIX shell (``set -a; . file``) and a dotenv parser would read differently. Two stacks never share a
+file: the default name gets a number while another stack holds it, a name that was given is refused.
 """
 
 import fcntl

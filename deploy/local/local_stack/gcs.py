@@ -1,6 +1,6 @@
-"""The twin of Google Cloud Storage as a child process, for a stack or a test session.
+"""The local storage with Google's interface as a child process, for a stack or a test session.
 
-Promises: one bucket, one throw-away service account made for this run, whose private half only ``credentials_file``
+It has one bucket and one throw-away service account made for this run, whose private half only ``credentials_file``
 holds; objects survive ``kill`` and ``restart``.
 """
 
@@ -23,7 +23,7 @@ _RULE: Final = StopRule(grace=5.0)
 
 
 class GcsServer:
-    """A running twin."""
+    """A running local storage."""
 
     def __init__(self, runtime: Runtime, directory: Path) -> None:
         self._runtime, self._directory = runtime, directory

@@ -1,8 +1,8 @@
 """The Hub and the test token on a local chain, ready for bounties.
 
-Promises: one script of transactions deploys both, publishes the roster and the delivery key and gives every account
-ether and tokens; what the contracts then answer is compared with what was asked for. Works on a chain that mines each
-second as on one that mines each transaction.
+One script of transactions deploys both, publishes the roster and the delivery key and gives every account ether and
+tokens; the contracts' answers are then compared with what was wanted. Works on a chain that mines each second as on one
+that mines each transaction.
 """
 
 from collections.abc import Callable, Sequence
@@ -102,7 +102,7 @@ def deploy_hub(
     # 2. Every one of them succeeded.
     receipts = {tx_hash: wait_for(w3, tx_hash, abi=hub.abi, checkpoint=checkpoint) for tx_hash in sent}
 
-    # 3. What the contracts say now.
+    # 3. What the contracts answer now.
     roster_hash = "0x" + hub.call("getRoster", hub.call("currentRosterVersion"))[0].hex() if members else ""
     if hub.call("token") != token.address or any(token.call("balanceOf", h.address) != tokens for h in holders):
         raise StackError("the deployed contracts do not hold what was sent to them")

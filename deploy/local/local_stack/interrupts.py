@@ -1,7 +1,7 @@
-"""Signals that ask to stop, remembered instead of raised wherever they strike.
+"""Signals to stop, remembered instead of raised wherever they strike.
 
-Promises: after ``Interrupts()`` SIGINT, SIGTERM and SIGHUP change nothing until ``checkpoint`` is called; what runs is
-never cut in two.
+After ``Interrupts()`` SIGINT, SIGTERM and SIGHUP change nothing until ``checkpoint`` is called; what runs is never cut
+in two.
 """
 
 import signal
@@ -9,11 +9,11 @@ from types import FrameType
 
 
 class Interrupted(BaseException):
-    """Somebody asked to stop. Raised only where the stack looks for it, so that no step is cut in two."""
+    """A signal to stop came. Raised only where the stack looks for it, so that no step is cut in two."""
 
 
 class Interrupts:
-    """Remembers that a signal came; the stack asks between its steps and in every wait."""
+    """Remembers that a signal came; the stack checks between its steps and in every wait."""
 
     def __init__(self) -> None:
         self.received: int | None = None

@@ -1,8 +1,8 @@
 """Starting the service's own processes from the list in ``services``.
 
-Promises: a process gets the variables its list entry names and no others, secrets as files of mode 0600; it is ready
-when its internal port's ``/readyz`` answers 200 and its public port, where it has one, answers; its temporary files lie
-in the runtime directory.
+A process gets the variables its list entry names and no others, secrets as files of mode 0600. It is ready when its
+internal port's ``/readyz`` answers 200 and its public port, where it has one, answers; its temporary files are in the
+runtime directory.
 """
 
 import http.client
@@ -91,12 +91,12 @@ class Running:
 
 
 class Launcher:
-    """Knows every value of the configuration and hands each process its part."""
+    """Knows every value of the configuration and passes each process its part."""
 
     def __init__(
         self, runtime: Runtime, timeout: float, extra: Mapping[str, str], programs: Mapping[str, Path] | None = None
     ) -> None:
-        """``extra`` reaches every process, over what the stack itself says; ``programs`` are folders of entry points
+        """``extra`` reaches every process, over what the stack itself sets; ``programs`` are folders of entry points
         other than this environment's own, by the entry point's name."""
         self.runtime, self.timeout, self._extra, self._programs = runtime, timeout, dict(extra), dict(programs or {})
         self.variables: dict[str, str] = {}
@@ -113,7 +113,7 @@ class Launcher:
         return self._ports[name]
 
     def environment(self, process: ServiceProcess, port: int | None, internal_port: int) -> dict[str, str]:
-        """Everything a process is told."""
+        """All variables of a process."""
         home = self._home / process.name
         home.mkdir(mode=0o700)
         values = {
@@ -139,7 +139,7 @@ class Launcher:
         return values | self._extra
 
     def spawn(self, process: ServiceProcess, environment: Mapping[str, str], programs: Path | None = None) -> Child:
-        """Start a process through its console entry point, which lies in ``programs`` where that is given."""
+        """Start a process through its console entry point, which is in ``programs`` where that is given."""
         folder = programs or self._programs.get(process.command[0], Path(sys.executable).parent)
         program = folder / process.command[0]
         return self.runtime.family.spawn(
@@ -152,7 +152,7 @@ class Launcher:
         )
 
     def start_once(self, process: ServiceProcess, programs: Path | None = None) -> Child:
-        """Start a process that ends by itself; ``finish`` waits for it."""
+        """Start a process that ends on its own; ``finish`` waits for it."""
         return self.spawn(process, self.environment(process, None, self.runtime.port()), programs)
 
     def finish(self, child: Child) -> None:

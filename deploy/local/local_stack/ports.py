@@ -1,10 +1,10 @@
 """Free ports on 127.0.0.1, each given to one taker at a time.
 
-Promises: a port that was given is not given again, by this process or by another stack on this machine, until it is
-released or its owner ends. The claim is an abstract Unix socket, which the kernel drops with its owner and which lives
-in the same network namespace as the port. Ports come from below the range that outgoing connections use, so that no
-client's source port takes one away; a program that knows nothing of this can still do so, and a server that lost its
-port is started again on another (``runtime.Runtime.start_listening``).
+A port that was given is not given again, by this process or by another stack on this machine, until it is released or
+its owner ends. The claim is an abstract Unix socket, which the kernel drops with its owner and which lives in the same
+network namespace as the port. Ports come from below the range that outgoing connections use, so that no client's source
+port takes one away. A program that does not know of this can still do so, and a server that lost its port is started
+again on another (``runtime.Runtime.start_listening``).
 """
 
 import random
@@ -54,7 +54,7 @@ def _claimed(port: int) -> socket.socket | None:
 
 
 def _ephemeral_start() -> int:
-    """Where the range of outgoing ports starts; a range that leaves no room below is used itself."""
+    """Where the range of outgoing ports starts; a range that leaves no ports below is used itself."""
     try:
         start = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError, IndexError):

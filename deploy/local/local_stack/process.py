@@ -1,9 +1,9 @@
 """Child processes that live and die together.
 
-Promises: a child writes to its own log file, leads its own session, and ends when its owner ends, however the owner
-ends: an ordered stop (signal, grace, SIGKILL), a parent-death signal to the child itself, and a sentinel process for
-the child's own children. A failed start or a death names the child and shows its last log lines.
-Refuses: inheriting the owner's standard input; secrets are the caller's duty to keep out of ``command``.
+A child writes to its own log file, leads its own session, and ends when its owner ends, however the owner ends: an
+ordered stop (signal, grace, SIGKILL), a parent-death signal to the child itself, and a sentinel process for the child's
+own children. A failed start or a death names the child and shows its last log lines. No child inherits the owner's
+standard input; secrets are the caller's duty to keep out of ``command``.
 
 The parent-death signal belongs to the *thread* that spawned: from another thread than the main one it is left out
 (that thread's end would kill the child) and the sentinel alone covers the child.
@@ -55,7 +55,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class StopRule:
-    """How a child is asked to end, how long it may take, and the signal it gets when its owner dies.
+    """How a child is stopped, how long it may take, and the signal it gets when its owner dies.
 
     ``ask_again`` sends the first signal a second time after so many seconds: job workers then drop the running job.
     """
@@ -152,13 +152,13 @@ class Family:
         self.checkpoint()
         log_path = self._logs / f"{name}.log"
         with log_path.open("ab") as log, _signals_held() as mask:
-            self._tell()
+            self._send_orders()
             process = _popen(
                 command, dict(environment), cwd=cwd, log=log, user=user, prepare=_prepare(rule.death_signal, mask)
             )
             child = Child(name, process, log_path, rule, rank)
             self._children.append(child)
-            self._tell(f"watch {child.pid}")
+            self._send_orders(f"watch {child.pid}")
         return child
 
     def run(
@@ -223,7 +223,7 @@ class Family:
             if child in self._children:
                 self._children.remove(child)
             if self._sentinel is not None:
-                self._tell(f"forget {child.pid}")
+                self._send_orders(f"forget {child.pid}")
 
     def stop(self) -> None:
         """End every child, highest rank first, then the sentinel."""
@@ -243,9 +243,9 @@ class Family:
         """Have a file or a directory removed when the owner dies without stopping."""
         self._leftovers.append(path)
         if self._sentinel is not None:
-            self._tell(f"remove {path}")
+            self._send_orders(f"remove {path}")
 
-    def _tell(self, *orders: str) -> None:
+    def _send_orders(self, *orders: str) -> None:
         """Send orders to the sentinel, which is started with the first child and again should it have been killed."""
         if self._sentinel is None or self._sentinel.poll() is not None:
             self._sentinel = _start_sentinel(str(self._logs))
@@ -306,7 +306,7 @@ def signal_when_parent_ends(number: int) -> None:
 
 
 def describe(status: int | None) -> str:
-    """An exit status in words."""
+    """An exit status as text."""
     if status is not None and status < 0:
         return f"signal {signal.Signals(-status).name}"
     return f"exit status {status}"

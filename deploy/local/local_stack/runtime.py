@@ -1,9 +1,9 @@
 """One runtime directory and one family of processes for everything that a stack or a fixture starts.
 
-Promises: the directory lies below the temporary directory, is private to its owner, and is gone after ``stop``; what a
-killed owner left is removed at the next start. When the owner is root the directory can be entered (not listed) by the
-unprivileged user that servers such as PostgreSQL run as, wherever the repository lies.
-Refuses: a temporary directory that this user could not reach or run programs from.
+The directory is below the temporary directory, is private to its owner, and is gone after ``stop``; what a killed owner
+left is removed at the next start. When the owner is root the directory can be entered (not listed) by the unprivileged
+user that servers such as PostgreSQL run as, wherever the repository is. A temporary directory that this user could not
+reach or run programs from is refused.
 """
 
 import fcntl
@@ -117,7 +117,7 @@ def shared_or_own(runtime: Runtime | None) -> Iterator[Runtime]:
 
 
 def lost_port(child: Child) -> bool:
-    """Whether a child that ended says that another program holds its port."""
+    """Whether a child that ended reports that another program holds its port."""
     text = "\n".join(child.tail(50)).lower()
     return child.exit_status() is not None and any(sign in text for sign in _PORT_TAKEN)
 

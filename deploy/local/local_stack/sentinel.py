@@ -1,10 +1,10 @@
 """A small process that outlives its owner by a moment: it ends what a killed owner could not.
 
-Promises: when the owner is gone for any reason (SIGKILL included), every process of every watched session is killed
-and every named file or directory is removed, then this process ends. The owner's regular stop leaves it nothing to do.
-Parent-death signals already end direct children; this reaches their children too (server workers, job processes).
-Runs as ``python -I -S sentinel.py`` and therefore imports the standard library only. Orders come on standard input,
-one a line: ``watch PID``, ``forget PID``, ``remove PATH``.
+When the owner is gone for any reason (SIGKILL included), every process of every watched session is killed and every
+named file or directory is removed, then this process ends. The owner's regular stop leaves it nothing to do.
+Parent-death signals already end direct children; this reaches their children too (server workers, job processes). Runs
+as ``python -I -S sentinel.py`` and therefore imports the standard library only. Orders come on standard input, one a
+line: ``watch PID``, ``forget PID``, ``remove PATH``.
 """
 
 import os
@@ -36,7 +36,7 @@ def session_members(sessions: Iterable[int]) -> list[int]:
 
 
 def kill_sessions(sessions: Iterable[int], *, grace: float = 0.0) -> None:
-    """SIGKILL every process of the sessions until none is left; first allow ``grace`` seconds to end by itself."""
+    """SIGKILL every process of the sessions until none is left; first allow ``grace`` seconds to end on their own."""
     wanted = set(sessions)
     started = time.monotonic()
     while members := session_members(wanted):

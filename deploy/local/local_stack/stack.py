@@ -1,6 +1,6 @@
 """The whole service on this machine: servers, contracts, people, and every process of the service.
 
-Promises: ``running_stack`` yields only when every process says it is ready; whatever ends the with statement, and
+``running_stack`` yields only when every process reports that it is ready. Whatever ends the with statement, and
 whenever, every process is stopped in order (services before their servers) and the runtime directory and the
 environment files are gone. A child that dies while starting raises ``ChildFailed`` with its name and last log lines;
 ``Stack.check`` does the same while running.
@@ -44,7 +44,7 @@ class StackSettings:
     services: tuple[ServiceProcess, ...] = SERVICES
     """Which processes of the service to start; none at all leaves the database empty too."""
     programs: Mapping[str, Path] = field(default_factory=dict)
-    """Where entry points lie that are not this environment's own, by their name."""
+    """The paths of entry points that are not this environment's own, by their name."""
     artifacts: Path = ARTIFACTS
     ready_seconds: float = 120.0
 
@@ -85,7 +85,7 @@ class Stack:
         self.runtime.family.check()
 
     def ready_event(self) -> dict[str, object]:
-        """The line that tells a program where everything is; no secrets."""
+        """The line that shows a program where everything is; no secrets."""
         return {
             "event": "stack.ready",
             "env_file": str(self.files.path) if self.files else None,
@@ -163,7 +163,7 @@ def _bring_up(
     if migration is not None:
         launcher.finish(migration)
 
-    # 3. The service, all processes at once; each says on its internal port when it is ready.
+    # 3. The service, all processes at once; each reports on its internal port when it is ready.
     say(f"starting {len(settings.services)} processes of the service")
     common = _common(settings, hub, chain, drand, launcher.port("api"))
     launcher.variables |= common | {
@@ -175,7 +175,7 @@ def _bring_up(
         "SERVICE_STORAGE_ENDPOINT": storage.url,
         "SERVICE_REVIEW_PROVIDER": "rules",
         "SERVICE_REVIEW_QUOTA": "1000",
-        "SERVICE_BUDGET_FACTOR": "1000",  # whoever uses the stack comes from one address
+        "SERVICE_BUDGET_FACTOR": "1000",  # everybody who uses the stack comes from one address
     }
     launcher.secrets |= {
         "SERVICE_REDIS_URL": redis.url(),

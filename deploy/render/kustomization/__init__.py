@@ -1,5 +1,5 @@
-"""Renders the kustomizations of ``deploy/k8s``, where no kustomize is at hand.
+"""Renders the kustomizations of ``deploy/k8s`` where kustomize is not installed.
 
-Promises: for the features these manifests use, the objects that kustomize itself would make; anything else in a
+For the features these manifests use, the objects are those that kustomize itself would make; anything else in a
 kustomization is refused by name, never ignored. It is not a general kustomize.
 """

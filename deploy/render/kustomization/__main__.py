@@ -1,6 +1,6 @@
 """``./noxw -s manifests -- staging``: the objects of an overlay as YAML, for ``kubectl apply -f -``.
 
-What is still to be set is told on stderr, so that the YAML stays what kubectl reads.
+What is still to be set is listed on stderr, so that the YAML stays what kubectl reads.
 """
 
 import argparse
@@ -25,8 +25,8 @@ def main() -> int:
     except RenderError as error:
         print(f"manifests: {error}", file=sys.stderr)
         return 1
-    for words in unset(objects):
-        print(f"manifests: to be set: {words}", file=sys.stderr)
+    for text in unset(objects):
+        print(f"manifests: to be set: {text}", file=sys.stderr)
     yaml.safe_dump_all(objects, sys.stdout, sort_keys=False)
     return 0
 

@@ -1,6 +1,6 @@
 """Strategic merge patches, as far as these manifests need them.
 
-Promises: maps merge key by key, ``null`` deletes a key; lists of objects that Kubernetes merges by a key (containers,
+Maps merge key by key, and ``null`` deletes a key. Lists of objects that Kubernetes merges by a key (containers,
 environment, ports, volumes, mounts) merge by it; every other list is replaced whole.
 """
 

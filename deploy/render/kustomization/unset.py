@@ -1,7 +1,7 @@
 """What an operator has still to set, seen in the rendered objects.
 
-Promises: names every value of a ConfigMap that is empty, every public host that is still a placeholder (``….example``)
-and every image of the service that names no registry; each once. It refuses nothing: a first look at an overlay is
+It names every value of a ConfigMap that is empty, every public host that is still a placeholder (``….example``) and
+every image of the service that names no registry; each once. It refuses nothing: a first look at an overlay is
 harmless.
 """
 
@@ -16,7 +16,7 @@ OWN_IMAGES: Final = "service-"
 
 def unset(objects: Iterable[Object]) -> list[str]:
     """One sentence for each value."""
-    return list(dict.fromkeys(words for each in objects for words in _of(each)))
+    return list(dict.fromkeys(text for each in objects for text in _of(each)))
 
 
 def _of(each: Object) -> Iterator[str]:

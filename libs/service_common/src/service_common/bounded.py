@@ -1,6 +1,6 @@
 """A call that may hang, waited for only so long.
 
-Promises: while one hangs no other is begun, so that a dependency that says nothing holds one thread and no more.
+While one call hangs no other is started, so that a dependency that never answers holds one thread and no more.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Bounded(Generic[T]):
-    """One function and the call of it that is under way."""
+    """One function and its call in progress."""
 
     def __init__(self, function: Callable[[], T]) -> None:
         self._function = function
@@ -23,7 +23,7 @@ class Bounded(Generic[T]):
         self._running: Future[T] | None = None
 
     def begin(self) -> Future[T]:
-        """The call that is under way, else a new one."""
+        """The call in progress, else a new one."""
         with self._lock:
             if self._running is None or self._running.done():
                 self._running = Future()
@@ -33,12 +33,12 @@ class Bounded(Generic[T]):
     def _run(self, running: Future[T]) -> None:
         try:
             running.set_result(self._function())
-        except Exception as error:  # noqa: BLE001  # it belongs to whoever waits
+        except Exception as error:  # noqa: BLE001  # it belongs to the caller that waits
             running.set_exception(error)
 
 
 class BoundedCollector(Collector):
-    """Figures of another collector; none where they take longer than ``seconds``, so that the others are told."""
+    """Figures of another collector; none where they take longer than ``seconds``, so that the others are reported."""
 
     def __init__(self, inner: Collector, seconds: float = 2.0) -> None:
         self._figures = Bounded(lambda: list(inner.collect()))

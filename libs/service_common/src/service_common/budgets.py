@@ -1,9 +1,9 @@
-"""How much one stranger may ask for: counts by name, each over a window of time.
+"""How much one caller may use: counts by name, each over a window of time.
 
 A budget that is used up makes its holder wait, and nobody else. A count is kept in this process over a fixed window,
 or, where the budget is ``shared`` by all processes of a deployment, in Redis over a sliding one; while Redis does not
 answer, shared budgets are counted in each process. What was refused is not counted. The counts of a process take
-bounded memory, whatever is sent. Losing a count loses no fact. Thread-safe.
+bounded memory, independent of what is sent. Losing a count loses no fact. Thread-safe.
 """
 
 import math
@@ -25,9 +25,9 @@ from service_common.clock import Clock
 from service_common.log import get_logger
 
 MAX_COUNTS: Final = 65_536
-"""Counts in one process; of more, those that were asked for the longest ago begin anew."""
+"""Counts in one process; of more, the least recently used restart at zero."""
 AWAY_SECONDS: Final = 5.0
-"""For how long Redis is not asked again after it did not answer."""
+"""For how long Redis is not queried again after it did not answer."""
 _TEXT: Final = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})")
 
 log = get_logger(__name__)
@@ -52,7 +52,7 @@ def parse_budget(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A budget after one was asked for: whether it was granted, what is left, and the seconds until there is more."""
+    """A budget after a request: whether it was granted, what is left, and the seconds until there is more."""
 
     budget: Budget
     granted: bool
@@ -86,7 +86,7 @@ class Budgets:
         return self._ask(budget, holder, cost)
 
     def look(self, budget: Budget, holder: str) -> Standing:
-        """How the holder's budget stands; ``granted`` says whether there is anything left."""
+        """What the holder has left; ``granted`` is whether there is anything."""
         return self._ask(budget, holder, 0)
 
     def _ask(self, budget: Budget, holder: str, cost: int) -> Standing:
@@ -113,14 +113,14 @@ def _item(budget: Budget) -> RateLimitItem:
 
 
 class _Counts:
-    """Counts of this process, at most ``MAX_COUNTS``: every request asks for some, and the library's own store keeps
-    any number and looks through all of them again and again."""
+    """Counts of this process, at most ``MAX_COUNTS``: every request uses some, and the library's own store keeps any
+    number and looks through all of them repeatedly."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = Lock()
         self._kept: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
-        """What was taken, and when its window ends; the one asked for the longest ago comes first."""
+        """What was taken, and when its window ends; the least recently used comes first."""
 
     def ask(self, budget: Budget, holder: str, cost: int) -> Standing:
         """Take ``cost`` where so much is left; with 0, look."""

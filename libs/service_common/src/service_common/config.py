@@ -1,7 +1,7 @@
 """Configuration: read once from the environment, checked whole before anything starts.
 
-Promises: every value may come from ``NAME`` or from the file named by ``NAME_FILE`` (both set is a mistake); all
-mistakes of a process are reported together in one ``ConfigurationError``; a message names variables, never values.
+Every value may come from ``NAME`` or from the file named by ``NAME_FILE`` (both set is a mistake). All mistakes of a
+process are reported together in one ``ConfigurationError``, whose message names variables, never values.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -120,4 +120,4 @@ def _others_can_read(file: str) -> bool:
     try:
         return bool(Path(file).stat().st_mode & 0o007)
     except OSError:
-        return False  # said when it is read
+        return False  # reported when it is read

@@ -1,7 +1,6 @@
 """Counters by kind.
 
-Promises: each series is there from the start, at zero: of a series that appears with its first event, Prometheus sees
-no increase.
+Each series exists from the start, at zero: of a series that appears with its first event, Prometheus sees no increase.
 """
 
 from collections.abc import Iterable

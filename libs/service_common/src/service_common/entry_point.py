@@ -1,7 +1,7 @@
 """The console entry point every service shares: one subcommand per process.
 
-Promises: ``--help`` lists the processes; incomplete configuration is one message that names every variable and exit
-code 2, before anything starts.
+``--help`` lists the processes. Incomplete configuration is one message that names every variable, and exit code 2,
+before anything starts.
 """
 
 import argparse

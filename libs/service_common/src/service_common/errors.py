@@ -1,8 +1,8 @@
 """One root for every refusal, and the one table that turns a code into a status and a next step.
 
-Promises: whoever catches ``ServiceError`` can answer a person or a program with ``code``, ``message``, ``issues`` and
-``next_action``; a message is written for the reader and never carries library, database or contract text.
-Section "Errors" of the interface.
+A caller that catches ``ServiceError`` can answer a person or a program with ``code``, ``message``, ``issues`` and
+``next_action``. A message is written for the reader and never carries library, database or contract text. Section
+"Errors" of the interface.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from service_common.shapes import Note
 MAX_ISSUE_PATH: Final = 120
 MAX_ISSUE_MESSAGE: Final = 1_500
 MAX_ISSUES: Final = 50
-"""Issues in one answer, beside the one that says how many more there are."""
+"""Issues in one answer, beside the one that states how many more there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ def shown_issues(issues: Sequence[Issue]) -> list[Issue]:
     return [*issues[:MAX_ISSUES], Issue("more", f"{more} more like these are not shown; correct these first")]
 
 
-def requirement(words: str) -> str:
-    """What a value must be, from a parser's words: ``0x and 64 digits`` as ``must be 0x and 64 digits``."""
-    return words if words.startswith(("must ", "not ", "the ")) else f"must be {words}"
+def requirement(text: str) -> str:
+    """What a value must be, from a parser's message: ``0x and 64 digits`` as ``must be 0x and 64 digits``."""
+    return text if text.startswith(("must ", "not ", "the ")) else f"must be {text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "route_not_found": Problem(404, "See /api/docs for the routes of this service."),
     "method_not_allowed": Problem(405, "Use a method named in the Allow header."),
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
-    "payload_too_large": Problem(413, "Send a smaller body; the message says how much this route takes."),
+    "payload_too_large": Problem(413, "Send a smaller body; the message names this route's limit."),
     "unsupported_media_type": Problem(415, "Send the media type that the route takes."),
     "publication_review_limit_reached": Problem(429, "Wait until retry_not_before, then sign and send again."),
     "rate_limit_reached": Problem(429, _RETRY),

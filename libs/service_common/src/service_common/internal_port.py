@@ -1,11 +1,11 @@
 """The internal port of every process: ``/healthz``, ``/serving``, ``/readyz``, ``/metrics``; for probes, people and
 scrapers, never public.
 
-Promises: ``/healthz`` is 200 while the process lives, whatever it depends on. ``/readyz`` is 200 when every named
-dependency answers and 503 naming those that do not, checked at most once a second however often it is asked, and
-answered within ``CHECK_SECONDS`` whatever hangs. ``/serving`` says whether to send work here: 503 until every
-dependency has answered once, so that a process with a wrong configuration takes over from nobody; from then on 200 as
-long as the process itself answers, so that an outage they share takes no process out of service.
+``/healthz`` is 200 while the process lives, whatever it depends on. ``/readyz`` is 200 when every named dependency
+answers and 503 naming those that do not, checked at most once a second however often it is requested, and answered
+within ``CHECK_SECONDS`` whatever hangs. ``/serving`` shows whether to send work here: 503 until every dependency has
+answered once, so that a process with a wrong configuration takes over from nobody; from then on 200 as long as the
+process itself answers, so that an outage they share takes no process out of service.
 """
 
 import json
@@ -55,7 +55,7 @@ class Readiness:
 
 
 def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | None = None) -> ThreadingHTTPServer:
-    """Start answering in a thread; the caller may ``shutdown()`` it. ``own`` asks this process's public port."""
+    """Start answering in a thread; the caller may ``shutdown()`` it. ``own`` probes this process's public port."""
     readiness = Readiness(checks, own)
 
     class Handler(BaseHTTPRequestHandler):
@@ -100,14 +100,14 @@ def _registry() -> CollectorRegistry:
 
 
 def _silent(checks: Mapping[str, Bounded[object]]) -> tuple[str, ...]:
-    """Names of those that do not answer in time; all are asked at once."""
+    """Names of those that do not answer in time; all are checked at once."""
     ends, asked = time.monotonic() + CHECK_SECONDS, {name: check.begin() for name, check in checks.items()}
     found = []
     for name, answer in asked.items():
         try:
             answer.result(max(0.0, ends - time.monotonic()))
-        except Exception as error:  # noqa: BLE001  # whatever a dependency's library raises: it does not answer
-            own = type(error).__module__.startswith("service_")  # a library's words may hold an address
+        except Exception as error:  # noqa: BLE001  # any error of a dependency's library: it does not answer
+            own = type(error).__module__.startswith("service_")  # a library's message may hold an address
             reason = {"reason": str(error)} if own else {}
             log.warning("dependency does not answer", dependency=name, error=type(error).__name__, **reason)
             found.append(name)

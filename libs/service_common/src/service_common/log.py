@@ -1,8 +1,7 @@
 """Structured logs: one JSON object per line on stderr.
 
-Promises: every line carries time, level, service, event, and the correlation id of the request or job it belongs to;
-where traces are on, also the id of its trace.
-Never logged, by rule of the callers: bodies, signatures, keys, RPC addresses, the WSGI environ.
+Every line carries time, level, service, event, and the correlation id of the request or job it belongs to; where traces
+are on, also the id of its trace. Callers never log bodies, signatures, keys, RPC addresses or the WSGI environ.
 """
 
 import logging

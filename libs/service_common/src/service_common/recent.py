@@ -1,6 +1,6 @@
 """Values that stay true for a while, kept per process.
 
-Nothing is returned at twice ``seconds`` of age or older. From ``seconds`` on, one caller makes the value anew while the
+Nothing is returned at twice ``seconds`` of age or older. From ``seconds`` on, one caller makes a new value while the
 others get the kept one. Of more values than ``limit``, or of more weight than ``most_weight``, the oldest are
 forgotten; a failure to make a value is never kept. Thread-safe.
 """
@@ -36,7 +36,7 @@ class Recent(Generic[K, V]):
         self._making: set[K] = set()
 
     def young(self, key: K) -> V | None:
-        """The kept value where nobody has to make it anew."""
+        """The kept value where nobody has to make a new one."""
         found = self._kept.get(key)
         if found is None:
             return None

@@ -2,7 +2,7 @@
 
 ``to_json`` follows them here; the schemas that read bodies and describe the interface are made of the same annotations
 in ``wire/schemas.py``. What a value is on the wire: ids and amounts are decimal strings, bytes base64, enums their
-values; ``None`` is null, or an absent key where the annotation says ``OMITTED``.
+values; ``None`` is null, or an absent key where the annotation has ``OMITTED``.
 """
 
 import base64
@@ -19,7 +19,7 @@ from service_common.types import BountyId, TokenAmount
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a shape says of a value beside its type; bounds are inclusive."""
+    """What a shape states of a value beside its type; bounds are inclusive."""
 
     description: str = ""
     minimum: int | None = None
@@ -44,7 +44,7 @@ _DECIMAL: Final = (BountyId, TokenAmount)
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One field of a shape: its type without None and notes, and what the annotation says beside it."""
+    """One field of a shape: its type without None and notes, and what the annotation states beside it."""
 
     name: str
     kind: Any
@@ -76,7 +76,7 @@ def to_json(value: object) -> dict[str, object]:
 
 @cache
 def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
-    """What writes one shape, made once: answers are written often, and most of their values are JSON as they stand."""
+    """What writes one shape, made once: answers are written often, and most of their values are JSON as they are."""
     found = parts(shape)
     names = tuple(part.name for part in found)
     one = attrgetter(*names)
@@ -98,7 +98,7 @@ def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
 
 
 def _change(kind: Any) -> Callable[[Any], object] | None:
-    """What makes JSON of a value; None where it is JSON as it stands."""
+    """What makes JSON of a value; None where it is JSON as it is."""
     if kind in _DECIMAL:
         return str
     if kind is bytes:

@@ -1,7 +1,7 @@
-"""The values every part speaks in, parsed once at the edge.
+"""The values that every part uses, parsed once at the edge.
 
-Promises: a value of one of these types is valid and in its one canonical form (addresses, 32-byte values and keys
-lowercase 0x-hex). Refuses, with ``ValueError``, everything else. Formats: "Conventions for values" of the interface.
+A value of one of these types is valid and in its one canonical form (addresses, 32-byte values and keys lowercase
+0x-hex); everything else raises ``ValueError``. Formats: "Conventions for values" of the interface.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What the api is told: one record, read once, checked whole."""
+"""The api's configuration: one record, read once, checked whole."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -24,12 +24,12 @@ _HOUR = 3_600
 
 @dataclass(frozen=True, slots=True)
 class ApiBudgets(CallerBudgets):
-    """What each caller may ask of the api in a while; what is dear is counted by all processes together."""
+    """How much each caller may use of the api in a while; what is expensive is counted by all processes together."""
 
     subgraph: Budget = Budget("subgraph", 300, 60, shared=True)
     """Of a network address: GraphQL queries."""
     publications: Budget = Budget("publications", 60, _HOUR, shared=True)
-    """Of a Poster: pages sent, whatever became of them."""
+    """Of a Poster: pages sent, independent of their outcome."""
     publications_of_address: Budget = Budget("publications-of-address", 120, _HOUR, shared=True)
     uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
     """Of a Solver: upload URLs."""

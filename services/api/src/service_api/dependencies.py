@@ -1,7 +1,7 @@
-"""Everything a use case may reach, made once per process and handed in.
+"""Everything a use case may reach, made once per process and passed in.
 
-Promises: making it opens no connection; what never changes on chain (the Hub's immutables, the beacon) is read on
-first use and kept.
+Making it opens no connection; what never changes on chain (the Hub's immutables, the beacon) is read on first use and
+kept.
 """
 
 from dataclasses import dataclass, field
@@ -73,9 +73,9 @@ class Dependencies:
 
     verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
     contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False)
-    """Submissions read lately: what the index says may be up to two seconds older."""
+    """Submissions read recently: what the index shows may be up to two seconds older."""
     downloads: Recent[str, DownloadTarget] = field(init=False)
-    """Download URLs by storage locator: none is handed out that has less than half its life left."""
+    """Download URLs by storage locator: none is returned that has less than half its life left."""
 
     def __post_init__(self) -> None:
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
@@ -88,7 +88,7 @@ class Dependencies:
 
     @cached_property
     def callers(self) -> Callers:
-        """Who calls, and what each may ask."""
+        """Who calls, and how much each may use."""
         budgets = Budgets(self.clock, self.limits_redis)
         config = self.config
         return Callers(budgets, config.budgets, config.web.forwarded_hops, config.at_once.requests)

@@ -44,7 +44,7 @@ def sweep_orphans(received: Mapping[str, object]) -> int:
 
 
 def sweep_rows(received: Mapping[str, object]) -> int:
-    """Delete rows that have served their time; how many."""
+    """Delete rows that are no longer needed; how many."""
     check_message(received)
     with _dependencies() as deps:
         return delete_expired(deps)

@@ -1,4 +1,4 @@
-"""What the api counts of its own trade; its worker's jobs count the same ciphertexts."""
+"""The counters of the api alone; its worker's jobs count the same ciphertexts."""
 
 from typing import Final
 

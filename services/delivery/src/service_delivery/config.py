@@ -1,4 +1,4 @@
-"""What the delivery service is told: one record, read once, checked whole."""
+"""The delivery service's configuration: one record, read once, checked whole."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -67,14 +67,14 @@ class _Indexed:
 
 @contextmanager
 def _indexed(application: str) -> Iterator[_Indexed | None]:
-    """The database while the index says something; None where it does not: the next run is a minute away."""
+    """The database while the index answers; None where it does not: the next run is a minute away."""
     config = read_config(os.environ)
     with engine_of_job(config.database_url, application=application) as engine:
         try:
             with FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts:
                 finalized = facts.head.finalized_number
         except ServiceError as error:
-            log.warning("the index says nothing", code=error.code)
+            log.warning("the index does not answer", code=error.code)
             yield None
             return
         yield _Indexed(config, engine, finalized)

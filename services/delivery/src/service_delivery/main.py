@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     processes = {
         "serve": Process("answer HTTP requests that the api forwards", _serve),
         "worker": Process("run jobs of the queue delivery", _worker),
-        "keys": Process("say of each delivery key whether it is current, retired, or may be destroyed", _keys),
+        "keys": Process("show of each delivery key whether it is current, retired, or may be destroyed", _keys),
         "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-delivery", "Delivery of the winning work.", processes, arguments)
@@ -76,7 +76,7 @@ def _configured(environment: Environment) -> DeliveryConfig:
 
 
 def _checks(config: DeliveryConfig) -> dict[str, Check]:
-    """What readiness asks of this process's dependencies."""
+    """What readiness checks of this process's dependencies."""
     engine = make_engine(config.database_url, application="delivery-health", pool_size=1)
     rpc = config.chain.rpc()
     return {

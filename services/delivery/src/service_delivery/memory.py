@@ -1,7 +1,7 @@
-"""Keeping the keys in this process: its memory is nobody else's to read, and no crash writes it to a disk.
+"""Keeping the keys in this process: no other process can read its memory, and no crash writes it to a disk.
 
-Promises: after ``keep_memory_private`` other processes of the same user can neither attach to this one nor read its
-memory, and it leaves no core file. Linux only; elsewhere nothing is changed.
+After ``keep_memory_private`` other processes of the same user can neither attach to this one nor read its memory, and
+it leaves no core file. Linux only; elsewhere nothing is changed.
 """
 
 import ctypes

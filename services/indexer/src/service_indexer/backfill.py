@@ -1,8 +1,8 @@
 """Ranges of final blocks read ahead of the follower, by as many workers as there are.
 
-Promises: this is a help and never needed. The follower alone writes facts, in order; a range that a job read is taken
-only where it continues the copy, links, and ends in the block the chain still shows; otherwise the follower reads for
-itself. Ranges lie on a fixed grid, so that each is read once.
+This is a help and never needed. The follower alone writes facts, in order; a range that a job read is taken only where
+it continues the copy, links, and ends in the block the chain still shows; otherwise the follower reads for itself.
+Ranges are on a fixed grid, so that each is read once.
 """
 
 import json
@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, check_links
 
 RANGES_AHEAD: Final = 8
-"""How many ranges may be waiting or read: bounds what lies in the database."""
+"""How many ranges may be waiting or read: bounds what is stored in the database."""
 RANGE_SECONDS: Final = 120
 """How long reading one range may take."""
 
@@ -99,7 +99,7 @@ def enqueue_ahead(redis: Redis, backfill: Backfill, chain_id: ChainId, head: Blo
 
 
 def ranges_ahead(head: BlockNumber, final: BlockNumber) -> Iterator[BlockNumber]:
-    """First blocks of the whole, final ranges that follow the one in which block ``head`` + 1 lies."""
+    """First blocks of the whole, final ranges that follow the one that holds block ``head`` + 1."""
     first = ((head + 1) // BLOCKS_PER_STEP + 1) * BLOCKS_PER_STEP
     for place in range(RANGES_AHEAD):
         start = first + place * BLOCKS_PER_STEP

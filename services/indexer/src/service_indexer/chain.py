@@ -1,8 +1,8 @@
-"""web3 as the indexer reads the chain: blocks and logs as our own types, and each endpoint asked by itself.
+"""web3 as the indexer reads the chain: blocks and logs as our own types, and each endpoint queried on its own.
 
-Promises: what an endpoint answers passes our own strict parsers, not web3's formatters, which accept more and read an
-eighth as many logs a second. An endpoint that answers nothing usable is passed over and asked last for a while;
-``ChainUnavailable`` where that leaves nobody.
+What an endpoint answers passes our own strict parsers, not web3's formatters, which accept more and read an eighth as
+many logs a second. An endpoint that answers nothing usable is passed over and queried last for a while;
+``ChainUnavailable`` is raised where that leaves none.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -46,7 +46,7 @@ def parse_logs(answer: object) -> list[Log]:
 
 
 class ChainModule(Module):
-    """What the indexer asks, as a module of web3."""
+    """The indexer's queries, as a module of web3."""
 
     _header: Method[Callable[[Tag, bool], Header]] = Method(
         RPCEndpoint("eth_getBlockByNumber"),
@@ -88,7 +88,7 @@ class ChainReader:
         self._each = {endpoint.place: _module(partial(rpc.ask, endpoint)) for endpoint in rpc.endpoints.all}
 
     def answers(self, question: Callable[[ChainModule], T]) -> Iterator[tuple[Endpoint, T]]:
-        """What one endpoint after the other says to the same question."""
+        """What one endpoint after the other answers to the same query."""
         failure, first = None, True
         for endpoint in self.rpc.endpoints.in_order():
             answer = self._ask(endpoint, question)
@@ -104,7 +104,7 @@ class ChainReader:
     def answers_of_all(
         self, question: Callable[[ChainModule], T], places: Collection[int] | None = None
     ) -> list[tuple[Endpoint, T]]:
-        """What every endpoint, or those of ``places``, say to the same question, asked side by side."""
+        """What every endpoint, or those of ``places``, answer to the same query, sent side by side."""
         asked = [each for each in self.rpc.endpoints.in_order() if places is None or each.place in places]
         with ThreadPoolExecutor(max(1, len(asked))) as pool:
             # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.

@@ -1,7 +1,7 @@
-"""How the follower's RPC endpoints behave, told to whoever scrapes the worker.
+"""How the follower's RPC endpoints behave, shown to what scrapes the worker.
 
-Promises: endpoints are named by their place in the configuration, never by address; nothing is told of a follower that
-is not heard any more. It is carried by Redis, since a job runs in a process of its own and ends with it.
+Endpoints are named by their place in the configuration, never by address; nothing is shown of a follower that gives no
+more sign of life. The report is carried by Redis, since a job runs in a process of its own and ends with it.
 """
 
 import json
@@ -43,7 +43,7 @@ def conduct_of(endpoints: Endpoints) -> str:
 
 
 def read_conduct(redis: Redis, chain_id: ChainId) -> list[EndpointConduct]:
-    """What the follower told last; empty when there is none, or nobody to ask."""
+    """What the follower reported last; empty when there is none, or Redis does not answer."""
     try:
         kept = redis.get(conduct_key(chain_id))
     except RedisError:

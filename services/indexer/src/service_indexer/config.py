@@ -1,4 +1,4 @@
-"""What the indexer is told: one record, read once, checked whole."""
+"""The indexer's configuration: one record, read once, checked whole."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from service_common.types import parse_decimal
 @dataclass(frozen=True, slots=True)
 class IndexerConfig:
     """One chain, one Hub, one copy. ``settler_key`` None: the settler does nothing. ``rpc_quorum``: how many endpoints
-    have to say the same before a block counts as final and a list of logs as whole."""
+    have to answer the same before a block counts as final and a list of logs as whole."""
 
     chain: ChainSettings
     rpc_quorum: int

@@ -1,7 +1,7 @@
 """Which bounties anyone may settle now, by the indexed copy.
 
-Promises: a bounty is listed only when its creation is finalized and no ending is indexed; the contract is asked again
-before anything is sent. Boundaries: from the judging deadline, or from the submission deadline without a Submission.
+A bounty is listed only when its creation is finalized and no ending is indexed; the contract is queried again before
+anything is sent. Boundaries: from the judging deadline, or from the submission deadline without a Submission.
 """
 
 from service_common.db import hub_index as t

@@ -1,7 +1,7 @@
 """One move of the copy towards the chain: the whole algorithm, as text.
 
-Promises: after ``advance`` returns, the copy equals a replay of the chain up to the block it names. A reorg above the
-finalized block is repaired in the same step; one below it halts the copy, because finalized facts were acted upon.
+After ``advance`` returns, the copy equals a replay of the chain up to the block it names. A reorg above the finalized
+block is repaired in the same step; one below it halts the copy, because finalized facts were acted upon.
 """
 
 from typing import Final

@@ -2,7 +2,7 @@
 
 ``read_ahead`` reads one range of final blocks for the follower of a copy that is far behind; losing it loses nothing.
 ``follow`` is one long-lived job: it holds the chain's lease in Redis, which only keeps the scheduler from starting a
-second one, and the chain's lock in PostgreSQL, which is what makes it the only writer. It ends by itself after
+second one, and the chain's lock in PostgreSQL, which is what makes it the only writer. It ends on its own after
 ``LEASE_JOB_SECONDS`` so that a worker can be drained, and the scheduler starts its successor.
 """
 
@@ -46,7 +46,7 @@ log = get_logger(__name__)
 
 
 def follow(received: Mapping[str, object]) -> str:
-    """Follow the chain until the job's time is up or its worker is asked to stop; the reason it ended."""
+    """Follow the chain until the job's time is up or its worker has to stop; the reason it ended."""
     check_message(received)
     config, engine = _setup()
     rpc = config.chain.rpc()
@@ -65,7 +65,7 @@ def follow(received: Mapping[str, object]) -> str:
             return reason
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
         log.warning("follower stopped", reason=type(error).__name__, detail=str(error))
-        draining.wait(1)  # whatever it was, the successor need not meet it at once
+        draining.wait(1)  # whatever the error was, the successor need not meet it at once
         return type(error).__name__
     finally:
         ended.set()
@@ -139,14 +139,15 @@ def _follow(source: RpcSource, writer: Writer, ahead: _Ahead, draining: Event, p
 
 
 def _pause_between_looks(block_time_seconds: float) -> float:
-    """Eight looks a block: soon enough for whoever waits, and bearable for an endpoint that counts requests."""
+    """Eight looks a block: soon enough for those who wait, and bearable for an endpoint that counts requests."""
     return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
 
 
 def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: Event, draining: Event) -> None:
-    """Renew the lease, report how the endpoints behave, and set ``draining`` when the worker was asked to stop.
+    """Renew the lease, report how the endpoints behave, and set ``draining`` when the worker has to stop.
 
-    A Redis that does not answer only means that a second job may start, and end at once for want of the lock.
+    A Redis that does not answer only means that a second job may start, and end at once because it cannot have the
+    lock.
     """
     redis: Redis = connect(config.redis_url)
     while not ended.is_set():

@@ -105,8 +105,8 @@ def _rebuild(environment: Environment) -> None:
     print(f"the new copy is in place, at block {block}")  # noqa: T201
 
 
-def _say(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)  # noqa: T201
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _configured(environment: Environment) -> IndexerConfig:

@@ -1,4 +1,4 @@
-"""How far the copy is, as metrics, read from the copy itself at each scrape: every process says the same."""
+"""How far the copy is, as metrics, read from the copy itself at each scrape: every process shows the same."""
 
 from collections.abc import Callable, Iterator
 
@@ -54,16 +54,16 @@ class IndexCollector(Collector):
         )
 
     def _endpoints(self) -> Iterator[Metric]:
-        told = read_conduct(self._redis, self._chain_id)
+        reported = read_conduct(self._redis, self._chain_id)
         figures: tuple[tuple[str, str, Callable[[EndpointConduct], float]], ...] = (
-            ("preferred", "1 for the endpoint that is asked first", lambda each: float(each.preferred)),
+            ("preferred", "1 for the endpoint that is queried first", lambda each: float(each.preferred)),
             ("failures", "Failures in a row", lambda each: each.failures),
             ("lag_blocks", "Blocks behind the furthest endpoint", lambda each: each.lag),
-            ("contradictions", "Times it stood against the quorum", lambda each: each.contradictions),
+            ("contradictions", "Times it contradicted the quorum", lambda each: each.contradictions),
         )
-        for name, words, value in figures:
-            family = GaugeMetricFamily(f"service_rpc_endpoint_{name}", words, labels=["endpoint"])
-            for each in told:
+        for name, text, value in figures:
+            family = GaugeMetricFamily(f"service_rpc_endpoint_{name}", text, labels=["endpoint"])
+            for each in reported:
                 family.add_metric([str(each.place)], value(each))
             yield family
 

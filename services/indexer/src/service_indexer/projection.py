@@ -1,7 +1,7 @@
 """From a log to rows: pure, one case per event.
 
-Promises: the same logs give the same rows on every replay. Raises ``ValueError`` for a log that is none of the Hub's:
-the indexer halts on it rather than guess.
+The same logs give the same rows on every replay. A log that is not one of the Hub's raises ``ValueError``: the indexer
+halts on it rather than guess.
 """
 
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _facts(event: HubEvent) -> Iterator[Row]:
         yield t.claims, {"bounty_id": bounty_id, "kind": _CLAIMS[kind], "recipient": recipient, "amount": amount}
     elif isinstance(event, RosterPublished):
         yield from _roster(event)
-    # Ownership changes stand in ``logs`` only: nothing reads them.
+    # Ownership changes are in ``logs`` only: nothing reads them.
 
 
 def _fields(event: HubEvent) -> dict[str, object]:

@@ -1,9 +1,9 @@
-"""What several RPC endpoints say about the chain's tip, compared.
+"""What several RPC endpoints answer about the chain's tip, compared.
 
-Promises: a block is final only if ``quorum`` endpoints call it or a later block final and show the same hash at its
-number; an endpoint that shows another hash stands against the quorum and is asked last for a while; one that lags is
-told from one that does not. Where too few agree there is no answer: the copy goes on without calling anything new
-final, and what needs finality waits.
+A block is final only if ``quorum`` endpoints call it or a later block final and show the same hash at its number. An
+endpoint that shows another hash contradicts the quorum and is queried last for a while; one that lags is distinguished
+from one that does not. Where too few agree there is no answer: the copy goes on without calling anything new final, and
+what needs finality waits.
 """
 
 from collections import Counter
@@ -97,5 +97,5 @@ def _header_at(module: ChainModule, number: BlockNumber) -> Header:
     except RpcRefused as refusal:
         raise ChainUnavailable("an RPC endpoint refused to show a block") from refusal
     if header.number != number:
-        raise ChainUnavailable("an RPC endpoint answered another block than it was asked for")
+        raise ChainUnavailable("an RPC endpoint answered another block than the requested one")
     return header

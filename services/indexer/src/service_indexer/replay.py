@@ -1,7 +1,7 @@
 """A fresh replay of the chain beside the copy that is read: to compare with it, or to take its place.
 
-Promises: the copy that is read is untouched until a rebuild switches, which is one transaction; readers see the old
-copy or the new one, never a mixture. Comparison is over every fact up to the last block that both call final.
+The copy that is read is untouched until a rebuild switches, which is one transaction; readers see the old copy or the
+new one, never a mixture. Comparison is over every fact up to the last block that both call final.
 """
 
 import time
@@ -85,11 +85,11 @@ def _source(chain: ChainSettings) -> RpcSource:
 
 
 def _advance_to_tip(source: RpcSource, writer: Writer, say: Progress) -> None:
-    told = time.monotonic()
+    reported = time.monotonic()
     while advance(source, writer):
         head = writer.head()
-        if head is not None and time.monotonic() - told > 2:
-            told = time.monotonic()
+        if head is not None and time.monotonic() - reported > 2:
+            reported = time.monotonic()
             say(f"replayed up to block {head.block_number}")
 
 

@@ -1,8 +1,8 @@
 """Our own RQ scheduler: keeps exactly one follower queued or running, and has the settler look every few seconds;
 without a settler that one job waits.
 
-Promises: JSON messages only (RQ's own cron pickles); losing Redis, this process or the worker costs seconds and no
-fact. A follower that fails is started again, after its failed job has been logged and removed.
+Messages are JSON only (RQ's own cron pickles); losing Redis, this process or the worker costs seconds and no fact. A
+follower that fails is started again, after its failed job has been logged and removed.
 """
 
 import signal
@@ -28,7 +28,7 @@ log = get_logger(__name__)
 
 
 def lease_key(config: IndexerConfig) -> str:
-    """The Redis key that says a follower is at work."""
+    """The Redis key that shows that a follower runs."""
     return f"lease:follow:{config.chain.chain_id}"
 
 
@@ -58,7 +58,7 @@ def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
         message(chain_id=config.chain.chain_id),
         f"follow-{config.chain.chain_id}",
         seconds=LEASE_JOB_SECONDS + 60,
-        dead_after=timedelta(0),  # no lease: whoever worked is gone
+        dead_after=timedelta(0),  # no lease: the worker is gone
     )
 
 

@@ -1,7 +1,7 @@
 """The settler: calls the Hub's permissionless ``settle`` when a bounty's time is up.
 
-Promises: it has no authority, anyone may do the same; its key pays gas, is never logged, and signs nothing but calls of
-``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first; the signed
+It has no authority, anyone may do the same. Its key pays gas, is never logged, and signs nothing but calls of
+``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first. The signed
 transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced under the same
 nonce with a higher fee, at most up to ``MAX_FEE_WEI``. The row goes when the bounty is indexed final.
 """
@@ -52,7 +52,7 @@ class GasFees:
 
     def __post_init__(self) -> None:
         if not 0 <= self.tip <= self.max_fee <= MAX_FEE_WEI:
-            raise ValueError("a tip lies within the whole fee, and that within the bound")
+            raise ValueError("the tip must be within the whole fee, and the fee within the bound")
 
     @classmethod
     def capped(cls, max_fee: int, tip: int) -> "GasFees":
@@ -88,7 +88,7 @@ class Settler:
         if not self._would_succeed(bounty_id):
             return False
         with writing(self.engine) as connection:
-            # Committed before it is sent: whoever dies in between finds the row and sends the same bytes.
+            # Committed before it is sent: a settler that dies in between finds the row and sends the same bytes.
             row = self._signed(bounty_id, self._next_nonce(connection), self._current_fees())
             connection.execute(insert(settlements).values(bounty_id=bounty_id, attempts=1, **row))
         return self._broadcast(bounty_id, str(row["raw_transaction"]), "sent")
@@ -115,7 +115,7 @@ class Settler:
         return self._broadcast(bounty_id, raw, event)
 
     def _replacement(self, connection: Connection, bounty_id: BountyId, nonce: int, old_fee: int, attempts: int) -> str:
-        # The same nonce: of all attempts at most one is mined, whichever a node has kept.
+        # The same nonce: of all attempts at most one is mined, regardless of which one a node has kept.
         raised, current = GasFees(old_fee, old_fee).raised(), self._current_fees()
         fees = GasFees.capped(max(raised.max_fee, current.max_fee), max(raised.tip, current.tip))
         row = self._signed(bounty_id, Nonce(nonce), fees)

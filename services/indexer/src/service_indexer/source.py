@@ -1,9 +1,9 @@
-"""What the indexer asks the chain, and how it distrusts the answers.
+"""What the indexer reads from the chain, and how it distrusts the answers.
 
-Promises: near the tip, logs are asked for by block hash and only where the header's bloom filter admits one; behind
-finality, logs come by range, as long as the endpoint allows: a refused range is asked for in smaller parts. An answer
-of the wrong block, address or order is never written. With a ``quorum`` above one, a block counts as final, and a list
-of logs as whole, only once that many endpoints say the same. Raises ``ChainUnavailable`` where nobody answers well.
+Near the tip, logs are requested by block hash and only where the header's bloom filter admits one. Behind finality,
+logs come by range, as large as the endpoint allows: a refused range is requested in smaller parts. An answer of the
+wrong block, address or order is never written. With a ``quorum`` above one, a block counts as final, and a list of logs
+as whole, only once that many endpoints answer the same. ``ChainUnavailable`` is raised where no endpoint answers well.
 """
 
 import time
@@ -23,7 +23,7 @@ from service_indexer.quorum import agree_on_finalized, first_tip, survey
 
 MAX_SPAN: Final = 2_000
 FIRST_SPAN: Final = 4
-"""Blocks asked for at once; halved when an endpoint refuses or the answer is large, doubled otherwise."""
+"""Blocks requested at once; halved when an endpoint refuses or the answer is large, doubled otherwise."""
 MAX_LOGS: Final = 2_000
 """Logs of one step of the copy: bounds memory and the length of a transaction."""
 COMPARE_SECONDS: Final = 2.0
@@ -38,7 +38,7 @@ class TooManyLogs(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """The newest block and the newest finalized one, asked for at once. No finalized one: the quorum is not reached."""
+    """The newest block and the newest finalized one, requested at once. No finalized one: the quorum is not reached."""
 
     latest: Header
     finalized: Header | None
@@ -90,13 +90,13 @@ class RpcSource:
         return Tip(latest, self._agreed)
 
     def distrust(self) -> None:
-        """What was read last did not fit together: ask another endpoint first, where there is one."""
+        """What was read last did not fit together: query another endpoint first, where there is one."""
         self._chain.rpc.distrust()
 
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
         headers = self._chain.headers(first, last)
         if [header.number for header in headers] != list(range(first, last + 1)):
-            raise ChainUnavailable("an RPC endpoint answered other blocks than it was asked for")
+            raise ChainUnavailable("an RPC endpoint answered other blocks than the requested ones")
         return headers
 
     def header(self, number: BlockNumber) -> Header:
@@ -111,14 +111,14 @@ class RpcSource:
                 part = self._logs({"fromBlock": hex(first), "toBlock": hex(end)})
             except TooManyLogs:
                 if end == first:
-                    raise ChainUnavailable("an RPC endpoint refuses to list the logs of one block") from None
+                    raise ChainUnavailable("an RPC endpoint refused to list the logs of one block") from None
                 self._span = (end - first + 1) // 2
                 continue
             if any(not first <= entry.block_number <= end for entry in part):
-                raise ChainUnavailable("an RPC endpoint answered logs of other blocks than it was asked for")
+                raise ChainUnavailable("an RPC endpoint answered logs of other blocks than the requested ones")
             logs += part
             first = BlockNumber(end + 1)
-            # Providers limit results, and so does our memory: dense blocks are asked for in short ranges.
+            # Providers limit results, and so does our memory: dense blocks are requested in short ranges.
             self._span = max(1, self._span // 2) if len(part) > MAX_LOGS // 2 else min(MAX_SPAN, self._span * 2)
         return RangeLogs(logs, BlockNumber(first - 1))
 
@@ -130,7 +130,7 @@ class RpcSource:
         except TooManyLogs as refusal:
             raise ChainUnavailable("an RPC endpoint refused to list the logs of a block") from refusal
         if any(entry.block_hash != header.hash for entry in logs):
-            raise ChainUnavailable("an RPC endpoint answered logs of another block than it was asked for")
+            raise ChainUnavailable("an RPC endpoint answered logs of another block than the requested one")
         return logs
 
     def _logs(self, block: dict[str, str]) -> list[Log]:
@@ -157,7 +157,7 @@ class RpcSource:
         return logs
 
     def _blame_others(self, votes: list[tuple[Endpoint, list[Log]]]) -> None:
-        """The last vote is the quorum's; whoever said otherwise stands against it."""
+        """The last vote is the quorum's; an endpoint that answered otherwise contradicts it."""
         for endpoint, logs in votes:
             if logs != votes[-1][1]:
                 log.warning("an RPC endpoint lists other logs than the quorum", endpoint=endpoint.place)

@@ -1,7 +1,7 @@
 """A stretch of the chain: consecutive blocks and the Hub's logs in them.
 
-Promises: each block links to the one before it; logs of final blocks come by range and are held against the blocks' own
-filters, logs of the others by block hash. A stretch ends earlier than asked where there are many logs.
+Each block links to the one before it. Logs of final blocks come by range and are held against the blocks' own filters,
+logs of the others by block hash. A stretch ends earlier than requested where there are many logs.
 """
 
 from dataclasses import dataclass
@@ -56,8 +56,8 @@ def _settled_logs(source: Source, settled: list[Header]) -> tuple[list[Header], 
     logs, hashes = answer.logs, {header.number: header.hash for header in covered}
     if any(hashes.get(entry.block_number) != entry.block_hash for entry in logs):
         raise ChainUnavailable("an RPC endpoint answered logs that do not belong to its own blocks")
-    # A block whose filter admits the Hub and that shows no log is asked for again by its hash: an endpoint that
-    # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is none, indeed.)
+    # A block whose filter admits the Hub and that shows no log is requested again by its hash: an endpoint that
+    # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is indeed none.)
     shown = {entry.block_number for entry in logs}
     missed = [entry for header in covered if header.number not in shown for entry in source.logs_of_block(header)]
     if missed:

@@ -1,7 +1,7 @@
 """The one ordered writer of ``hub_index``.
 
-Promises: one writer per chain (a PostgreSQL advisory lock) and a fencing token checked in every transaction, so that
-a writer that lost its lock without noticing writes nothing; a step of the chain, reorg included, is one transaction.
+There is one writer per chain (a PostgreSQL advisory lock) and a fencing token is checked in every transaction, so that
+a writer that lost its lock without noticing writes nothing. A step of the chain, reorg included, is one transaction.
 """
 
 from collections import defaultdict
@@ -132,7 +132,7 @@ def only_writer(
 ) -> Iterator[Writer]:
     """Hold the chain's lock; raises ``AnotherWriter`` when it is taken. ``start``: the block before the Hub's first.
 
-    ``space`` tells the copy that is read from the scratch copy, which has a lock of its own.
+    ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own.
     """
     with engine.connect() as lock:
         taken = lock.execute(
@@ -146,7 +146,7 @@ def only_writer(
                 fence = _take_fence(connection, chain_id, hub, start)
             yield Writer(engine, chain_id, hub, fence)
         finally:
-            lock.invalidate()  # closing the session releases the lock, whatever state it is in
+            lock.invalidate()  # closing the session releases the lock, in any state
 
 
 def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header) -> int:

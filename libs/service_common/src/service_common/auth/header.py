@@ -1,8 +1,8 @@
 """The header ``Authorization: Service-Approval <base64(address~signature~blockNumber~blockHash)>``.
 
-Promises: one header text means one approval. Refuses, with ``ValueError``: another scheme, anything but standard
-padded base64, other than four fields, numbers or hashes that are not canonical, more than ``MAX_HEADER_LENGTH``.
-The scheme's name is case-insensitive (RFC 9110).
+One header text means one approval. ``ValueError`` is raised for another scheme, anything but standard padded base64,
+other than four fields, numbers or hashes that are not canonical, and more than ``MAX_HEADER_LENGTH``. The scheme's name
+is case-insensitive (RFC 9110).
 """
 
 import base64

@@ -1,7 +1,7 @@
 """The canonical form of a query string, byte for byte what URLSearchParams serializes.
 
-Promises: for every ASCII raw query the text a browser's ``new URLSearchParams(raw).toString()`` gives. Refuses, with
-``ValueError``, a raw query with a character outside printable ASCII: nobody's canonical form of it is agreed.
+For every ASCII raw query this is the text of a browser's ``new URLSearchParams(raw).toString()``. A raw query with a
+character outside printable ASCII raises ``ValueError``: there is no agreed canonical form of it.
 """
 
 import re

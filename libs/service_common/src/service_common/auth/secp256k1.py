@@ -66,7 +66,7 @@ _LOADERS: Final = {"coincurve": _coincurve, "btclib_libsecp256k1": _btclib}
 
 
 def installed() -> Iterator[Binding]:
-    """The bindings that are here, the preferred one first; each is imported when it is asked for."""
+    """The installed bindings, the preferred one first; each is imported when it is needed."""
     for module, load in _LOADERS.items():
         try:
             yield load()

@@ -1,7 +1,7 @@
 """Making an approval: what a client signs, and the header it sends.
 
-Promises: one approval for one request; the typed data handed to a wallet and the header are built from the same
-values. The wallet itself (a local key, a person with a hardware wallet) is the caller's.
+One approval is for one request; the typed data passed to a wallet and the header are built from the same values. The
+wallet itself (a local key, a person with a hardware wallet) is the caller's.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The signed structure ``ApiRequestApproval`` and its EIP-712 digest.
 
-Promises: the digest is the one any EIP-712 library computes from ``typed_data``; both are built from one
-``Approval``, so what a wallet shows is what is verified. Section "Signed structure" of the interface.
+The digest is the one that any EIP-712 library computes from ``typed_data``; both are built from one ``Approval``, so
+what a wallet shows is what is verified. Section "Signed structure" of the interface.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Every protected request is proven here, and nowhere else.
 
-``verify_request`` is the specification's order of checks as text; it alone makes a ``VerifiedRequest``. What it does
-not check: whether the signer may do what the request asks. That is ``VerifiedRequest.require_signer``, with an
-account or accounts taken from the path or from indexed Hub state. Section "Verification order" of the interface.
+``verify_request`` is the specification's order of checks as text; it alone makes a ``VerifiedRequest``. It does not
+check whether the signer may do what the request wants. That is ``VerifiedRequest.require_signer``, with an account or
+accounts taken from the path or from indexed Hub state. Section "Verification order" of the interface.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from service_common.types import Address, BlockNumber, Bytes32, bytes32
 
 
 class Reason(StrEnum):
-    """Why a signed request is refused: one word for each check, in the order of the checks."""
+    """Why a signed request is refused: one name for each check, in the order of the checks."""
 
     MALFORMED = "malformed"
     NOT_CANONICAL = "block_not_canonical"
@@ -31,7 +31,7 @@ class Reason(StrEnum):
 
 
 class Refused(ServiceError):
-    """401 or 403, with its reason for whoever counts them."""
+    """401 or 403, with its reason for its counter."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__("forbidden" if reason is Reason.FORBIDDEN else "unauthorized", message)
@@ -39,7 +39,7 @@ class Refused(ServiceError):
 
 
 class WalletAnswer(Enum):
-    """What an account says of a signature."""
+    """What an account answers about a signature."""
 
     ACCEPTED = auto()
     REFUSED = auto()
@@ -57,10 +57,10 @@ class ChainView(Protocol):
 
 
 class WalletView(Protocol):
-    """Accounts that are contracts. Raises for an unreachable chain and when too much is asked at once."""
+    """Accounts that are contracts. Raises for an unreachable chain and when there are too many calls at once."""
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
-        """What the account's own code says of the signature (ERC-1271, before deployment ERC-6492)."""
+        """What the account's own code answers about the signature (ERC-1271, before deployment ERC-6492)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def verify_request(
         block_hash=header.block_hash,
     )
     signed = digest(authority.domain, approval)
-    # A plain key counts whether or not its account has code (EIP-7702); only then is the account itself asked.
+    # A plain key counts whether or not its account has code (EIP-7702); only then is the account itself called.
     if recover(signed, header.signature) != header.address:
         answer = wallets.ask(header.address, signed, header.signature)
         if answer is not WalletAnswer.ACCEPTED:

@@ -1,8 +1,8 @@
 """The Hub's ABI as typed codecs: calls to bytes, answers, errors and logs back to values.
 
-Promises: names, types and selectors come from the one committed ABI (``abi/Hub.json``, written by the contract build);
-values come out canonical (accounts and 32-byte values lowercase hex, integers as ``int``, structs as tuples). The
-library that codes them is imported on first use, because it takes longer to load than most commands take to run.
+Names, types and selectors come from the one committed ABI (``abi/Hub.json``, written by the contract build). Values are
+canonical (accounts and 32-byte values lowercase hex, integers as ``int``, structs as tuples). The library that codes
+them is imported on first use, because it takes longer to load than most commands take to run.
 """
 
 import json

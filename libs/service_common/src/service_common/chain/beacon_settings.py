@@ -1,7 +1,7 @@
 """Which randomness beacon a deployment seals for: ``SERVICE_BEACON_URLS``, ``_CHAIN_HASH``, ``_PUBLIC_KEY``.
 
-Promises: a known network's beacon is pinned in its deployment record and only its addresses may be overridden; the
-local network names all three. Genesis and period come from the beacon itself, checked by the chain hash.
+A known network's beacon is pinned in its deployment record and only its addresses may be overridden; the local network
+names all three. Genesis and period come from the beacon itself, checked by the chain hash.
 """
 
 from dataclasses import replace
@@ -29,7 +29,7 @@ def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRe
 
 
 def beacon_info(record: BeaconRecord, http: HttpGet) -> BeaconInfo:
-    """The beacon whole: from the record where it is pinned, else asked of the relays and checked by its hash."""
+    """The beacon whole: from the record where it is pinned, else read from the relays and checked by its hash."""
     if record.genesis_time is None or record.period_seconds is None:
         return fetch_info(record.urls, record.chain_hash, record.public_key, http)
     return BeaconInfo(record.chain_hash, record.public_key, UnixSeconds(record.genesis_time), record.period_seconds)

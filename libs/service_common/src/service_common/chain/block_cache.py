@@ -1,10 +1,10 @@
 """Block facts for request freshness, from a small per-process cache.
 
-Promises: one batched fill at the start, at most one RPC call per new block, at most one shared refresh per 250 ms for
-a number above the cached head, one batched fill after a gap or a reorg. ``ChainUnavailable`` passes through: an
-unreachable chain is never an answer; for as long as an early refresh waits, the next callers are told the same without
-asking again, so that one endpoint that hangs does not make them queue. Blocks that do not link are never taken, and
-another endpoint is asked next. Thread-safe.
+It makes one batched fill at the start, at most one RPC call per new block, at most one shared refresh per 250 ms for a
+number above the cached head, and one batched fill after a gap or a reorg. ``ChainUnavailable`` passes through: an
+unreachable chain is never an answer. For as long as an early refresh waits, the next callers get the same error without
+another request, so that one endpoint that hangs does not make them queue. Blocks that do not link are never accepted,
+and another endpoint is queried next. Thread-safe.
 """
 
 from itertools import pairwise
@@ -46,8 +46,8 @@ class BlockCache:
             return self._hashes.get(number)
 
     def _refresh_if_older_than(self, seconds: float, *, patient: bool) -> None:
-        """Ask the chain where what is known is older. While one caller does, only those wait who need the answer: the
-        ``patient``, and everybody once what is known is two block times old."""
+        """Query the chain if the cache is older. While one caller does, only those wait who need the answer: the
+        ``patient``, and everybody once the cache is two block times old."""
         age = self._clock.monotonic() - self._refreshed_at
         if age < seconds or not self._refreshing.acquire(blocking=patient or age >= 2 * self._block_time):
             return

@@ -1,13 +1,14 @@
-"""Signatures of accounts that are contracts, asked of the chain in one ``eth_call``.
+"""Signatures of accounts that are contracts, checked by the chain in one ``eth_call``.
 
-Promises: an account with code is asked through ERC-1271 (a wrapper of ERC-6492 is taken off, its factory never
-called); one without code counts only through ERC-6492, and its inner signature is always checked. The call runs the
-creation code of our own ``SignatureValidator`` without deploying it, at the cached head, under limits of gas, time and
-answer size; what a hostile wallet or factory does ends as "not accepted". Calls are limited per process in number at a
-time and per second, and for each network address and account; what is over is 503 ``service_overloaded``, and a chain
-that does not answer is ``ChainUnavailable``: neither is ever "unauthorized". Nobody locks a wallet out by naming it, or
-others: one whose signature was accepted lately has places from there that strangers cannot take, and needs no share of
-its address's budget. A plain account whose bare signature is wrong is asked about once per block.
+An account with code is checked through ERC-1271 (a wrapper of ERC-6492 is taken off, its factory never called); one
+without code counts only through ERC-6492, and its inner signature is always checked. The call runs the creation code of
+our own ``SignatureValidator`` without deploying it, at the cached head, under limits of gas, time and answer size;
+anything that a hostile wallet or factory does ends as "not accepted". Calls are limited per process, in concurrent
+number and per second, and for each network address and account. A call over a limit is 503 ``service_overloaded``, and
+a chain that does not answer is ``ChainUnavailable``: neither is ever "unauthorized". Nobody can lock out a wallet by
+naming it, or lock out others: a wallet whose signature was accepted recently has places, from the address where it was
+accepted, that nobody else can take, and needs no share of its address's budget. A plain account whose bare signature is
+wrong is checked about once per block.
 """
 
 from collections import OrderedDict
@@ -33,7 +34,7 @@ CALL_SECONDS: Final = 3.0
 MAX_ANSWER_BYTES: Final = 16 * 1024
 MAX_AT_A_TIME: Final = 8
 STRANGERS_AT_A_TIME: Final = 5
-"""Of these: calls about accounts that were not accepted lately from where they are asked about."""
+"""Of these: calls about accounts that were not accepted recently from the address that sends the request."""
 MAX_PER_SECOND: Final = 50
 STRANGERS_PER_SECOND: Final = 30
 OF_ADDRESS: Final = Budget("wallet-checks-of-address", 60, 60)
@@ -52,7 +53,7 @@ _ANSWERS: Final = {
 
 
 class ContractWallets:
-    """What ``auth.verify`` asks about accounts whose key did not sign. Thread-safe."""
+    """The ``WalletView`` of ``auth.verify``, for accounts whose key did not sign. Thread-safe."""
 
     def __init__(self, rpc: JsonRpc, head: Callable[[], BlockNumber], clock: Clock) -> None:
         self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
@@ -64,11 +65,11 @@ class ContractWallets:
         self._without_code = _SeenAt(MAX_REMEMBERED)
 
     def of_client(self, client: str | None) -> WalletView:
-        """The same, asked by requests of one network address; None for those that are many people's."""
+        """The same for requests of one network address; None for an address that many people share."""
         return _OfClient(self, client)
 
     def ask(self, account: Address, digest: bytes, signature: bytes, client: str | None = None) -> WalletAnswer:
-        """What the account's code says of the signature over ``digest`` at the newest known block."""
+        """What the account's code answers about the signature over ``digest`` at the newest known block."""
         head = self._head()
         if not signature.endswith(_WRAPPED) and self._without_code.knows(account, head):
             return WalletAnswer.NO_CODE
@@ -126,7 +127,7 @@ def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _OfClient:
-    """The wallets as the requests of one network address ask them."""
+    """The wallets as the requests of one network address see them."""
 
     wallets: ContractWallets
     client: str | None
@@ -136,7 +137,7 @@ class _OfClient:
 
 
 class _Accepted:
-    """Accounts whose signature was accepted lately, and from where; the latest of them."""
+    """Accounts whose signature was accepted recently, and from where; the latest of them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -144,7 +145,7 @@ class _Accepted:
         self._since: OrderedDict[tuple[Address, str | None], float] = OrderedDict()
 
     def knows(self, account: Address, client: str | None = _ANYWHERE) -> bool:
-        """Whether the account was accepted lately, from this client where one is given."""
+        """Whether the account was accepted recently, from this client where one is given."""
         since = self._since.get((account, client))
         return since is not None and self._clock.monotonic() - since < LATELY_SECONDS
 

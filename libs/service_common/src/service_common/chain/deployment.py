@@ -1,7 +1,7 @@
 """Deployment records: what the chain id alone determines.
 
-Promises: the record of a known network is package data and invents nothing: an address that is not known is null.
-``local`` has no record; its values come from the environment and from the Hub. Section "Deployments" of the interface.
+The record of a known network is package data and invents nothing: an address that is not known is null. ``local`` has
+no record; its values come from the environment and from the Hub. Section "Deployments" of the interface.
 """
 
 import json

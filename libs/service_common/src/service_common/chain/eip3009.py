@@ -1,7 +1,7 @@
 """EIP-3009 ``ReceiveWithAuthorization``: the token transfer a Poster signs instead of sending.
 
-Promises: the typed data is the token's own (its EIP-712 domain); only the payee can use the authorization, and its
-nonce binds every term of the bounty.
+The typed data is the token's own (its EIP-712 domain). Only the payee can use the authorization, and its nonce binds
+every term of the bounty.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""Which of several RPC endpoints is asked first, from how each behaved lately.
+"""Which of several RPC endpoints is queried first, from how each behaved recently.
 
-Promises: an endpoint that fails, or whose answer its reader could not use, rests for a while that doubles each time in
-a row, with jitter, and is asked only when no rested one is left; among the others the one that answered last is asked
+An endpoint that fails, or whose answer the caller could not use, rests for a while that doubles each time in a row,
+with jitter, and is queried only when no rested one is left. Among the others the one that answered last is queried
 first, unless it lags behind the rest. An endpoint is known by its place in the configuration, from 1: its address may
 hold a secret. Thread-safe: each change is one assignment.
 """
@@ -55,7 +55,7 @@ class Endpoints:
         return self._preferred
 
     def in_order(self) -> list[Endpoint]:
-        """Every endpoint, the one to ask first at the front."""
+        """Every endpoint, the one to query first at the front."""
         now = self._monotonic()
         return sorted(
             self.all,
@@ -69,18 +69,18 @@ class Endpoints:
         )
 
     def succeeded(self, endpoint: Endpoint, *, prefer: bool) -> None:
-        """It gave an answer; with ``prefer`` it is asked first from now on."""
+        """It answered; with ``prefer`` it is queried first from now on."""
         endpoint.failures, endpoint.rests_until = 0, 0.0
         if prefer:
             self._preferred = endpoint
 
     def failed(self, endpoint: Endpoint) -> None:
-        """It gave none."""
+        """It did not answer."""
         endpoint.failures += 1
         longest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2 ** min(endpoint.failures - 1, 10))
         endpoint.rests_until = self._monotonic() + longest * (0.5 + self._jitter() / 2)
 
     def contradicted(self, endpoint: Endpoint) -> None:
-        """It stood against the quorum."""
+        """It contradicted the quorum."""
         endpoint.contradictions += 1
         self.failed(endpoint)

@@ -1,6 +1,6 @@
 """The Hub's events as typed values, one class per event, field names those of the ABI in snake_case.
 
-Promises: ``decode_log`` returns one of these for every log the Hub can emit and ``ValueError`` for anything else.
+``decode_log`` returns one of these for every log the Hub can emit and raises ``ValueError`` for anything else.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""The Hub's views, typed: what the contract itself says, for clients and for checks against the indexed copy.
+"""The Hub's views, typed: what the contract itself returns, for clients and for checks against the indexed copy.
 
-Promises: every answer is the contract's at one block; an answer that is not of the ABI's shape is
-``ChainUnavailable`` (a wrong address or a lying endpoint), never a half-read value.
+Every answer is the contract's at one block. An answer that is not of the ABI's shape is ``ChainUnavailable`` (a wrong
+address or a hostile endpoint), never a half-read value.
 """
 
 from collections.abc import Iterator

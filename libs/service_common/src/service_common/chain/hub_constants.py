@@ -1,6 +1,6 @@
 """What never changes about a deployed Hub and its token, read from the chain once.
 
-Promises: values are the contracts' own, checked for the chain id that the deployment names.
+Values are the contracts' own, checked for the chain id that the deployment names.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,9 @@
 """A small JSON-RPC client over several endpoints.
 
-Promises: a call is tried on each endpoint in turn, in the order of ``endpoints``; an endpoint's address, which may hold
-a secret, never appears in an error or a log. Refuses answers over ``max_answer_bytes`` and answers that are not
-JSON-RPC. Raises ``ChainUnavailable`` when no endpoint answers and ``RpcRefused`` when one answers with an error of its
-own (a revert, a method it does not have).
+A call is tried on each endpoint in turn, in the order of ``endpoints``. An endpoint's address, which may hold a secret,
+never appears in an error or a log. Answers over ``max_answer_bytes`` and answers that are not JSON-RPC count as none.
+``ChainUnavailable`` is raised when no endpoint answers, and ``RpcRefused`` when one answers with an error of its own (a
+revert, a method it does not have).
 """
 
 import json
@@ -31,7 +31,7 @@ def _unwatched(_calls: Sequence[Call], _place: int) -> AbstractContextManager[ob
 
 
 watch: Watch = _unwatched
-"""What stands around each request, given its calls and the endpoint's place; a service with traces puts a span here."""
+"""A context around each request, given its calls and the endpoint's place; a service with traces puts a span here."""
 
 
 class ChainUnavailable(Exception):
@@ -93,7 +93,7 @@ class JsonRpc:
             raise ChainUnavailable(f"RPC endpoint {endpoint.place} gave no usable answer") from None
 
     def distrust(self) -> None:
-        """The endpoint that answered last said something its reader cannot use: ask another one first, for a while."""
+        """The caller cannot use the last answer: query another endpoint first, for a while."""
         self.endpoints.failed(self.endpoints.preferred)
 
     def _send(self, url: str, calls: Sequence[Call]) -> list[object]:

@@ -1,7 +1,7 @@
 """The Hub's refusals in plain sentences, each with a next step.
 
-Promises: every custom error of the Hub's ABI has its sentence here (a test fails when one is missing); a sentence may
-name the values that came with the error. What is not the Hub's error is said to be unexpected, without raw data.
+Every custom error of the Hub's ABI has its sentence here (a test fails when one is missing); a sentence may name the
+values that came with the error. An error that is not the Hub's is reported as unexpected, without raw data.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "BountyOpen": ("The bounty is still open.", "Wait until it is final, then try again."),
     "EncryptionKeyLowOrder": ("The encryption key {key} is of low order.", _OWNER),
     "EncryptionKeyNotCanonical": ("The encryption key {key} is not canonical.", _OWNER),
-    "EncryptionKeyRepeated": ("The encryption key {key} stands twice in the roster.", _OWNER),
+    "EncryptionKeyRepeated": ("The encryption key {key} is in the roster twice.", _OWNER),
     "EscrowNotReceived": (
         "The token moved {received} where {expected} was signed for.",
         "This token charges on transfer; the Hub refuses it.",

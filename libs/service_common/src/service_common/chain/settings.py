@@ -1,6 +1,7 @@
 """Which chain and Hub a service works on: ``SERVICE_CHAIN_ID``, ``SERVICE_HUB_ADDRESS``, ``SERVICE_RPC_URLS``.
 
-Promises: what the deployment record of the chain knows need not be set; what it does not know is asked for by name.
+What the deployment record of the chain knows need not be set; a missing value that it does not know is reported by
+name.
 """
 
 from dataclasses import dataclass, field

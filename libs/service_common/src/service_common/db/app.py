@@ -1,7 +1,8 @@
 """Schema ``app``: the bytes and results the api stores. Sole writer: the api and its worker.
 
-Never consulted for authorization: whoever may do what comes from ``hub_index`` alone. Every table that a stranger can
-fill has an end: ``service_api.usecases.lifetimes``. Columns that a release before did not write may be null.
+Never consulted for authorization: who may do what comes from ``hub_index`` alone. The rows of every table that anyone
+can fill are deleted in the end: ``service_api.usecases.lifetimes``. Columns that a release before did not write may be
+null.
 """
 
 from datetime import datetime

@@ -1,7 +1,7 @@
 """Connections.
 
-Promises: short timeouts everywhere, so that a stuck database makes errors and not a stuck service, also one that keeps
-its connections and says nothing; library errors leave this room as ``DatabaseUnavailable`` without their text, which
+All timeouts are short, so that a stuck database makes errors and not a stuck service, also a database that keeps its
+connections and never answers. Library errors leave this package as ``DatabaseUnavailable`` without their text, which
 the log has. A transaction is one span, without its statements.
 """
 
@@ -19,7 +19,7 @@ from service_common.traces import port as traces
 
 STATEMENT_TIMEOUT_MS: Final = 10_000
 ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
-"""How long the client waits by its own clock: a server that stands still cannot keep the statement's limit."""
+"""How long the client waits by its own clock: a server that hangs cannot keep the statement's limit."""
 
 log = get_logger(__name__)
 
@@ -34,7 +34,7 @@ class _PatientConnection(psycopg.Connection[Any]):
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
             return super().wait(gen, interval, timeout if timeout is not None else ANSWER_SECONDS)
-        except psycopg.errors._WaitTimeout:  # noqa: SLF001  # how the library says that nothing came
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001  # how the library reports that nothing came
             self.close()
             raise psycopg.OperationalError("the server did not answer in time") from None
 
@@ -98,19 +98,19 @@ def _translated(access: str) -> Iterator[None]:
         try:
             yield
         except (OperationalError, InterfaceError, PoolTimeoutError) as error:
-            _tell(error)
+            _log(error)
             raise DatabaseUnavailable("the database did not answer") from error
         except DBAPIError as error:
             if error.connection_invalidated:
-                _tell(error)
+                _log(error)
                 raise DatabaseUnavailable("the database connection was lost") from error
             raise
 
 
-def _tell(error: DBAPIError | PoolTimeoutError) -> None:
-    """Why, in the driver's own words: SQLAlchemy's hold the statement and what it was given."""
-    words = error.orig if isinstance(error, DBAPIError) else "no connection became free in time"
-    log.warning("database unavailable", reason=str(words).strip()[:500])
+def _log(error: DBAPIError | PoolTimeoutError) -> None:
+    """Why, with the driver's own message: SQLAlchemy's has the statement and its parameters."""
+    reason = error.orig if isinstance(error, DBAPIError) else "no connection became free in time"
+    log.warning("database unavailable", reason=str(reason).strip()[:500])
 
 
 def check_database(engine: Engine) -> None:

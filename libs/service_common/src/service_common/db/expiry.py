@@ -1,6 +1,6 @@
-"""Deleting what has served its time.
+"""Deleting rows that are no longer needed.
 
-Promises: a few rows at a time, so that nobody waits for a lock, and no statement comes to its limit of time.
+It deletes a few rows at a time, so that nobody waits for a lock and no statement reaches its time limit.
 """
 
 from typing import Final

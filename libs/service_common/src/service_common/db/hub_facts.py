@@ -1,9 +1,8 @@
 """Facts that authorize: indexed, finalized, and not contradicted by anything later.
 
-Promises: a fact is handed out only when the block that set it is at or behind the finalized block of the copy;
-otherwise the caller is told to retry (503), with a Retry-After from the finality lag as measured. An unknown bounty
-is 404 only while the copy is close behind the chain; a copy that lags or is halted answers 503 instead. Section "States
-and transitions" of the interface.
+A fact is returned only when the block that set it is at or behind the finalized block of the copy; otherwise the caller
+gets a 503, with a Retry-After from the finality lag as measured. An unknown bounty is 404 only while the copy is close
+behind the chain; a copy that lags or is halted answers 503 instead. Section "States and transitions" of the interface.
 """
 
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ from service_common.errors import ServiceError
 from service_common.types import Address, BountyId, ChainId
 
 MAX_LAG_SECONDS: Final = 60
-"""A copy whose newest block is older than this says nothing about what does not exist."""
+"""A copy whose newest block is older than this cannot show that something does not exist."""
 _PROJECTION: Final = "bounty_projection_unavailable"
 _CHAIN_STATE: Final = "bounty_chain_state_unavailable"
 

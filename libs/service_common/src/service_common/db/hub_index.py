@@ -44,7 +44,7 @@ def _number(name: str) -> Column[int]:
 
 
 def _fact(name: str, *items: SchemaItem) -> Table:
-    """A table of facts read off logs: its own columns and where in the chain they stand."""
+    """A table of facts read from logs: its own columns and where in the chain they are."""
     own = [item for item in items if isinstance(item, Column)]
     rest = [item for item in items if not isinstance(item, Column)]
     origin = (_number("block_number"), _text("block_hash"), _number("log_index"), _text("tx_hash"), _number("time"))

@@ -1,7 +1,7 @@
 """Reads of the indexed Hub log: what authorization and the public routes see.
 
-Promises: one connection from ``engine.reading`` sees one moment of the copy; every fact comes with the block that set
-it, so that the caller can ask whether it is finalized. Nothing here decides; ``Head.is_finalized`` only compares.
+One connection from ``engine.reading`` sees one moment of the copy. Every fact comes with the block that set it, so that
+the caller can check whether it is finalized. Nothing here decides; ``Head.is_finalized`` only compares.
 """
 
 from collections.abc import Sequence

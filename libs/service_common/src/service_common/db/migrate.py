@@ -1,8 +1,8 @@
 """Bringing a database to the newest schema.
 
-Promises: one history for all services, run by the migrator's role, safe to start twice at once (an advisory lock),
-nothing to do when the schema is current. A migration is backward compatible for one release, and online: each is a
-transaction of its own, takes as long as it needs, and gives a table up that it cannot have at once, so that nobody
+All services share one history. It is run by the migrator's role, is safe to start twice at once (an advisory lock), and
+has nothing to do when the schema is current. A migration is backward compatible for one release, and online: each is a
+transaction of its own, takes as long as it needs, and gives up a table that it cannot lock at once, so that nobody
 queues behind it; then it tries again.
 """
 
@@ -23,7 +23,7 @@ from service_common.db.engine import engine_of_job
 from service_common.log import get_logger
 
 LOCK_TIMEOUT_MS: Final = 1_000
-"""Whoever comes for a table after a waiting migration waits behind it: this bounds how long."""
+"""A query that needs a table after a waiting migration waits behind it: this bounds how long."""
 PATIENCE_SECONDS: Final = 300.0
 """How long it tries: a dump or an operator's query may hold a table for minutes."""
 _PAUSE_SECONDS: Final = 1.0
@@ -49,7 +49,7 @@ def migrate(url: str, *, clock: Clock = _CLOCK, seconds: float = PATIENCE_SECOND
         except OperationalError as error:
             if not isinstance(error.orig, LockNotAvailable) or clock.monotonic() > ends:
                 raise
-            log.warning("a migration could not have what somebody else holds; it tries again")
+            log.warning("a migration could not lock what another session holds; it tries again")
             clock.sleep(_PAUSE_SECONDS)
 
 
@@ -88,7 +88,7 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> str:
     """
     ends, found = clock.monotonic() + seconds, None
     with engine_of_job(url, application="await-schema") as engine, as_file(files(__package__)) as folder:
-        known, told = _known(folder), ""
+        known, reported = _known(folder), ""
         while clock.monotonic() < ends:
             try:
                 with engine.connect() as connection:
@@ -99,11 +99,11 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> str:
                 if found is not None and (found == known[0] or found not in known):
                     return found
                 reason = f"the database is at schema {found or 'none'}; this release needs {known[0]}"
-            if reason != told:
+            if reason != reported:
                 log.warning("waiting for the schema", reason=reason)
-                told = reason
+                reported = reason
             clock.sleep(1.0)
-    raise SchemaBehind(f"{told or 'no time was left to look'}: reach the database, then run the migration")
+    raise SchemaBehind(f"{reported or 'no time was left to look'}: reach the database, then run the migration")
 
 
 def _known(folder: Path) -> list[str]:

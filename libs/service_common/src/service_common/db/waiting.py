@@ -1,7 +1,7 @@
 """The process ``await-schema`` of every service: what a pod runs before its service starts.
 
-Promises: a release never starts on a schema older than its own, in whatever order a cluster starts things; waiting too
-long is an exit code of 1 with the reason, so that the cluster tries again and shows why.
+A release never starts on a schema older than its own, in whatever order a cluster starts things. Waiting too long is
+exit code 1 with the reason, so that the cluster tries again and shows why.
 """
 
 import sys

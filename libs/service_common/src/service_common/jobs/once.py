@@ -1,9 +1,9 @@
-"""Enqueuing a job at most once at a time, under an id that says what it does.
+"""Enqueuing a job at most once at a time, under an id that names what it does.
 
-Promises: while a job of this id waits or is at work nothing is enqueued; one that ended, failed, or whose worker was
-killed and is not heard any more is logged, removed and enqueued anew, by one caller at a time: who looks at what an
-earlier job left never removes the one that another caller enqueued meanwhile. A worker's sign of life is a key that the
-server lets expire, so that two machines whose clocks disagree do not start twice what is at work.
+While a job of this id waits or runs, nothing is enqueued. One that ended, failed, or whose worker was killed and gives
+no more sign of life, is logged, removed and enqueued again, by one caller at a time: a caller that looks at what an
+earlier job left never removes the job that another caller enqueued meanwhile. A worker's sign of life is a key that the
+server lets expire, so that two machines whose clocks disagree do not start a running job a second time.
 """
 
 import time
@@ -71,7 +71,7 @@ def find_pending(redis: Redis, job_id: str, dead_after: timedelta = DEAD_AFTER) 
 
 @contextmanager
 def one_at_a_time(redis: Redis, job_id: str) -> Iterator[None]:
-    """Have the turn to replace what an earlier job of this id left; a turn that is not given back ends by itself."""
+    """Hold the turn to replace what an earlier job of this id left; a turn that is not given back expires."""
     with redis.lock(f"enqueuing:{job_id}", timeout=TURN_SECONDS, blocking_timeout=TURN_SECONDS):
         yield
 
@@ -84,13 +84,13 @@ def remove_ended(redis: Redis, job_id: str) -> None:
             result = job.latest_result()
             log.error("job failed", job_id=job_id, detail=(result.exc_string or "")[-2000:] if result else "")
         job.delete()
-        Result.delete_all(job)  # else whoever waits next would be told how this one ended
+        Result.delete_all(job)  # else the next caller that waits would get how this one ended
     except (NoSuchJobError, InvalidJobOperation):
         return  # the worker's own cleaning got there first
 
 
 def give_sign(redis: Redis, job_id: str) -> None:
-    """A worker says that this job is at work."""
+    """A worker reports that this job is running."""
     redis.set(_sign(job_id), 1, ex=SIGN_SECONDS)
 
 

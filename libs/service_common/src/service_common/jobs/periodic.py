@@ -1,7 +1,7 @@
-"""Jobs that a worker's own queue gets again and again.
+"""Jobs that a worker's own queue gets repeatedly.
 
-Promises: however many workers run, a job is enqueued once in its interval and never beside itself; losing Redis, the
-worker or a run costs one interval and no fact, since such a job looks at what is there.
+However many workers run, a job is enqueued once in its interval and never beside itself. Losing Redis, the worker or a
+run costs one interval and no fact, since such a job looks at what is there.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
 """Queue names and access to them.
 
-Promises: every queue and worker speaks JSON, never pickle; a job's one argument is a versioned object. The trace it
-belongs to is no part of that: it is metadata, which a release that knows nothing of it ignores. Redis holds no fact:
-whatever is lost with it is found again from PostgreSQL or the chain.
+Every queue and worker uses JSON, never pickle; a job's one argument is a versioned object. The trace it belongs to is
+not part of that: it is metadata, which a release that does not know it ignores. Redis holds no fact: anything that is
+lost with it is found again from PostgreSQL or the chain.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from service_common.traces import port as traces
 
 MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0
-"""With the retries, a server that says nothing is given up within ten seconds."""
+"""With the retries, a server that does not answer is given up within ten seconds."""
 
 RETRIES: Final = 4
 
@@ -43,8 +43,8 @@ class QueueName(StrEnum):
 def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries: int = RETRIES) -> Redis:
     """A connection that retries briefly over a restart of the server.
 
-    A server that says nothing for ``answer_seconds`` is given up; None is for a worker, which waits for jobs on it.
-    Without ``retries`` nothing is asked twice: for what must not happen again if only its answer came late.
+    A server that does not answer for ``answer_seconds`` is given up; None is for a worker, which waits for jobs on it.
+    Without ``retries`` nothing is sent twice: for what must not happen again if only its answer came late.
     """
     return Redis.from_url(
         url,
@@ -67,7 +67,7 @@ def enqueue(queue: Queue, function: str, argument: Mapping[str, object], **optio
     with traces.producer(f"send {queue.name}", attributes) as span:
         try:
             return queue.enqueue(function, argument, meta=traces.carrier(), **options)
-        except DuplicateJobError as error:  # no failure: the work is under way
+        except DuplicateJobError as error:  # no failure: the work is in progress
             span.note({"messaging.duplicate": True})
             duplicate = error
     raise duplicate

@@ -100,7 +100,7 @@ def run_worker(
         worker.in_steps = in_steps
         try:
             worker.work(logging_level="WARNING", with_scheduler=False)
-            if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ says it nowhere else
+            if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
                 log.info("stopped")
                 return
             log.warning("the worker gave up and starts again")
@@ -109,7 +109,7 @@ def run_worker(
             log.info("stopped")
             return
         except RedisError as error:
-            log.warning("the queue server went away; the worker starts again", exc_info=error)
+            log.warning("the connection to the queue server was lost; the worker starts again", exc_info=error)
             time.sleep(_PAUSE_SECONDS)
 
 

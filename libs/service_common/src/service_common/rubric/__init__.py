@@ -1,7 +1,7 @@
 """The readiness rubric: one versioned file, applied by the reviewer and served to everyone by the api.
 
-The file of the release before lies beside it: while an upgrade goes on, or is taken back, processes of both releases
-ask for reviews, and each review is held against the text that it was asked for.
+The file of the release before is kept beside it: while an upgrade goes on, or is taken back, processes of both releases
+request reviews, and each review is held against the text that it was requested for.
 """
 
 from dataclasses import dataclass

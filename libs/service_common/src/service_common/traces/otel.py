@@ -1,7 +1,7 @@
 """The port's spans through OpenTelemetry's SDK, sent as OTLP over HTTP.
 
-Promises: spans wait in a bounded queue that a thread sends from; a full queue, and whatever the collector does, costs
-spans and nothing else. An exception leaves its type and the code of a ``ServiceError``, never its words. The caller's
+Spans wait in a bounded queue that a thread sends from; a full queue, and anything that the collector does, costs spans
+and nothing else. An exception leaves its type and the code of a ``ServiceError``, never its message. The caller's
 ``traceparent`` is read by the library, which ignores what is malformed; its ``tracestate`` is not taken. The libraries'
 own loggers are silent: they quote addresses.
 """
@@ -122,7 +122,7 @@ class OtelTracer:
             context,
             _KINDS[kind],
             attributes,
-            record_exception=False,  # its words may quote anything
+            record_exception=False,  # its message may quote anything
             set_status_on_exception=False,
         ) as span:
             token = trace_id.set(trace.format_trace_id(span.get_span_context().trace_id))
@@ -165,20 +165,20 @@ class OtelTracer:
 class _Session(requests.Session):
     """Remembers how the last attempt ended, without an address."""
 
-    said = ""
+    ended = ""
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         try:
             response = super().send(request, **options)
         except requests.RequestException as error:
-            self.said = type(error).__name__
+            self.ended = type(error).__name__
             raise
-        self.said = f"status {response.status_code}"
+        self.ended = f"status {response.status_code}"
         return response
 
 
 class _Exporter(SpanExporter):
-    """The library's exporter, its failures said rarely and in our words."""
+    """The library's exporter, its failures logged rarely and with our own message."""
 
     def __init__(self, endpoint: str, outage: Outage) -> None:
         self._session, self._outage = _Session(), outage
@@ -189,7 +189,7 @@ class _Exporter(SpanExporter):
         if result is SpanExportResult.SUCCESS:
             self._outage.ended()
         else:
-            self._outage.began(self._session.said)
+            self._outage.began(self._session.ended)
         return result
 
     def shutdown(self) -> None:

@@ -1,8 +1,8 @@
-"""Spans, as the rooms of this package ask for them.
+"""Spans, as the packages here use them.
 
-Promises: without a tracer every function here costs one look at an attribute and imports nothing. A span holds what its
-caller names and no text of an error: never a header, a body, a query, an address, a statement or its parameters. A
-client span exists only inside another one, so that a readiness check or a look for work begins no trace.
+Without a tracer every function here costs one look at an attribute and imports nothing. A span holds what its caller
+names and no text of an error: never a header, a body, a query, an address, a statement or its parameters. A client span
+exists only inside another one, so that a readiness check or a look for work starts no trace.
 """
 
 from collections.abc import Mapping
@@ -105,7 +105,7 @@ def consumer(name: str, attributes: Attributes, carrier: Carrier) -> AbstractCon
 
 
 def producer(name: str, attributes: Attributes) -> AbstractContextManager[Span]:
-    """Something handed on for later; it begins a trace where there is none."""
+    """Something passed on for later; it starts a trace where there is none."""
     return _open(Kind.PRODUCER, name, attributes, None)
 
 
@@ -115,7 +115,7 @@ def step(name: str, attributes: Attributes) -> AbstractContextManager[Span]:
 
 
 def client(name: str, attributes: Attributes) -> AbstractContextManager[Span]:
-    """Something asked of another server, inside a span."""
+    """A request to another server, inside a span."""
     if used.tracer is None or used.tracer.current() is None:
         return NOTHING
     return used.tracer.open(Kind.CLIENT, name, attributes, None)

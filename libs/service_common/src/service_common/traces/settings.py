@@ -1,6 +1,6 @@
 """Where traces go: ``SERVICE_OTLP_ENDPOINT``, ``SERVICE_TRACE_RATIO``.
 
-Promises: no endpoint, no traces; an endpoint's address may hold a secret and is never shown.
+Without an endpoint there are no traces. An endpoint's address may hold a secret and is never shown.
 """
 
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _ADDRESS: Final = "an address of http or https with a host; without a path, /v1/
 
 @dataclass(frozen=True, slots=True)
 class TraceSettings:
-    """``endpoint`` takes OTLP over HTTP, None: no traces. ``ratio`` of the traces that begin here are kept."""
+    """``endpoint`` takes OTLP over HTTP, None: no traces. ``ratio`` of the traces that start here are kept."""
 
     endpoint: str | None = field(default=None, repr=False)
     ratio: float = 1.0
@@ -35,7 +35,7 @@ def parse_endpoint(text: str) -> str | None:
         parts = urlsplit(text)
         usable = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or 1)
     except ValueError:
-        raise ValueError(_ADDRESS) from None  # the library's own words quote the address
+        raise ValueError(_ADDRESS) from None  # the library's own message quotes the address
     if not usable or parts.fragment or not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError(_ADDRESS)
     return parts._replace(path=_PATH).geturl() if parts.path in {"", "/"} else text

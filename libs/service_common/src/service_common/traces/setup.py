@@ -1,8 +1,8 @@
-"""How a process begins and ends with traces.
+"""How a process starts and ends with traces.
 
-Promises: without an endpoint nothing of OpenTelemetry's SDK is imported; with one, no request waits for the collector,
-and a process that ends does so for at most ``CLOSE_SECONDS``, then drops what is left. Called by each process that
-answers or works, after it was forked, since the thread that sends does not outlive a fork.
+Without an endpoint nothing of OpenTelemetry's SDK is imported. With one, no request waits for the collector, and a
+process that ends does so for at most ``CLOSE_SECONDS``, then drops what is left. Called by each process that answers or
+works, after it was forked, since the thread that sends does not outlive a fork.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ def start_traces(service: str, settings: TraceSettings) -> None:
 
     used.tracer = OtelTracer(service, settings.endpoint, settings.ratio)
     json_rpc.watch = _watch_rpc
-    # Unlike atexit, it also runs in a server's worker process, which multiprocessing ends by itself.
+    # Unlike atexit, it also runs in a server's worker process, which multiprocessing ends on its own.
     Finalize(None, used.tracer.close, args=(CLOSE_SECONDS,), exitpriority=0)
 
 

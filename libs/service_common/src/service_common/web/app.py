@@ -1,8 +1,8 @@
 """The app factory that every Flask service starts from.
 
-Promises: correlation ids in and out, the error envelope for every error, the liveness route, metrics of each request,
-CORS for any origin without credentials, and no path but plain ones: any character outside unreserved ones, and two
-slashes in a row, are 404. The server decodes percent-encoding before anything here sees the path.
+It adds correlation ids in and out, the error envelope for every error, the liveness route, metrics of each request,
+CORS for any origin without credentials, and accepts no path but plain ones: any character outside unreserved ones, and
+two slashes in a row, are 404. The server decodes percent-encoding before anything here sees the path.
 """
 
 import re
@@ -55,7 +55,7 @@ def create_app(
     """An app with these routes, and the registry that knows them.
 
     Without ``callers`` nobody has a budget: for a service that only others of its deployment reach. ``document`` is
-    what its OpenAPI document says beside its routes.
+    what its OpenAPI document holds beside its routes.
     """
     app = PlainFlask(name, static_folder=None)
     app.config.update(

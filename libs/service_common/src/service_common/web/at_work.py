@@ -1,4 +1,4 @@
-"""How many of a kind are under way at a time, each kind with its own bound. Thread-safe."""
+"""How many of a kind are in progress at a time, each kind with its own bound. Thread-safe."""
 
 from collections import Counter
 from collections.abc import Hashable
@@ -7,7 +7,7 @@ from threading import Condition
 
 
 class AtWork:
-    """What is under way, counted by key."""
+    """What is in progress, counted by key."""
 
     def __init__(self) -> None:
         self._freed = Condition()
@@ -15,9 +15,9 @@ class AtWork:
         self._waiting = 0
 
     def begin(self, key: Hashable, most: int, places: ExitStack, *, amount: int = 1, patience: float = 0) -> bool:
-        """Whether ``amount`` more of ``key`` may begin, of at most ``most``; it is over when ``places`` ends.
+        """Whether ``amount`` more of ``key`` may start, of at most ``most``; it is over when ``places`` ends.
 
-        Where there is no room, it waits for up to ``patience`` seconds.
+        Where there is no place, it waits for up to ``patience`` seconds.
         """
         with self._freed:
             if self._counts[key] + amount > most and not (patience and self._wait(key, most - amount, patience)):

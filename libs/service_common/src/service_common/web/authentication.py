@@ -1,9 +1,9 @@
 """The edge of every route: who may call it, how much it reads, and proof of the signer before anything else.
 
-Promises: each view is marked ``@public`` or ``@signed`` (an architecture test fails on an unmarked one); a signed
-view receives a ``VerifiedRequest`` and nothing of the request was parsed before the signature was proven. Order of
-answers: route and method; an address that sends too much; size and media type; 401; 429; then the view. Each refused
-signer is counted by the check that failed, never by who it was.
+Each view is marked ``@public`` or ``@signed`` (an architecture test fails on an unmarked one). A signed view receives a
+``VerifiedRequest``, and nothing of the request was parsed before the signature was proven. Order of answers: route and
+method; an address that sends too much; size and media type; 401; 429; then the view. Each refused signer is counted by
+the check that failed, never by who it was.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ EXTENSION: Final = "service-authentication"
 
 
 class Wallets(Protocol):
-    """Accounts that are contracts, asked about for many callers."""
+    """Accounts that are contracts, checked for many callers."""
 
     def of_client(self, client: str | None) -> WalletView:
         """The same for the requests of one network address; None where it is not a single caller's."""
@@ -112,7 +112,7 @@ def _marked(view: Callable[P, R], access: str, body_type: str | None, *, counted
 
 
 def authenticate(received: Request, body: bytes) -> VerifiedRequest:
-    """Prove who signed this request; raises 401, or 503 when the chain cannot be asked."""
+    """Prove who signed this request; raises 401, or 503 when the chain cannot be reached."""
     setup = cast("Authentication", current_app.extensions[EXTENSION])
     known = callers()
     wallets = setup.wallets.of_client(None if known is None else known.network())
@@ -121,12 +121,12 @@ def authenticate(received: Request, body: bytes) -> VerifiedRequest:
 
 def received_request(received: Request, body: bytes) -> ReceivedRequest:
     """The request as the verifier reads it."""
-    said = received.environ
-    authorization = said.get("HTTP_AUTHORIZATION")  # two headers arrive joined by a comma, which is no base64
+    environ = received.environ
+    authorization = environ.get("HTTP_AUTHORIZATION")  # two headers arrive joined by a comma, which is no base64
     return ReceivedRequest(
-        method=said["REQUEST_METHOD"],
-        path=said["PATH_INFO"],
-        raw_query=said.get("QUERY_STRING", ""),
+        method=environ["REQUEST_METHOD"],
+        path=environ["PATH_INFO"],
+        raw_query=environ.get("QUERY_STRING", ""),
         body=body,
         authorization=() if authorization is None else (authorization,),
     )
@@ -144,7 +144,7 @@ def read_body(received: Request, media_type: str | None, max_bytes: int) -> byte
     if len(body) > max_bytes:
         raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
     if received.content_length not in (None, len(body)):
-        raise ServiceError("invalid_request", "The body is shorter than its Content-Length says.")
+        raise ServiceError("invalid_request", "The body is shorter than its Content-Length.")
     return body
 
 

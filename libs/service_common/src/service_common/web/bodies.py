@@ -1,8 +1,8 @@
 """Bodies on their way: read whole, within bounds, before a request takes a place of those that are answered.
 
-Promises: a body that does not end holds a thread and its own bytes, and nothing that others need; one network address
-holds at most a part of them. What a body may weigh at most is what the largest route takes: a longer one is left unread
-for the route to refuse.
+A body that does not end holds a thread and its own bytes, and nothing that others need; one network address holds at
+most a part of them. The largest body that is read is what the largest route takes: a longer one is left unread for the
+route to refuse.
 """
 
 from contextlib import ExitStack
@@ -35,9 +35,9 @@ class OpenBodies:
         self._bytes = 0
 
     def receive(self, environ: WSGIEnvironment, network: str | None, *, slowed: bool = False) -> bool:
-        """Put the whole body where the app reads it; False where there is no room for another one.
+        """Put the whole body where the app reads it; False where there is no place for another one.
 
-        ``network`` is the caller's, or None for one of many people; ``slowed`` says that it is answered slowly.
+        ``network`` is the caller's, or None for one of many people; ``slowed`` means that it is answered slowly.
         """
         if not may_have_body(environ) or _announced(environ) > MAX_DOCUMENT_BYTES:
             return True
@@ -80,13 +80,13 @@ class OpenBodies:
 
 
 def may_have_body(environ: WSGIEnvironment) -> bool:
-    """Whether bytes may follow the header: HTTP/1 says so in one of two fields, later protocols need not."""
+    """Whether bytes may follow the header: HTTP/1 states it in one of two fields, later protocols need not."""
     if environ.get("SERVER_PROTOCOL") in {"HTTP/1.1", "HTTP/1.0"}:
         return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
     return True
 
 
 def _announced(environ: WSGIEnvironment) -> int:
-    """The length that the header tells; 0 where it tells none."""
+    """The length in the header; 0 where it has none."""
     length = environ.get("CONTENT_LENGTH") or ""
     return int(length) if length.isascii() and length.isdigit() and len(length) < 20 else 0

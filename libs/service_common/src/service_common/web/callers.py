@@ -1,4 +1,4 @@
-"""Who calls an app, and what each caller may ask of it in a while.
+"""Who calls an app, and how much each may use of it in a while.
 
 A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up; the fields
 ``RateLimit`` and ``RateLimit-Policy`` show what a budget leaves. Before a signature is proven only a coarse bound for
@@ -27,12 +27,12 @@ from service_common.web.settings import client_address
 EXTENSION: Final = "service-callers"
 _IPV6_NETWORK: Final = 64
 _NETWORK: Final = "service.network"
-"""Where a request keeps what was worked out: the edge, the budgets and the wallets all ask."""
+"""Where a request keeps what was worked out: the edge, the budgets and the wallets all need it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallerBudgets:
-    """What every caller of an app has; a route may ask for more budgets of its own."""
+    """What every caller of an app has; a route may add budgets of its own."""
 
     arrivals: Budget = Budget("arrivals", 2_000, 10)
     """Of a network address: signed requests, before anything of them is looked at."""
@@ -53,7 +53,7 @@ SLOWED_AT_ONCE: Final = 2
 class Callers:
     """The callers of one app.
 
-    ``hops`` is how many of the deployment's own proxies stand before it, ``at_once`` how many requests of one network
+    ``hops`` is how many of the deployment's own proxies are before it, ``at_once`` how many requests of one network
     address a process answers at a time.
     """
 
@@ -68,8 +68,8 @@ class Callers:
     def network_of(self, environ: WSGIEnvironment) -> str | None:
         """The same for a request that the framework does not have yet."""
         if _NETWORK not in environ:
-            told = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
-            address = client_address(*told, self._hops)
+            stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
+            address = client_address(*stated, self._hops)
             environ[_NETWORK] = None if address is None else client_network(address)
         return cast("str | None", environ[_NETWORK])
 
@@ -105,7 +105,7 @@ class Callers:
         self._require(self._budgets.take(own, signer))
 
     def admit(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
-        """Whether this request's network address has room for one more; what is taken is given back with ``places``."""
+        """Whether this request's network address has a place for one more; it is given back with ``places``."""
         network = self.network_of(environ)
         if network is None:
             return True
@@ -146,9 +146,9 @@ class Callers:
 
 
 def install_callers(app: Flask, callers: Callers) -> None:
-    """Give ``app`` its callers' budgets, and its answers the fields that tell them."""
+    """Give ``app`` its callers' budgets, and its answers the fields that show them."""
     app.extensions[EXTENSION] = callers
-    app.after_request(_tell)
+    app.after_request(_show_budgets)
 
 
 def callers() -> Callers | None:
@@ -170,7 +170,7 @@ def client_network(address: str) -> str:
     return str(found)
 
 
-def _tell(response: Response) -> Response:
+def _show_budgets(response: Response) -> Response:
     standings = cast("list[Standing]", g.get("standings", []))
     if standings:
         response.headers["RateLimit"] = ", ".join(standing.field() for standing in standings)

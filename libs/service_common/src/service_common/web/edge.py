@@ -1,7 +1,7 @@
 """The outermost layer of every Flask service: what holds for each request, whichever part answers it.
 
 - A correlation id in and out, the headers that every answer carries, one count, one time and one log line for each
-  request (no line for those that are shed, which a stranger sends by the thousand).
+  request (no line for those that are shed, which anyone can send by the thousand).
 - Shedding: more requests at a time than ``limit``, or more of one caller than ``Callers`` admits, get 503
   ``service_overloaded`` with Retry-After, and those with a body leave some places to those without. A body is read
   whole before its request takes a place (``bodies``), so that bodies which do not end keep nobody out. The liveness
@@ -54,7 +54,7 @@ SHED_SECONDS: Final = 0.004
 SLOWED_SECONDS: Final = 0.05
 """The pause of each refusal of a network address that is answered slowly."""
 _REFUSED: Final = frozenset({"400", "401", "403", "413", "415", "429", "503"})
-"""What counts as a refusal: the sender could know, or was told before, that this is not answered."""
+"""What counts as a refusal: the sender could know, or was informed before, that this is not answered."""
 ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
 _IS_SHED: Final = "service.shed"
@@ -122,7 +122,7 @@ class Edge:
         return [content]
 
     def _enter(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
-        """Whether there is room; what was taken is given back when ``places`` ends."""
+        """Whether there is a place; what was taken is given back when ``places`` ends."""
         if environ["PATH_INFO"] == _ALWAYS:
             return self._open.receive(environ, None)
         callers, has_body = self._callers, may_have_body(environ)
@@ -150,7 +150,7 @@ class Edge:
                     self._waiting.release()
 
     def _shed(self, environ: WSGIEnvironment) -> Answer:
-        """The answer to a request for which there is no room, when it is its turn."""
+        """The answer to a request for which there is no place, when it is its turn."""
         SHED.inc()
         environ[_IS_SHED] = True
         if self._callers is not None:

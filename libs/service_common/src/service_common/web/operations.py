@@ -1,6 +1,6 @@
-"""Routes that say what they take and answer, and the OpenAPI document that flask-smorest makes of them.
+"""Routes that state what they take and answer, and the OpenAPI document that flask-smorest makes of them.
 
-Beside a view stand ``@routes.response`` with the shape of its answer, and ``@described`` with its error codes, its
+Beside a view are ``@routes.response`` with the shape of its answer, and ``@described`` with its error codes, its
 query and its body; all else of the document follows: from the view's docstring, from how it is let in (``@public``,
 ``@signed``) and from the one table of errors. Nothing here parses a request: a signed view loads its body itself, once
 the signature is proven and in the order that the interface states.
@@ -42,7 +42,7 @@ _HEADERS: Final[Mapping[str, str]] = {
     "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
     "ETag": "The version of the answer; If-None-Match with it gets 304 while there is no other.",
     "Cache-Control": "Who may keep the answer, and for how long.",
-    "RateLimit": 'How the budgets of this request stand, such as "reads";r=1180;t=43: what is left, and the seconds '
+    "RateLimit": 'The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds '
     "until there is more. Absent from an answer that was kept.",
     "RateLimit-Policy": 'The budgets of this request, such as "reads";q=1200;w=60: an amount in so many seconds.',
     "Retry-After": "Seconds after which the same request may be answered.",
@@ -54,7 +54,7 @@ _RETRIED: Final = {429, 502, 503}
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a view says of itself beside its answers."""
+    """What a view declares beside its answers."""
 
     errors: tuple[str, ...] = ()
     query: type | None = None
@@ -140,7 +140,7 @@ def operation_id(method: str, path: str) -> str:
 
 
 def _operation(view: Callable[..., object], method: str, path: str) -> Json:
-    """What the document says of a view beside the shapes of its answers."""
+    """What the document states of a view beside the shapes of its answers."""
     access, body_type = getattr(view, "access", None), getattr(view, "body_type", None)
     counted, description = getattr(view, "counted", False), getattr(view, "description", Description())
     codes = dict.fromkeys(
@@ -229,7 +229,7 @@ def _ref(name: str | None) -> Json:
 
 
 def _schema(shape: Any) -> Any:
-    """What stands for a shape: its schema, a reference to a value that has a name, or text."""
+    """What a shape is in the document: its schema, a reference to a value that has a name, or text."""
     if shape is None:
         return {"type": "string"}
     return _ref(VALUES[shape].name) if shape in VALUES else schema_of(shape)

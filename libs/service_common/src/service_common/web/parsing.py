@@ -1,6 +1,6 @@
 """Reading path segments, queries and JSON bodies at the edge, with the route's own error code.
 
-Promises: what comes out is typed and canonical; unknown keys and wrong values of a body are refused, all at once.
+The result is typed and canonical; unknown keys and wrong values of a body are refused, all at once.
 """
 
 import json
@@ -63,7 +63,7 @@ def load_json(body: bytes, shape: type[T], *, code: str) -> T:
 
 
 def _issues(messages: object, path: str) -> Iterator[Issue]:
-    """What the schema says of each key, by its path."""
+    """What the schema reports of each key, by its path."""
     if isinstance(messages, Mapping):
         for name, inner in messages.items():
             yield from _issues(inner, f"{path}.{name}" if path else str(name))

@@ -1,8 +1,8 @@
 """One place that turns every error into the error envelope.
 
-Promises: whatever happens, the body is ``{"error": {code, message, issues, next_action}}`` with the status of its
-code; every 503 and 429 carries Retry-After, every 401 the scheme it asks for (RFC 9110, 11.6.1); an unknown error is
-an opaque 500 outside and whole in the log, under the correlation id that the answer's ``X-Correlation-Id`` names.
+For any error the body is ``{"error": {code, message, issues, next_action}}`` with the status of its code. Every 503 and
+429 carries Retry-After, every 401 the scheme it requires (RFC 9110, 11.6.1). An unknown error is an opaque 500 outside
+and whole in the log, under the correlation id that the answer's ``X-Correlation-Id`` names.
 """
 
 from typing import Final
@@ -35,7 +35,7 @@ _BY_STATUS = {
 
 
 def envelope(error: ServiceError) -> dict[str, object]:
-    """The body that says one error."""
+    """The body of one error."""
     return to_json(Error(error_body(error)))
 
 

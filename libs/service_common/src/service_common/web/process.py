@@ -1,4 +1,4 @@
-"""What a process that answers requests asks of its interpreter and of its C library.
+"""What a process that answers requests needs of its interpreter and of its C library.
 
 All of it is about the answers that others wait for: a long computation, a collection of garbage or a burst of large
 bodies in one thread is felt by every request of the process.
@@ -11,7 +11,7 @@ from typing import Final
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread that computes keeps the interpreter from one that has only waited for its database. With the usual
-five milliseconds, one that parses a stranger's page makes each of the short steps of all other requests so long."""
+five milliseconds, one that parses a page makes each of the short steps of all other requests so long."""
 _M_MMAP_THRESHOLD: Final = -3
 _M_ARENA_MAX: Final = -8
 _LARGE_BYTES: Final = 64 * 1024

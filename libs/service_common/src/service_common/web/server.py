@@ -1,7 +1,7 @@
 """Running a WSGI app in production form: granian in front, the internal port beside it.
 
-Promises: SIGTERM drains: accepted requests are answered before the process ends. The app is named, not passed:
-each worker process makes its own. What a worker counts is told by the internal port, which the main process has.
+SIGTERM drains: accepted requests are answered before the process ends. The app is named, not passed: each worker
+process makes its own. What a worker counts is shown by the internal port, which the main process has.
 """
 
 import os
@@ -64,7 +64,7 @@ def _worker_count() -> int:
 
 
 def _share_metrics() -> None:
-    """Begin anew with a folder for the workers' metrics, where none is named: the library looks only when it loads."""
+    """Restart with a folder for the workers' metrics, where none is named: the library looks only when it loads."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="metrics-")
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # this very command

@@ -1,6 +1,6 @@
 """Where a Flask service listens and under which one public host its deployment is reached.
 
-Promises: the public host is the only source of the signed ``audience``; no request header ever changes it.
+The public host is the only source of the signed ``audience``; no request header ever changes it.
 """
 
 import re
@@ -18,7 +18,7 @@ _HOST: Final = re.compile(r"[a-z0-9.\-]+(:[1-9][0-9]{0,4})?|\[[0-9a-f:]+\](:[1-9
 class WebSettings:
     """``public_host`` is the URL host: lowercased, with the port where it is not the scheme's default.
 
-    ``forwarded_hops`` is how many proxies of this deployment stand before the process, each adding who called it to
+    ``forwarded_hops`` is how many proxies of this deployment are before the process, each adding who called it to
     ``X-Forwarded-For``.
     """
 

@@ -2,8 +2,8 @@
 
 The HTTP server bounds the time of a request's header and not of its body, and gives the app no means to end one. The
 kernel counts for each connection what came and what was answered (``TCP_INFO``): one on which something came, and
-nothing was answered, for longer than any request takes, is shut down, and whoever waits for its body goes on. Where the
-kernel does not tell (it is Linux's), nothing is ended.
+nothing was answered, for longer than any request takes, is shut down, and the thread that waits for its body continues.
+Where the kernel does not report it (only Linux does), nothing is ended.
 """
 
 import os
@@ -43,7 +43,7 @@ class _Account:
 
 
 class SlowConnections:
-    """The connections of one listening port of this process, looked at again and again."""
+    """The connections of one listening port of this process, checked repeatedly."""
 
     def __init__(self, port: int, seconds: float = REQUEST_SECONDS) -> None:
         self._port, self._seconds = port, seconds
@@ -103,19 +103,19 @@ def _connections(port: int) -> Iterator[tuple[object, socket.socket]]:
 
 def _account(connection: socket.socket) -> _Account | None:
     try:
-        told = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+        info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
     except OSError:
         return None
-    if len(told) < _TCP_INFO_BYTES:
+    if len(info) < _TCP_INFO_BYTES:
         return None
-    (sent,), (received,) = (struct.unpack_from("=I", told, place) for place in (_LAST_SENT, _LAST_RECEIVED))
-    (acked,), (came,) = (struct.unpack_from("=Q", told, place) for place in (_BYTES_ACKED, _BYTES_RECEIVED))
+    (sent,), (received,) = (struct.unpack_from("=I", info, place) for place in (_LAST_SENT, _LAST_RECEIVED))
+    (acked,), (came,) = (struct.unpack_from("=Q", info, place) for place in (_BYTES_ACKED, _BYTES_RECEIVED))
     return _Account(came > 0 and (received < sent or acked == 0), acked)
 
 
 def _shut_down(connection: socket.socket) -> bool:
     try:
         connection.shutdown(socket.SHUT_RDWR)
-    except OSError:  # it ended by itself
+    except OSError:  # it ended on its own
         return False
     return True

@@ -94,12 +94,12 @@ def render_version(version: Version) -> Response:
 
 
 def _kept(cache: VersionCache, environ: WSGIEnvironment) -> Answer | None:
-    """A kept version for a plain GET without a body. What is kept was asked for at exactly this address before."""
+    """A kept version for a plain GET without a body. What is kept was read at exactly this address before."""
     if environ["REQUEST_METHOD"] != "GET" or "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
         return None
     version = cache.young(_address(environ))
     if version is None or environ.get("SERVER_PROTOCOL") not in {"HTTP/1.1", "HTTP/1.0"}:
-        return None  # later protocols carry bodies without saying so in a header
+        return None  # later protocols carry bodies without a header that states it
     environ[ROUTE] = "kept"
     return _answer(version, environ.get("HTTP_IF_NONE_MATCH"))
 

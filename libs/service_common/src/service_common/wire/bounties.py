@@ -19,7 +19,7 @@ MAX_LIMIT: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class BountyQuery:
-    """What the list is asked for."""
+    """The query of the list."""
 
     cursor: Annotated[Cursor | None, OMITTED] = None
     limit: Annotated[int, Note("Items in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT

@@ -19,7 +19,7 @@ class DeliveryKey:
 
 @dataclass(frozen=True, slots=True)
 class StatusQuery:
-    """Which Submission is asked about."""
+    """Which Submission is meant."""
 
     submission_commitment: Bytes32
 

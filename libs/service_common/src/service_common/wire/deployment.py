@@ -1,4 +1,4 @@
-"""What a deployment says of itself: its chain, its Hub, its keys and its rubric."""
+"""What a deployment publishes: its chain, its Hub, its keys and its rubric."""
 
 from dataclasses import dataclass
 from typing import Annotated

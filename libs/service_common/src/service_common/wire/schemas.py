@@ -87,7 +87,7 @@ def schema_of(shape: type) -> type[Schema]:
 
 
 def load(shape: type[T], value: Mapping[str, object]) -> T:
-    """The instance that a JSON object says; ``ValidationError`` names everything that is wrong."""
+    """The instance of a JSON object; ``ValidationError`` names everything that is wrong."""
     kind: type = shape
     return cast("T", schema_of(kind)().load(value))
 

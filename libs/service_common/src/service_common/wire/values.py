@@ -1,4 +1,4 @@
-"""The values of the interface: how each is written, and what the published document says of it."""
+"""The values of the interface: how each is written, and what the published document states of it."""
 
 import base64
 import re
@@ -30,7 +30,7 @@ Timestamp = NewType("Timestamp", str)
 AbiArguments = NewType("AbiArguments", list[object])
 """Arguments of a call in ABI order."""
 PublicKey = NewType("PublicKey", Bytes32)
-"""An X25519 key that a stranger chose."""
+"""An X25519 key that a caller chose."""
 TypedData = NewType("TypedData", dict[str, object])
 """What a wallet signs by EIP-712."""
 AnyObject = NewType("AnyObject", dict[str, object])
@@ -55,9 +55,9 @@ class RecordFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValueForm:
-    """A value that has a form of its own. ``name`` is its component in the document; without one it stands inline.
+    """A value that has a form of its own. ``name`` is its component in the document; without one it is inline.
 
-    ``parse`` reads the JSON of one; ``ValueError`` says what it must be.
+    ``parse`` reads the JSON of one; ``ValueError`` names what it must be.
     """
 
     name: str | None

@@ -1,6 +1,6 @@
 """The entities of the GraphQL endpoint: for each, the rows it shows and the type of every field.
 
-Promises: field names are the public snake_case ones; amounts are decimal strings, times and block numbers integers;
+Field names are the public snake_case ones; amounts are decimal strings, times and block numbers integers.
 ``submissions`` and ``verdicts`` show the current ones (a Solver's active Submission, a Guardian's latest Verdict).
 """
 

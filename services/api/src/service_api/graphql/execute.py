@@ -74,4 +74,4 @@ def _was_canceled(error: ServiceError) -> bool:
 
 
 def _overloaded(what: str) -> ServiceError:
-    return ServiceError("service_overloaded", f"{what} Ask for less, or again later.", retry_after=2)
+    return ServiceError("service_overloaded", f"{what} Ask for less, or try again later.", retry_after=2)

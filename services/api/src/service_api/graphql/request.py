@@ -1,8 +1,8 @@
 """Reading one GraphQL request within bounds, before anything is looked up.
 
-What a stranger writes is measured before it is validated: the bytes, the tokens, and the fields that it comes to once
-every fragment stands where it is spread. Validation compares the fields that stand at one place of the answer with each
-other, so their number is bounded, too. Messages are the library's own for GraphQL mistakes and ours for the rest.
+A query is measured before it is validated: the bytes, the tokens, and the number of fields once every fragment is
+expanded where it is spread. Validation compares the fields at one place of the answer with each other, so their number
+is bounded, too. Messages are the library's own for GraphQL mistakes and ours for the rest.
 """
 
 import json
@@ -45,7 +45,7 @@ MAX_SAME_FIELDS: Final = 25
 MAX_DEPTH: Final = 8
 """Levels of fields; introspection, whose depth has a rule of its own, apart."""
 MAX_INTROSPECTIONS: Final = 2
-"""Times that ``__schema`` and ``__type`` may stand in one query: a client's query names each once."""
+"""Times that ``__schema`` and ``__type`` may be in one query: a client's query names each once."""
 _RULES: Final = tuple(dict.fromkeys((*specified_rules, MaxIntrospectionDepthRule)))
 
 
@@ -132,7 +132,7 @@ _ONE: Final = _Size(fields=1)
 
 
 def _check_numbers(document: DocumentNode) -> None:
-    """Refuse numbers that Python would refuse to read, in words of its own."""
+    """Refuse numbers that Python would refuse to read, with a message of its own."""
     waiting: list[Node] = [document]
     while waiting:
         node = waiting.pop()

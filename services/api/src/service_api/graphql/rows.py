@@ -1,7 +1,7 @@
 """From a valid request to the rows that answer it: one statement for each list that the query names.
 
-A nested list is one statement for all its parents, so that the number of statements is the query's own, whatever it
-finds. Rows and the bytes of the answer are counted as they come, and what exceeds them ends the request.
+A nested list is one statement for all its parents, so that the number of statements depends on the query alone. Rows
+and the bytes of the answer are counted as they come, and what exceeds them ends the request.
 """
 
 import time
@@ -135,7 +135,7 @@ def _fetches(request: GraphQLRequest, selections: list[SelectionSetNode], parent
 
 
 def _target(name: str, parent: Entity | None) -> tuple[Entity | None, str | None]:
-    """Which entity a field stands for, and the column it shares with its parent; None for a plain value."""
+    """Which entity a field shows, and the column it shares with its parent; None for a plain value."""
     if parent is not None:
         child, column = parent.children.get(name, (None, None))
         return (None, None) if child is None else (ENTITIES[child], column)
@@ -198,7 +198,7 @@ def _condition(entity: Entity, key: str, value: object) -> ColumnElement[bool]:
     if entity.fields.get(name) == AMOUNT:
         column = sql_cast(column, Numeric(78, 0))
     elif name == "bounty_id" or entity.fields.get(name) == NUMBER:
-        column = sql_cast(column, BigInteger)  # as wide as the type says, whatever the column holds
+        column = sql_cast(column, BigInteger)  # as wide as the type in the schema, not as the column
     return OPERATORS[operator](column, given)
 
 

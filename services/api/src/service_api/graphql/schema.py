@@ -1,8 +1,8 @@
 """The GraphQL schema, built from the entities.
 
 Every entity has a list field with ``where``, ``orderBy``, ``orderDirection``, ``first`` and ``skip`` and a single field
-by ``id``; ``_meta`` says which block the answer is of. Filters are those of The Graph: a field's name alone, or with
-``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``. Resolvers read rows that were loaded before (``rows``).
+by ``id``; ``_meta`` names the block that the answer is of. Filters are those of The Graph: a field's name alone, or
+with ``_not``, ``_gt``, ``_gte``, ``_lt``, ``_lte``, ``_in``. Resolvers read rows that were loaded before (``rows``).
 """
 
 from collections.abc import Callable, Mapping
@@ -93,7 +93,7 @@ def single_field_name(entity: Entity) -> str:
 
 
 def list_field_of(entity: Entity, name: str) -> GraphQLField:
-    """The definition of an entity's list or single field: both take the same arguments wherever they stand."""
+    """The definition of an entity's list or single field: both take the same arguments wherever they are."""
     query = cast("GraphQLObjectType", make_schema().query_type)
     field: GraphQLField = query.fields[name if name == single_field_name(entity) else entity.plural]
     return field

@@ -1,4 +1,4 @@
-"""The published OpenAPI 3.1 document: what the routes say of themselves, and an introduction."""
+"""The published OpenAPI 3.1 document: what the routes declare, and an introduction."""
 
 from functools import cached_property
 from typing import Any, Final, cast
@@ -31,11 +31,11 @@ ROOT: Final = {
     "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
     "components": {"securitySchemes": {"ServiceApproval": _AUTHORIZATION}},
 }
-"""What the document says beside its routes."""
+"""What the document holds beside its routes."""
 
 
 class Published:
-    """The document of one app, made when it is first asked for."""
+    """The document of one app, made when it is first requested."""
 
     def __init__(self, api: DocumentedApi) -> None:
         self._api = api

@@ -1,1 +1,1 @@
-"""The api's routes, a room per resource: parse, call one use case, render."""
+"""The api's routes, a module per resource: parse, call one use case, render."""

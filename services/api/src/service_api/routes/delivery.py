@@ -1,4 +1,4 @@
-"""The delivery routes, forwarded byte for byte to the delivery service, which verifies everything by itself."""
+"""The delivery routes, forwarded byte for byte to the delivery service, which verifies everything again."""
 
 from flask import Response
 from flask import request as flask_request

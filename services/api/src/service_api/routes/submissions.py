@@ -38,7 +38,7 @@ log = get_logger(__name__)
 
 
 def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
-    """Whatever keeps the chain or its index from saying who may read, the signature's proof included, has one code."""
+    """Anything that keeps chain or index from showing who may read, the signature's proof included, has one code."""
 
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -20,7 +20,7 @@ def require_accepting(facts: HubFacts, bounty: IndexedBounty) -> None:
 def require_uploadable(facts: HubFacts, bounty: IndexedBounty, solver: Address, locator: str, byte_length: int) -> None:
     """As long as the bounty accepts Submissions; after that, only the bytes of the Solver's recorded one.
 
-    The storage may have lost them, and whoever is to judge or to open the work must not be locked out by that.
+    The storage may have lost them, and nobody who is to judge or open the work must be locked out by that.
     """
     if not (_accepting(facts, bounty) or _is_recorded(facts, bounty, solver, locator, byte_length)):
         raise _closed()

@@ -1,9 +1,10 @@
 """The uploaded ciphertext behind an envelope: is it there, and is it the one?
 
-Promises: bytes are hashed once per object generation and the result is kept; an object that is not the one is deleted
-by its generation, so the Solver can upload again; one that was found to be the one is never deleted, whatever a later
-request says of it. What takes longer than the request's bound, or comes while this process hashes as much as it may,
-is continued by the queue ``artifacts`` and the caller told to come back (503 ``storage_verification_pending``).
+Bytes are hashed once per object generation and the result is kept. An object that is not the right one is deleted by
+its generation, so the Solver can upload again; one that was found to be right is never deleted, whatever a later
+request states of it. Hashing that takes longer than the request's bound, or comes while this process hashes as much as
+it may, is continued by the queue ``artifacts``, and the caller gets 503 ``storage_verification_pending`` and comes
+back.
 """
 
 import time
@@ -30,7 +31,7 @@ VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
 JOB_SECONDS: Final = 3_600
 _USUAL_SPEED: Final = 50_000_000
-"""Bytes in a second: only to say when to ask again."""
+"""Bytes in a second: only to estimate when to try again."""
 
 log = get_logger(__name__)
 
@@ -76,7 +77,7 @@ def verify(
         with writing(deps.engine) as connection:
             statement = insert(t.verified_objects).values(row).on_conflict_do_nothing()
             first = connection.execute(statement.returning(t.verified_objects.c.generation)).first()
-        if first is not None:  # else somebody else hashed it in the meantime
+        if first is not None:  # else another process hashed it in the meantime
             CIPHERTEXT_BYTES.inc(wanted.byte_length)
     elif result is Verification.DIFFERS:
         deps.store.delete(info.locator, generation=info.generation)

@@ -1,9 +1,9 @@
-"""The end of what strangers leave behind in schema ``app``.
+"""Deleting rows of schema ``app`` that anyone can make and nothing needs any more.
 
-Promises: only rows are deleted that nothing can need any more, as final state has it: an approval that is no signature
-any more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
-bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. What a
-run does not reach is there on the next.
+Only rows are deleted that nothing can need any more, as final state shows: an approval that is no valid signature any
+more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
+bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. What a run
+does not reach is there on the next.
 """
 
 from collections.abc import Callable

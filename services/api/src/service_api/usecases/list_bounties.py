@@ -1,8 +1,8 @@
 """The bounty list: filters, keyset pagination, what one can act on first.
 
-Promises: a cursor continues exactly after the last item shown, whatever was created meanwhile; every item says how
-final it is. Order: open bounties by their next deadline would change under the reader, so it is newest first within
-open, then newest first within final.
+A cursor continues exactly after the last item shown, whatever was created meanwhile; every item shows how final it is.
+Ordered by their next deadline, open bounties would change under the reader, so the order is newest first within open,
+then newest first within final.
 """
 
 from service_common.db import hub_index as t

@@ -1,9 +1,9 @@
 """Deleting uploads that became no Submission.
 
-Promises: an object is deleted only when the chain is final past its bounty's deadline by a day and no final ``submit``
-of that bounty recorded an envelope that names it; objects of bounties the index does not know, of other deployments and
-of a day or younger are left alone. By generation, so that nothing uploaded meanwhile is hit. What it looks at is there
-again on the next run: an interrupted run loses nothing.
+An object is deleted only when the chain is final past its bounty's deadline by a day and no final ``submit`` of that
+bounty recorded an envelope that names it. Objects of bounties the index does not know, of other deployments and of a
+day or younger are left alone. Deletion is by generation, so that nothing uploaded meanwhile is hit. What a run looks at
+is there again on the next: an interrupted run loses nothing.
 """
 
 from collections.abc import Iterator

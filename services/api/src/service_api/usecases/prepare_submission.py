@@ -1,9 +1,9 @@
 """Preparing a Submission: every check of the envelope, then the exact ``submit`` call.
 
-Promises: nothing is stored before all checks pass; a repeat of the same envelope gives the same answer, and puts right
-what was altered of the stored one (docs/adr/0008). Checks in order: the envelope by itself, the bounty open, the
-envelope against bounty and roster, the capsule's lock, the uploaded bytes. The API cannot see whether the capsule's
-inner stanzas are right; nobody can before the reveal point.
+Nothing is stored before all checks pass. A repeat of the same envelope gives the same answer, and restores what was
+altered of the stored one (docs/adr/0008). Checks in order: the envelope alone, the bounty open, the envelope against
+bounty and roster, the capsule's lock, the uploaded bytes. The API cannot see whether the capsule's inner stanzas are
+right; nobody can before the reveal point.
 """
 
 from service_common.chain.abi import hub_abi

@@ -1,9 +1,9 @@
 """Publishing a challenge: frontmatter, readiness review, exact bytes stored, prepared arguments returned.
 
-Promises: the bytes stored and committed to are the bytes signed; the terms in the answer are derived from them and
-from the Hub's current fees and roster, and the client re-derives all of it before anything is signed for the Hub.
-The identical signed request is answered 409 once its page has come as far as a review; a fresh signature joins the same
-review without a new charge. A page that is refused before leaves nothing behind.
+The bytes stored and committed to are the bytes signed. The terms in the answer are derived from them and from the Hub's
+current fees and roster, and the client re-derives all of it before anything is signed for the Hub. The identical signed
+request is answered 409 once its page has come as far as a review; a fresh signature joins the same review without a new
+charge. A page that is refused before leaves nothing behind.
 """
 
 import secrets

@@ -1,10 +1,10 @@
 """A Submission's envelope and a short-lived URL of its ciphertext, for the Poster or a pinned Guardian.
 
-Promises: who may read comes from the index alone; holding a commitment is not access. What is served is recorded on
-chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``). Stored bytes
-that no longer hash to the commitment are never served, and the URL names the very generation whose bytes were verified:
-an object that was altered or replaced is verified anew before anybody gets to it. What the index says of one Submission
-is at most two seconds old, a download URL at most half its life.
+Who may read comes from the index alone; knowing a commitment is not access. What is served is recorded on chain: the
+active Submission, the winner, or one whose replacement is not final yet (``active: false``). Stored bytes that no
+longer hash to the commitment are never served, and the URL names the very generation whose bytes were verified: an
+object that was altered or replaced is verified again before anyone gets it. What the index shows of one Submission is
+at most two seconds old, a download URL at most half its life.
 """
 
 import json
@@ -30,7 +30,7 @@ from service_api.usecases.ciphertexts import generation_of
 def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
     """The JSON body of ``content``.
 
-    What the index says of one Submission is kept for a moment; each reader is checked against it.
+    What the index shows of one Submission is kept for a moment; each reader is checked against it.
     """
     shared = deps.contents.get((bounty_id, commitment), lambda: _look_up(deps, request, bounty_id, commitment))
     request.require_signer(shared.readers)
@@ -76,7 +76,7 @@ def _is_active(facts: HubFacts, bounty: IndexedBounty, solver: Address, commitme
 
 
 def _envelope(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> tuple[Envelope, str]:
-    """The stored envelope that hashes to the commitment: it names its Solver, whoever else recorded the same value."""
+    """The stored envelope that hashes to the commitment: it names its Solver, even if others recorded the value."""
     c = t.submission_envelopes.c
     stored = connection.execute(
         select(c.content, c.solver).where(c.bounty_id == bounty_id, c.submission_commitment == commitment)

@@ -1,8 +1,8 @@
 """The quota of readiness reviews: rows, counted for one Poster under a lock, over a rolling 24 hours.
 
-Promises: never more than the quota, however many requests come at once. A charge counts while its review may still run
-and once it came to a judgement; one whose review came to nothing stops counting, also when nobody was left waiting to
-take it back. Only the request that made a charge takes it back, so that no later attempt loses its own.
+Never more reviews are charged than the quota, however many requests come at once. A charge counts while its review may
+still run and once it came to a judgement; one whose review came to nothing stops counting, also when no request was
+left waiting to take it back. Only the request that made a charge takes it back, so that no later attempt loses its own.
 """
 
 import secrets
@@ -30,7 +30,7 @@ PENDING: Final = timedelta(minutes=10)
 class Charge:
     """``attempt``: which one was charged, or None where a running review is joined.
 
-    ``is_first``: whether the Poster has no other review under way.
+    ``is_first``: whether the Poster has no other review in progress.
     """
 
     attempt: str | None
@@ -59,9 +59,9 @@ def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> Charge:
         others = list(connection.execute(counted))
         if len(others) >= deps.config.review_quota:
             frees_at = others[len(others) - deps.config.review_quota].charged_at + QUOTA_WINDOW
-            words = "The review quota of this Poster for the last 24 hours is used up."
+            message = "The review quota of this Poster for the last 24 hours is used up."
             now = connection.execute(select(func.now())).scalar_one()
-            raise limit_reached(words, _seconds(frees_at) + 1, _seconds(now))
+            raise limit_reached(message, _seconds(frees_at) + 1, _seconds(now))
         made = insert(t.review_charges).values(review_id=identifier, poster=poster, attempt=attempt)
         renewed = {"charged_at": func.now(), "attempt": attempt}
         connection.execute(made.on_conflict_do_update(index_elements=["review_id"], set_=renewed))
@@ -78,20 +78,22 @@ def refund(deps: Dependencies, attempt: str | None) -> None:
 
 
 def confirm(deps: Dependencies, identifier: Bytes32, poster: Address) -> None:
-    """A joined review came to a judgement: it is charged, also if who started it took the charge back meanwhile."""
+    """A joined review came to a judgement: it is charged, even if its starter took the charge back meanwhile."""
     made = insert(t.review_charges).values(review_id=identifier, poster=poster)
     with writing(deps.engine) as connection:
         connection.execute(made.on_conflict_do_nothing())
 
 
-def limit_reached(words: str, frees_at: int, now: int) -> ServiceError:
+def limit_reached(message: str, frees_at: int, now: int) -> ServiceError:
     """429, with when another attempt is permitted, as a moment and as a wait; both by the database's clock."""
     wait = max(1, frees_at - now)
-    return ServiceError("publication_review_limit_reached", words, retry_after=wait, retry_not_before=iso_utc(frees_at))
+    return ServiceError(
+        "publication_review_limit_reached", message, retry_after=wait, retry_not_before=iso_utc(frees_at)
+    )
 
 
 def database_time(deps: Dependencies) -> int:
-    """The clock that charges are counted by, whatever this machine's says."""
+    """The clock that charges are counted by, whatever this machine's clock shows."""
     with reading(deps.engine) as connection:
         return _seconds(connection.execute(select(func.now())).scalar_one())
 

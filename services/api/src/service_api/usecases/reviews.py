@@ -1,7 +1,7 @@
 """The readiness review as the api sees it: join or start, wait with a bound, map every outcome to its code.
 
-Promises: a review is identified by Poster, page and rubric, so the same work is joined and charged once; a review that
-does not end in a judgement is not charged, whoever was waiting for it. Losing Redis loses the waiting, not the result.
+A review is identified by Poster, page and rubric, so the same work is joined and charged once. A review that does not
+end in a judgement is not charged, whichever request was waiting for it. Losing Redis loses the waiting, not the result.
 """
 
 import time
@@ -36,7 +36,7 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What is asked of the reviewer."""
+    """What the reviewer gets."""
 
     poster: Address
     commitment: Bytes32
@@ -45,7 +45,7 @@ class ReviewRequest:
 
 
 def review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
-    """Return when the page is ready; otherwise raise what the interface says for the outcome. Counted and timed."""
+    """Return when the page is ready; otherwise raise what the interface fixes for the outcome. Counted and timed."""
     try:
         with PUBLICATION_SECONDS.time():
             finished = _review(deps, asked)
@@ -112,7 +112,7 @@ def _conclude(known: tuple[ReviewResult, list[Issue]], finished: ReviewReference
 
 
 def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name: QueueName) -> Job:
-    """The job of this review: the one that is under way, or a new one in place of what an earlier one left."""
+    """The job of this review: the one in progress, or a new one in place of what an earlier one left."""
     redis, job_id = deps.review_redis, f"review-{identifier[2:]}"
     if (job := find_pending(redis, job_id, LOST_AFTER)) is not None:
         return job
@@ -133,7 +133,7 @@ def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name
 
 
 def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | Ending:
-    """The result within the bound, read from PostgreSQL: Redis only says when to look, and may be gone meanwhile."""
+    """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone meanwhile."""
     ends = time.monotonic() + deps.config.review_wait_seconds
     while (left := ends - time.monotonic()) > 0:
         try:
@@ -153,8 +153,8 @@ def _failure(deps: Dependencies, ending: Ending) -> ServiceError:
     """What a review that ended without a judgement is to the Poster."""
     code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
     if code == "publication_review_limit_reached" and ending.retry_at is not None:
-        words = "The service's reviews for the last 24 hours are used up."
-        return limit_reached(words, ending.retry_at, database_time(deps))
+        reason = "The service's reviews for the last 24 hours are used up."
+        return limit_reached(reason, ending.retry_at, database_time(deps))
     if code == "orchestrator_unconfigured":
         return ServiceError(code, "No review provider is configured.", retry_after=600)
     if code == "invalid_orchestrator_output":

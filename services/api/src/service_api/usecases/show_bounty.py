@@ -1,8 +1,8 @@
 """The bounty detail: facts, roster, active Submissions, the challenge behind the commitment, and the record.
 
-Promises: ``challenge`` is the committed Markdown or null with ``bounty_challenge_content_mismatch`` beside it; an
-open bounty has neither ``verification_record`` nor its error, a final one exactly one of them. Everything shown is one
-moment of the index.
+``challenge`` is the committed Markdown or null with ``bounty_challenge_content_mismatch`` beside it. An open bounty has
+neither ``verification_record`` nor its error, a final one exactly one of them. Everything shown is one moment of the
+index.
 """
 
 from service_common.db import app as t

@@ -1,8 +1,8 @@
 """A one-time upload URL for a Solver's ciphertext, at a place the client derives itself.
 
-Promises: the locator is a pure function of deployment, bounty, Solver and digest. An object already there that cannot
-be the announced one is deleted by generation, so that a poisoned first upload blocks nobody; one whose bytes were
-verified stays, whatever length a later request announces.
+The locator is a pure function of deployment, bounty, Solver and digest. An object already there that cannot be the
+announced one is deleted by generation, so that a poisoned first upload blocks nobody; one whose bytes were verified
+stays, whatever length a later request announces.
 """
 
 from service_common.clock import iso_utc
@@ -48,7 +48,7 @@ def make_upload_target(
 
 
 def _clear_impostor(deps: Dependencies, locator: str, byte_length: int) -> None:
-    """Remove an object whose very length says that it is not the announced one."""
+    """Remove an object whose length alone shows that it is not the announced one."""
     found = deps.store.stat(locator)
     if found is None or (not found.encoded and found.byte_length == byte_length):
         return

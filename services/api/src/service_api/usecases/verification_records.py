@@ -1,8 +1,8 @@
 """The VerificationRecord of a final bounty: derived once from finalized Hub state, cached, byte-stable.
 
-Promises: nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away (its
-block is compared all the same); every later read serves the cached bytes. A failure is a value
-(``RecordError``), never an error of the read; a record that cannot be kept is served and derived again later.
+Nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away (its block is
+compared all the same); every later read serves the cached bytes. A failure is a value (``RecordError``), never an error
+of the read; a record that cannot be kept is served and derived again later.
 """
 
 import json

@@ -1,9 +1,9 @@
 """Written Verdicts: the exact bytes behind a report commitment.
 
-Promises: stored only when a pinned Guardian of the named bounty signed the request, the document names this
+A document is stored only when a pinned Guardian of the named bounty signed the request, the document names this
 deployment and that Guardian, and either the bounty is judgeable and an awarded Submission its Solver's current active
-one, or the Hub already holds exactly this Verdict of that Guardian (reasons handed in later). Read back byte for byte
-by anyone, never when the stored bytes no longer hash to the commitment.
+one, or the Hub already holds exactly this Verdict of that Guardian (reasons submitted later). Anyone reads it back byte
+for byte, and never when the stored bytes no longer hash to the commitment.
 """
 
 from typing import Final
@@ -79,7 +79,7 @@ def _check_document(
 
 
 def _check_state(deps: Dependencies, facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> None:
-    """The bounty is judgeable and the named Submission active, or this very Verdict stands on chain already."""
+    """The bounty is judgeable and the named Submission active, or this very Verdict is on chain already."""
     bounty = facts.bounty(document.bounty_id)
     if _is_recorded(facts, document, commitment):
         return
@@ -100,7 +100,7 @@ def _check_state(deps: Dependencies, facts: HubFacts, document: WrittenVerdict, 
 
 
 def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
-    """Whether the Hub holds this Guardian's Verdict with this commitment, and it says what the document says."""
+    """Whether the Hub holds this Guardian's Verdict with this commitment, and it states what the document states."""
     said = (
         document.kind.number,
         document.solver_address or ZERO_ADDRESS,

@@ -1,6 +1,6 @@
 """``/api/deployment/delivery-key`` and ``/api/bounties/{bounty_id}/delivery/…``.
 
-Each signed request is verified here again, whoever forwarded it.
+Each signed request is verified here again, regardless of who forwarded it.
 """
 
 from flask import Response, jsonify
@@ -36,7 +36,7 @@ def delivery_key() -> Response:
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
 @public
 def status(bounty_id: str) -> Response:
-    """Whether a wrap of exactly one Submission is held; false for whatever does not exist."""
+    """Whether a wrap of exactly one Submission is held; false for anything that does not exist."""
     commitment = load_query(StatusQuery, code=_CODE).submission_commitment
     bounty = _bounty_id(bounty_id)
     with dependencies().facts.open() as facts:

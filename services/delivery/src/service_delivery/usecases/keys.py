@@ -1,8 +1,8 @@
 """The delivery keyring: which key is current, which are retired and since when, and which may be destroyed.
 
-Promises: the current key is the one that the Hub publishes, so that a key can be made ready before it is published and
-no Guardian ever meets a key that the chain does not show; the file's first key stands in only where the Hub publishes
-none that is held here. A retired key takes new wraps for a stated grace, since Guardians may have read it just before.
+The current key is the one that the Hub publishes, so that a key can be made ready before it is published and no
+Guardian ever sees a key that the chain does not show. The file's first key is current only where the Hub publishes none
+that is held here. A retired key takes new wraps for a stated grace, since Guardians may have read it just before.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""What the index says of one bounty, for the requests about it that come within a moment.
+"""What the index shows of one bounty, for the requests about it that come within a moment.
 
-Promises: everything here is finalized, except that the ending may be said to be pending; it is at most two seconds old.
-A refusal is never kept. An envelope's public half is checked against the commitment once, and a hash does not change.
+Everything here is finalized, except that the ending may be reported as pending; it is at most two seconds old. A
+refusal is never kept. An envelope's public half is checked against the commitment once, and a hash does not change.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Known:
         self._keys: Recent[tuple[BountyId, Address, Bytes32], Bytes32] = Recent(60.0, 512, clock)
 
     def bounty(self, deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
-        """Poster, roster, ending and the keys in use; 404 and 503 as the facts say."""
+        """Poster, roster, ending and the keys in use; 404 and 503 as the facts require."""
         return self._bounties.get(bounty_id, lambda: _look_up(deps, bounty_id))
 
     def content_public_key(

@@ -1,8 +1,8 @@
 """After a rotation: stored wraps are wrapped again to the current key, so that retired keys can be destroyed.
 
-Promises: a wrap changes only from one that opens to another that opens to the same key, checked against the envelope
-that the chain commits to; one that does not open is left as it is and counted. A content key is in memory for the
-length of one wrap and is stored nowhere.
+A wrap changes only from one that opens to another that opens to the same key, checked against the envelope that the
+chain commits to; one that does not open is left as it is and counted. A content key is in memory for the length of one
+wrap and is stored nowhere.
 """
 
 import base64

@@ -1,9 +1,9 @@
 """Storing, finding and rewrapping a content key.
 
-Promises: a wrap is stored only when a pinned Guardian sent it, the pair is the Submission the Hub currently records
-for that Solver (or, once the bounty is final, the winner), and the wrap opens with a key of this deployment to exactly
-the key the envelope committed to. What is stored is the wrap, never the key. Only the funding Poster of an awarded
-bounty gets the winner's key, sealed to a fresh key. Nothing tells which Guardian sent a wrap.
+A wrap is stored only when a pinned Guardian sent it, the pair is the Submission the Hub currently records for that
+Solver (or, once the bounty is final, the winner), and the wrap opens with a key of this deployment to exactly the key
+the envelope committed to. What is stored is the wrap, never the key. Only the funding Poster of an awarded bounty gets
+the winner's key, sealed to a fresh key. Nothing shows which Guardian sent a wrap.
 """
 
 import base64
@@ -81,7 +81,7 @@ def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_k
     with single(deps.engine) as connection:
         row = connection.execute(_FIND, {**pair, "held": _held(deps)}).first()
     if row is None:
-        raise ServiceError("winning_solution_key_not_found", "No Guardian has handed over the winning key yet.")
+        raise ServiceError("winning_solution_key_not_found", "No Guardian has delivered the winning key yet.")
     public_key = known.content_public_key(deps, bounty_id, winner.winner, winner.submission_commitment)
     held = base64.b64encode(bytes(row.wrapped_key)).decode()
     identity = sealed_box.unwrap(held, deps.config.keyring, public_key)

@@ -5,7 +5,7 @@ from alembic import context
 context.configure(
     connection=context.config.attributes["connection"],
     version_table="schema_version",
-    transaction_per_migration=True,  # what one locks is free again before the next begins
+    transaction_per_migration=True,  # what one locks is free again before the next starts
 )
 with context.begin_transaction():
     context.run_migrations()
