@@ -36,5 +36,5 @@ def test_doctor__where_the_chain_check_fails__skips_what_depends_on_it_and_says_
     details = {event["name"]: str(event["detail"]) for event in ran.events if event["event"] == "doctor.check"}
     assert [name for name, detail in details.items() if detail.startswith("skipped")] == ["clock", "roster", "balance"]
     assert "FAIL chain: " in ran.words
-    assert "mend: Check SERVICE_RPC_URL" in ran.words
+    assert "fix: Check SERVICE_RPC_URL" in ran.words
     assert "roster" not in str(ran.last["message"])

@@ -64,7 +64,7 @@ def _print(name: str, detail: str, fix: str | None) -> bool:
     elif detail.startswith("skipped"):
         warn(f"skip {name}: {detail}")
     else:
-        warn(f"FAIL {name}: {detail}\n     mend: {fix}")
+        warn(f"FAIL {name}: {detail}\n     fix: {fix}")
     return fix is None
 
 
