@@ -17,7 +17,9 @@ _FIELDS: Final = frozenset(
     {"apiVersion", "kind", "resources", "components", "configMapGenerator", "generatorOptions", "patches"}
     | {"namespace", "labels", "images", "replicas"}
 )
-_CLUSTER_WIDE: Final = frozenset({"Namespace", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "StorageClass"})
+_CLUSTER_WIDE: Final = frozenset(
+    {"Namespace", "PriorityClass", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "StorageClass"}
+)
 
 
 class RenderError(Exception):
