@@ -1,8 +1,8 @@
 """One kustomization to Kubernetes objects.
 
 Order as kustomize applies it: resources, components, generators, patches, namespace, labels, images, replacements.
-Raises ``RenderError`` for a field that is not supported, a patch or replacement that fits nothing, and two objects of the
-same name.
+Raises ``RenderError`` for a field that is not supported, a patch or replacement that fits nothing, and two objects of
+the same name.
 """
 
 from collections.abc import Iterator
