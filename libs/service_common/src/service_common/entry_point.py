@@ -1,8 +1,8 @@
 """The console entry point every service shares: one subcommand per process.
 
 Promises: ``--help`` lists the processes; incomplete configuration is one message that names every variable and exit
-code 2, before anything starts. SIGTERM ends every process, also one that has nothing to drain: alone in its container it
-is process 1, whose signals the kernel drops where no handler is installed.
+code 2, before anything starts. SIGTERM ends every process, also one that has nothing to drain: in its container it is
+process 1, whose signals the kernel drops where no handler is installed.
 """
 
 import argparse
