@@ -175,7 +175,7 @@ def test_stop__of_what_gets_requests__comes_after_the_cluster_sends_none_there(o
         for name, _, container in own_containers(overlay)
         if "http" in {port["name"] for port in container.get("ports", [])}
     }
-    assert set(pauses) == {"api", "delivery", "reviewer"}
+    assert set(pauses) == {"api", "delivery"}
     assert min(pauses.values()) >= 5
 
 
