@@ -1,8 +1,10 @@
 """Every alert fires on what it is for and is silent beside it: promtool over the rules of ``deploy/k8s``.
 
-The rules are those of the manifest, whole. ``tests/deploy/alerts.yaml`` states for each alert by which series it fires,
-and by which neighbours it does not; the ones that fire carry their labels and their runbook. promtool is the system's,
-else Debian's package unpacked below ``.local`` without installing it. Exit code 1 with promtool's output when any
+The rules are those that the component ``monitoring`` renders for a namespace, whole. ``tests/deploy/alerts.yaml`` states
+for each alert by which series it fires, and by which neighbours it does not; the ones that fire carry their labels and
+their runbook. With the rules and the series of two namespaces in one Prometheus each alert fires once for each namespace
+that it is true of, and beside a quiet namespace as it does alone. promtool is the system's, else Debian's package
+unpacked below ``.local`` without installing it. Exit code 1 with promtool's output when any
 expectation fails, with one line when there is no promtool. Run by ``./noxw -s assurance -- alerts``.
 """
 
@@ -10,56 +12,90 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import yaml
+from kustomization.render import render
 
 TOP: Final = Path(__file__).resolve().parent.parent
-MANIFEST: Final = TOP / "deploy/k8s/components/monitoring/alerts.yaml"
+COMPONENT: Final = TOP / "deploy/k8s/components/monitoring"
 CASES: Final = TOP / "tests/deploy/alerts.yaml"
 WORK: Final = TOP / ".local/assurance/alerts"
 UNPACKED: Final = TOP / ".local/promtool"
+NAMESPACES: Final = ("one", "two")
+"""Of the deployments that one Prometheus watches; the cases are written for the first."""
 
 
 def main() -> int:
     """Check the rules, then their cases."""
-    groups, cases = rule_groups(), yaml.safe_load(CASES.read_text(encoding="utf-8"))
-    tests = promtool_tests(groups, cases)
+    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
+    groups = {namespace: rule_groups(namespace) for namespace in NAMESPACES}
+    alone = promtool_tests(groups["one"], cases)
+    both = pairs_of_namespaces(groups, cases)
     WORK.mkdir(parents=True, exist_ok=True)
-    (WORK / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}), encoding="utf-8")
-    (WORK / "tests.yaml").write_text(yaml.safe_dump(tests), encoding="utf-8")
+    for namespace, found in groups.items():
+        (WORK / f"{namespace}.yaml").write_text(yaml.safe_dump({"groups": found}), encoding="utf-8")
+    (WORK / "alone.yaml").write_text(yaml.safe_dump(alone), encoding="utf-8")
+    (WORK / "both.yaml").write_text(yaml.safe_dump(both), encoding="utf-8")
     promtool = find_promtool()
-    for arguments in (("check", "rules", "rules.yaml"), ("test", "rules", "tests.yaml")):
+    for arguments in (("check", "rules", "one.yaml", "two.yaml"), ("test", "rules", "alone.yaml", "both.yaml")):
         if subprocess.run([promtool, *arguments], cwd=WORK, check=False).returncode:
             return 1
     silent = sum(len(case["silent"]) for case in cases.values())
-    print(f"{len(cases)} alerts passed: each fired on its series, none on {silent} neighbours")
+    print(
+        f"{len(cases)} alerts passed: each fired on its series, none on {silent} neighbours; "
+        f"{len(both['tests'])} cases of two namespaces, each fired once for its own"
+    )
     return 0
 
 
-def rule_groups() -> list[dict[str, Any]]:
-    """The groups of the manifest, as a rules file has them."""
-    return list(yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))["spec"]["groups"])
+def rule_groups(namespace: str) -> list[dict[str, Any]]:
+    """The groups that the component makes for a deployment in this namespace, as a rules file has them."""
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "namespace.yaml").write_text(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}")
+        (folder / "kustomization.yaml").write_text(f"resources: [namespace.yaml]\ncomponents: [{COMPONENT}]\n")
+        (rules,) = [each for each in render(folder) if each["kind"] == "PrometheusRule"]
+    return list(rules["spec"]["groups"])
 
 
 def promtool_tests(groups: list[dict[str, Any]], cases: dict[str, Any]) -> dict[str, Any]:
-    """A test file of promtool: one test for each case and each neighbour."""
-    rules = {rule["alert"]: rule for group in groups for rule in group["rules"]}
+    """A test file of promtool: one test for each case and each neighbour, with the rules of one namespace."""
     tests = []
     for name, case in cases.items():
-        rule = rules[name]
-        alert = {
-            "exp_labels": {**rule["labels"], **case.get("labels", {})},
-            "exp_annotations": rule["annotations"],
-        }
-        tests.append(_test(name, case["at"], case["fires"], [alert]))
-        tests += [_test(name, series.get("at", case["at"]), series, []) for series in case["silent"]]
-    return {"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests}
+        tests.append(_test(f"{name} fires", name, case["at"], case["fires"], [_expected(groups, name, case)]))
+        tests += [_test(f"{name} is silent", name, each.get("at", case["at"]), each, []) for each in case["silent"]]
+    return {"rule_files": ["one.yaml"], "evaluation_interval": "1m", "tests": tests}
 
 
-def _test(name: str, at: str, series: dict[str, str], expected: list[object]) -> dict[str, object]:
+def pairs_of_namespaces(groups: dict[str, list[dict[str, Any]]], cases: dict[str, Any]) -> dict[str, Any]:
+    """With the rules of both: each case in both namespaces, and in one beside each of its neighbours in the other."""
+    tests = []
+    for name, case in cases.items():
+        other = {**case, "labels": {**case["labels"], "namespace": "two"}}
+        alerts = [_expected(groups["one"], name, case), _expected(groups["two"], name, other)]
+        tests.append(_test(f"{name} fires twice", name, case["at"], case["fires"] | _in_two(case["fires"]), alerts))
+        tests += [
+            _test(f"{name} fires beside", name, case["at"], case["fires"] | _in_two(quiet), alerts[:1])
+            for quiet in case["silent"]
+            if "at" not in quiet
+        ]
+    return {"rule_files": ["one.yaml", "two.yaml"], "evaluation_interval": "1m", "tests": tests}
+
+
+def _in_two(series: dict[str, str]) -> dict[str, str]:
+    return {each.replace('namespace="one"', 'namespace="two"'): values for each, values in series.items()}
+
+
+def _expected(groups: list[dict[str, Any]], name: str, case: dict[str, Any]) -> dict[str, Any]:
+    (rule,) = [rule for group in groups for rule in group["rules"] if rule["alert"] == name]
+    return {"exp_labels": {**rule["labels"], **case["labels"]}, "exp_annotations": rule["annotations"]}
+
+
+def _test(title: str, name: str, at: str, series: dict[str, str], expected: list[dict[str, Any]]) -> dict[str, object]:
     return {
-        "name": f"{name} {'fires' if expected else 'is silent'}",
+        "name": title,
         "interval": "1m",
         "input_series": [{"series": each, "values": values} for each, values in series.items() if each != "at"],
         "alert_rule_test": [{"eval_time": at, "alertname": name, "exp_alerts": expected}],

@@ -1,6 +1,7 @@
 """The manifests against the code: what a container is told, starts, answers to probes, and may do."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -174,7 +175,7 @@ def test_stop__of_what_gets_requests__comes_after_the_cluster_sends_none_there(o
         for name, _, container in own_containers(overlay)
         if "http" in {port["name"] for port in container.get("ports", [])}
     }
-    assert set(pauses) == {"api", "delivery", "reviewer"}
+    assert set(pauses) == {"api", "delivery"}
     assert min(pauses.values()) >= 5
 
 
@@ -196,6 +197,24 @@ def test_container__of_any_pod__is_nobody_and_writes_nowhere_but_its_volumes(ove
             assert "@" in container["image"] or ":" in container["image"], "an image without a version"
     (namespace,) = [each for each in OVERLAYS[overlay] if each["kind"] == "Namespace"]
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_jobs__of_a_release__are_made_anew_by_whoever_applies_the_next(overlay: str) -> None:
+    """The template of a Job cannot be changed, and a release changes its image."""
+    jobs = [each["metadata"] for each in OVERLAYS[overlay] if each["kind"] == "Job"]
+    assert [each["name"] for each in jobs] == ["migrate"]
+    for each in jobs:
+        assert each["annotations"] == {
+            "argocd.argoproj.io/hook": "Sync",
+            "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
+            "kustomize.toolkit.fluxcd.io/force": "enabled",
+        }
+    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    applying = [block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "name=migrate" in block]
+    assert applying
+    for block in applying:
+        assert "!=migrate" in block or block.index("delete job migrate") < block.index("name=migrate")
 
 
 def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:

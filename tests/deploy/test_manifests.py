@@ -48,6 +48,11 @@ def test_renderer__of_an_overlay__agrees_with_kustomize_where_there_is_one(overl
                 assert by_name(list(yaml.safe_load_all(done.stdout))) == by_name(OVERLAYS[overlay])
 
 
+def _replacement(path: str, options: str = "") -> str:
+    target = f"{{select: {{kind: Namespace}}, fieldPaths: [{path}], options: {{{options}}}}}"
+    return f"replacements: [{{source: {{kind: Namespace}}, targets: [{target}]}}]"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -56,6 +61,11 @@ def test_renderer__of_an_overlay__agrees_with_kustomize_where_there_is_one(overl
         ("patches: [{patch: '{kind: Deployment, metadata: {name: other}, spec: {}}'}]", "a patch fits no object"),
         ("replicas: [{name: other, count: 1}]", "there is no Deployment other"),
         ("resources: [one.yaml, one.yaml]", "two objects Namespace one"),
+        ("replacements: [{source: {kind: Service}, targets: []}]", "0 objects are the source"),
+        ("replacements: [{source: {kind: Namespace, fieldPath: spec.a}, targets: []}]", "0 fields spec.a"),
+        (_replacement("metadata.labels.a"), "no object has metadata.labels.a"),
+        (_replacement("metadata.name", "delimiter: '.', index: 1"), "has 1 pieces, and none at 1"),
+        (_replacement("metadata.name", "create: true"), "no support for create"),
     ],
 )
 def test_renderer__of_what_it_does_not_know__refuses_by_name(tmp_path: Path, change: str, words: str) -> None:

@@ -90,6 +90,9 @@ def test_policies__into_the_service__let_the_ingress_reach_the_api_and_the_api_r
                 opened[target, rule["ports"][0]["port"]] = rule["from"]
     web = {target: peers for (target, port), peers in opened.items() if port == 8080}
     assert set(web) == {"api", "delivery"}
+    serving = {name for name, _, container in own_containers(overlay) if container["args"] == ["serve"]}
+    services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
+    assert serving == set(web) == services - {"postgresql", "valkey"}, "what serves is reached by somebody"
     assert "namespaceSelector" in web["api"][0]
     assert web["delivery"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
 

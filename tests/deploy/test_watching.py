@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
+from kustomization.render import Object
 from local_stack.services import SERVICES
 from rq import Queue
 from service_api.metrics import CIPHERTEXTS, PUBLICATIONS
@@ -19,7 +20,7 @@ from service_indexer.settler import SETTLEMENTS
 from service_reviewer.jobs import REVIEWS
 
 from tests.api.contract import operations
-from tools.alerts import CASES, promtool_tests, rule_groups
+from tools.alerts import CASES, NAMESPACES, pairs_of_namespaces, promtool_tests, rule_groups
 from tools.drill import DRILLS
 
 from .conftest import REPOSITORY
@@ -82,13 +83,18 @@ FAMILIES = _families()
 LABELS = {name + end: labels for name, (ends, labels) in FAMILIES.items() for end in ends} | OF_THE_CLUSTER
 
 
+def alert_rules(overlay: str) -> list[Object]:
+    """The rules of an overlay."""
+    groups = by_name(OVERLAYS[overlay])["PrometheusRule", "bounty-escrow"]["spec"]["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
 def shown(overlay: str) -> list[str]:
     """The expressions of alerts and dashboards."""
     objects = by_name(OVERLAYS[overlay])
-    rules = objects["PrometheusRule", "bounty-escrow"]["spec"]["groups"][0]["rules"]
     board = json.loads(objects["ConfigMap", "dashboards"]["data"]["bounty-escrow.json"])
     panels = [panel for panel in board["panels"] if panel["type"] != "row"]
-    return [rule["expr"] for rule in rules] + [t["expr"] for panel in panels for t in panel["targets"]]
+    return [rule["expr"] for rule in alert_rules(overlay)] + [t["expr"] for panel in panels for t in panel["targets"]]
 
 
 def expressions(overlay: str) -> list[str]:
@@ -186,7 +192,7 @@ def test_alerts__each_have_a_runbook_that_is_there() -> None:
         re.sub(r"[^a-z0-9 -]", "", line.lower()).strip().replace(" ", "-")
         for line in re.findall(r"^#+ (.*)$", page, re.MULTILINE)
     }
-    rules = by_name(OVERLAYS["mainnet"])["PrometheusRule", "bounty-escrow"]["spec"]["groups"][0]["rules"]
+    rules = alert_rules("mainnet")
     assert len(rules) >= 8
     for rule in rules:
         file, _, anchor = rule["annotations"]["runbook_url"].partition("#")
@@ -197,13 +203,14 @@ def test_alerts__each_have_a_runbook_that_is_there() -> None:
 def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_not() -> None:
     """Held against promtool by ``./noxw -s assurance -- alerts``."""
     cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
-    groups = rule_groups()
+    groups = rule_groups("one")
     assert list(cases) == [rule["alert"] for group in groups for rule in group["rules"]]
     assert all(case["fires"] and case["silent"] and all(case["silent"]) for case in cases.values())
     tests = promtool_tests(groups, cases)["tests"]
     values = [series["values"] for test in tests for series in test["input_series"]]
     assert all(isinstance(each, str) for each in values), "0x5 is a number to YAML"
     assert len(tests) == len(cases) + sum(len(case["silent"]) for case in cases.values())
+    assert all('namespace="one"' in series["series"] for test in tests for series in test["input_series"])
     told = [alert for test in tests for asked in test["alert_rule_test"] for alert in asked["exp_alerts"]]
     assert [alert["exp_annotations"]["runbook_url"] for alert in told] == [
         rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"]
@@ -222,12 +229,29 @@ def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_tr
         assert query.endswith(">= 0) or vector(0)")
 
 
+def test_alerts__with_two_namespaces_in_one_prometheus__have_cases_of_both() -> None:
+    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
+    tests = pairs_of_namespaces({each: rule_groups(each) for each in NAMESPACES}, cases)["tests"]
+    for name in cases:
+        found = [
+            {alert["exp_labels"]["namespace"] for alert in asked["exp_alerts"]}
+            for test in tests
+            for asked in test["alert_rule_test"]
+            if asked["alertname"] == name
+        ]
+        assert {"one", "two"} in found
+        assert {"one"} in found
+    for test in tests:
+        assert {re.findall(r'namespace="(\w+)"', each["series"])[0] for each in test["input_series"]} == {"one", "two"}
+
+
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_namespace__of_every_overlay__is_one_that_the_alerts_of_the_cluster_look_at(overlay: str) -> None:
-    patterns = {part for each in shown(overlay) for part in re.findall(r'kube_\w+\{namespace=~"([^"]+)"', each)}
+def test_alerts__of_an_overlay__look_at_its_namespace_alone(overlay: str) -> None:
     (namespace,) = [each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Namespace"]
-    assert len(patterns) == 1
-    assert all(re.fullmatch(pattern, namespace) for pattern in patterns)
+    for rule in alert_rules(overlay):
+        selected = [dict(re.findall(r'(\w+)="([^"]*)"', inside)) for _, inside in SELECTOR.findall(rule["expr"])]
+        assert {each.get("namespace") for each in selected} == {namespace}, rule["alert"]
+        assert len(selected) == len(re.findall(r"\b(?:service|kube)_\w+", MATCHER.sub("", rule["expr"]))), rule["alert"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -21,7 +21,7 @@ from tests.upgrade.former import former_client, former_file, former_programs
 from tests.upgrade.load import Load
 
 PRESENT = Path(sys.executable).parent
-OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "reviewer", "api-worker", "delivery", "delivery-worker")
+OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker")
 """What no request of the load waits for, in the order they are replaced."""
 
 

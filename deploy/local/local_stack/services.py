@@ -46,7 +46,6 @@ SERVICES: Final = (
     ServiceProcess("settler", ("service-indexer", "settler"), "service_indexer", _RPC, _SETTLER_SECRETS),
     ServiceProcess("api", ("service-api", "serve"), "service_api", _API, _API_SECRETS, serves=True),
     ServiceProcess("api-worker", ("service-api", "worker"), "service_api", _API, _API_SECRETS),
-    ServiceProcess("reviewer", ("service-reviewer", "serve"), "service_reviewer", _REVIEWER, serves=True),
     ServiceProcess("reviewer-worker", ("service-reviewer", "worker"), "service_reviewer", _REVIEWER),
     ServiceProcess(
         "delivery", ("service-delivery", "serve"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS, serves=True

@@ -1,7 +1,8 @@
 """One kustomization to Kubernetes objects.
 
-Order as kustomize applies it: resources, components, generators, patches, namespace, labels, images. Raises
-``RenderError`` for a field that is not supported, a patch that fits nothing, and two objects of the same name.
+Order as kustomize applies it: resources, components, generators, patches, namespace, labels, images, replacements.
+Raises ``RenderError`` for a field that is not supported, a patch or replacement that fits nothing, and two objects of
+the same name.
 """
 
 from collections.abc import Iterator
@@ -11,13 +12,16 @@ from typing import Any, Final
 import yaml
 
 from kustomization.merge import merged
+from kustomization.replace import ReplacementError, replace_fields
 
 Object = dict[str, Any]
 _FIELDS: Final = frozenset(
     {"apiVersion", "kind", "resources", "components", "configMapGenerator", "generatorOptions", "patches"}
-    | {"namespace", "labels", "images", "replicas"}
+    | {"namespace", "labels", "images", "replicas", "replacements"}
 )
-_CLUSTER_WIDE: Final = frozenset({"Namespace", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "StorageClass"})
+_CLUSTER_WIDE: Final = frozenset(
+    {"Namespace", "PriorityClass", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "StorageClass"}
+)
 
 
 class RenderError(Exception):
@@ -51,6 +55,11 @@ def _apply(folder: Path, objects: list[Object]) -> list[Object]:
     for each in objects:
         _label(each, spec)
         _name_images(each, spec.get("images", []))
+    for replacement in spec.get("replacements", []):
+        try:
+            replace_fields(objects, replacement)
+        except ReplacementError as error:
+            raise RenderError(f"{folder.name}: {error}") from error
     return objects
 
 

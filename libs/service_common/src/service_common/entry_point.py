@@ -1,18 +1,23 @@
 """The console entry point every service shares: one subcommand per process.
 
 ``--help`` lists the processes. Incomplete configuration is one message that names every variable, and exit code 2,
-before anything starts.
+before anything starts. SIGTERM ends every process, also one that has nothing to drain: in its container it is process
+1, whose signals the kernel drops where no handler is installed.
 """
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final, NoReturn
 
 from service_common.config import ConfigurationError
 
 Environment = Mapping[str, str]
+TERMINATED: Final = 128 + signal.SIGTERM
+"""The exit code that a shell shows for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +43,15 @@ def run_entry_point(
         for argument, words in process.arguments.items():
             command.add_argument(argument, help=words)
     given = vars(parser.parse_args(arguments))
+    signal.signal(signal.SIGTERM, _terminate)  # a process that drains sets its own
     try:
         processes[given.pop("command")].run(os.environ, **given)
     except ConfigurationError as error:
         print(f"{program}: {error}", file=sys.stderr)  # noqa: T201  # a person reads this before any log exists
         return 2
     return 0
+
+
+def _terminate(_number: int, _frame: object) -> NoReturn:
+    """Leave whatever runs: transactions are rolled back, connections closed."""
+    sys.exit(TERMINATED)

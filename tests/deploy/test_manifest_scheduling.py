@@ -1,0 +1,61 @@
+"""Where the pods of the manifests run: apart from each other, before others, and out of a drain's way."""
+
+import pytest
+from kustomization.render import Object, pod_labels
+
+from .manifests import OVERLAYS, by_name, workloads
+
+NODE, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+WAITS_FOR_ROOM = {"backup"}
+
+
+def of_kind(overlay: str, kind: str) -> list[Object]:
+    return [each for each in OVERLAYS[overlay] if each["kind"] == kind]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_spread__of_every_deployment__is_over_nodes_and_zones_and_counts_no_former_release(overlay: str) -> None:
+    """Counted with the pods that a rollout replaces, both new ones fit on the node that holds no old one."""
+    for each, pod in workloads(overlay):
+        if each["kind"] != "Deployment":
+            continue
+        found = {one["topologyKey"]: one for one in pod["topologySpreadConstraints"]}
+        assert set(found) == {NODE, ZONE}
+        for one in found.values():
+            assert one["maxSkew"] == 1
+            assert one["whenUnsatisfiable"] == "ScheduleAnyway", "one node that is left runs everything"
+            assert one["matchLabelKeys"] == ["pod-template-hash"]
+            assert one["labelSelector"]["matchLabels"] == {"app.kubernetes.io/name": each["metadata"]["name"]}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_priority__of_the_deployment__is_of_the_service_and_what_it_waits_for(overlay: str) -> None:
+    (own,) = of_kind(overlay, "PriorityClass")
+    (namespace,) = of_kind(overlay, "Namespace")
+    assert own["metadata"] == {**own["metadata"], "name": namespace["metadata"]["name"]}
+    assert "namespace" not in own["metadata"], "it is the cluster's"
+    assert {each["metadata"]["name"]: pod.get("priorityClassName") for each, pod in workloads(overlay)} == {
+        name: None if name in WAITS_FOR_ROOM else own["metadata"]["name"]
+        for name in (each["metadata"]["name"] for each, _ in workloads(overlay))
+    }
+
+
+def test_priority__of_mainnet__is_above_that_of_staging() -> None:
+    value = {overlay: of_kind(overlay, "PriorityClass")[0]["value"] for overlay in ("staging", "mainnet")}
+    assert 0 < value["staging"] < value["mainnet"] < 10**9
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_disruption__of_what_has_several_pods__takes_one_at_a_time_and_those_that_do_not_serve(overlay: str) -> None:
+    budgets = {name: each["spec"] for (kind, name), each in by_name(OVERLAYS[overlay]).items() if "Budget" in kind}
+    several = {each["metadata"]["name"]: each for each in of_kind(overlay, "Deployment") if several_pods(each)}
+    assert set(budgets) == set(several)
+    for name, budget in budgets.items():
+        assert budget["maxUnavailable"] == 1
+        assert budget["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+        assert budget["selector"]["matchLabels"].items() <= pod_labels(several[name]).items()
+
+
+def several_pods(deployment: Object) -> bool:
+    """What an autoscaler scales has no number of its own, and two pods at least."""
+    return int(deployment["spec"].get("replicas", 2)) > 1
