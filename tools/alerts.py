@@ -1,10 +1,10 @@
 """Every alert fires on what it is for and is silent beside it: promtool over the rules of ``deploy/k8s``.
 
-The rules are those that the component ``monitoring`` renders for a namespace, whole. ``tests/deploy/alerts.yaml`` states
-for each alert by which series it fires, and by which neighbours it does not; the ones that fire carry their labels and
-their runbook. With the rules and the series of two namespaces in one Prometheus each alert fires once for each namespace
-that it is true of, and beside a quiet namespace as it does alone. promtool is the system's, else Debian's package
-unpacked below ``.local`` without installing it. Exit code 1 with promtool's output when any
+The rules are those that the component ``monitoring`` renders for a namespace, whole. ``tests/deploy/alerts.yaml``
+states for each alert by which series it fires, and by which neighbours it does not; the ones that fire carry their
+labels and their runbook. With the rules and the series of two namespaces in one Prometheus each alert fires once for
+each namespace that it is true of, and beside a quiet namespace as it does alone. promtool is the system's, else
+Debian's package unpacked below ``.local`` without installing it. Exit code 1 with promtool's output when any
 expectation fails, with one line when there is no promtool. Run by ``./noxw -s assurance -- alerts``.
 """
 
