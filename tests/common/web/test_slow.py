@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from service_common.web.slow import SlowConnections
+from service_common.web.slow import LEAST_BYTES_A_SECOND, SlowConnections
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux counts for each connection")
 
@@ -28,17 +28,40 @@ def pause() -> None:
     time.sleep(0.05)
 
 
-def test_connection__whose_body_drips__is_ended_when_its_time_is_over() -> None:
+def test_connection__whose_body_drips__is_ended_after_a_grace() -> None:
     with served() as (client, accepted, looking):
         client.sendall(b"POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\n")
-        for moment in (0.0, 20.0, 59.9):
+        for moment in (0.0, 5.0, 9.9):
             client.sendall(b"x")
             pause()
             assert looking.end(moment) == 0
-        assert looking.end(60.0) == 1
+        client.sendall(b"x")
+        pause()
+        assert looking.end(10.0) == 1
         accepted.recv(1_000)
         assert accepted.recv(1_000) == b""
         assert client.recv(1_000) == b""
+
+
+def test_connection__whose_body_comes_at_the_least_rate__is_ended_when_its_time_is_over() -> None:
+    with served() as (client, accepted, looking):
+        client.sendall(b"POST / HTTP/1.1\r\nContent-Length: 100000\r\n\r\n")
+        pause()
+        assert looking.end(0.0) == 0
+        for moment in range(5, 60, 5):
+            client.sendall(b"x" * 5 * LEAST_BYTES_A_SECOND)
+            pause()
+            assert looking.end(float(moment)) == 0
+        assert looking.end(60.0) == 1
+        while accepted.recv(100_000):
+            pass
+
+
+def test_connection__that_waits_for_its_answer__is_not_called_slow() -> None:
+    with served() as (client, _, looking):
+        client.sendall(b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx")
+        pause()
+        assert [looking.end(moment) for moment in (0.0, 10.0, 30.0, 59.9)] == [0, 0, 0, 0]
 
 
 def test_connection__that_falls_silent_in_the_middle__is_ended() -> None:

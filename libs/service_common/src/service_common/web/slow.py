@@ -3,7 +3,8 @@
 The HTTP server bounds the time of a request's header and not of its body, and gives the app no means to end one. The
 kernel counts for each connection what came and what was answered (``TCP_INFO``): one on which something came, and
 nothing was answered, for longer than any request takes, is shut down, and the thread that waits for its body continues.
-Where the kernel does not report it (only Linux does), nothing is ended.
+So is one whose request still comes after a grace, and has come more slowly than anyone's network would have it: one
+that waits for its answer sends nothing. Where the kernel does not report it (only Linux does), nothing is ended.
 """
 
 import os
@@ -11,7 +12,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
 from typing import Final
@@ -22,6 +23,9 @@ from service_common.log import get_logger
 
 REQUEST_SECONDS: Final = 60.0
 """Longer than a request takes that waits for nobody's review."""
+GRACE_SECONDS: Final = 10.0
+LEAST_BYTES_A_SECOND: Final = 500
+"""Of a request that is still coming after the grace, since it was first seen."""
 LOOK_SECONDS: Final = 5.0
 ENDED: Final = Counter(
     "service_slow_connections_total", "Connections ended because their request did not come to its end"
@@ -40,6 +44,23 @@ class _Account:
 
     is_unanswered: bool
     answered_bytes: int
+    received_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A connection that waits for an answer: since when at least, and what was counted then and at the last look."""
+
+    since: float
+    first: _Account
+    last: _Account
+
+    def is_slow(self, now: float, account: _Account) -> bool:
+        """Whether its request is still coming after the grace, and came too slowly."""
+        seconds = now - self.since
+        is_coming = account.received_bytes > self.last.received_bytes
+        received = account.received_bytes - self.first.received_bytes
+        return is_coming and seconds >= GRACE_SECONDS and received < LEAST_BYTES_A_SECOND * seconds
 
 
 class SlowConnections:
@@ -47,25 +68,25 @@ class SlowConnections:
 
     def __init__(self, port: int, seconds: float = REQUEST_SECONDS) -> None:
         self._port, self._seconds = port, seconds
-        self._since: dict[object, tuple[float, int]] = {}
-        """For each peer that waits for an answer: since when at least, and the bytes answered before."""
+        self._waiting: dict[object, _Waiting] = {}
+        """By peer: those that waited for an answer at the last look."""
 
     def end(self, now: float) -> int:
-        """Shut down those that have waited too long by now; how many."""
-        waiting, ended = dict[object, tuple[float, int]](), 0
+        """Shut down those that have waited too long by now, or send too slowly; how many."""
+        waiting, ended = dict[object, _Waiting](), 0
         for peer, connection in _connections(self._port):
             with connection:
                 account = _account(connection)
                 if account is None or not account.is_unanswered:
                     continue
-                since, answered = self._since.get(peer, (now, account.answered_bytes))
-                if answered != account.answered_bytes:
-                    since = now
-                if now - since < self._seconds:
-                    waiting[peer] = (since, account.answered_bytes)
-                else:
+                found = self._waiting.get(peer)
+                if found is None or found.first.answered_bytes != account.answered_bytes:
+                    found = _Waiting(now, account, account)
+                if now - found.since >= self._seconds or found.is_slow(now, account):
                     ended += _shut_down(connection)
-        self._since = waiting
+                else:
+                    waiting[peer] = replace(found, last=account)
+        self._waiting = waiting
         return ended
 
 
@@ -110,7 +131,7 @@ def _account(connection: socket.socket) -> _Account | None:
         return None
     (sent,), (received,) = (struct.unpack_from("=I", info, place) for place in (_LAST_SENT, _LAST_RECEIVED))
     (acked,), (came,) = (struct.unpack_from("=Q", info, place) for place in (_BYTES_ACKED, _BYTES_RECEIVED))
-    return _Account(came > 0 and (received < sent or acked == 0), acked)
+    return _Account(came > 0 and (received < sent or acked == 0), acked, came)
 
 
 def _shut_down(connection: socket.socket) -> bool:
