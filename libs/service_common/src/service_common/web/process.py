@@ -12,6 +12,7 @@ from typing import Final
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread that computes keeps the interpreter from one that has only waited for its database. With the usual
 five milliseconds, one that parses a page makes each of the short steps of all other requests so long."""
+_COLLECTIONS: Final = (5_000, 10, 20)
 _M_MMAP_THRESHOLD: Final = -3
 _M_ARENA_MAX: Final = -8
 _LARGE_BYTES: Final = 64 * 1024
@@ -30,7 +31,11 @@ def prepare_process() -> None:
 
 
 def freeze_start() -> None:
-    """Call it when all is made that stays: a full collection of it takes a tenth of a second, in which no request goes
-    on, and finds nothing."""
+    """Call it when all is made that stays.
+
+    A full collection of what was made at the start takes a tenth of a second, in which no request goes on, and finds
+    nothing. Later collections are rarer than usual: each of them is felt by every request, too.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_COLLECTIONS)
