@@ -117,10 +117,10 @@ class Callers:
         network = self.network_of(environ)
         return network is not None and not self._budgets.look(self._limits.refusals, network).granted
 
-    def count_refusal(self, environ: WSGIEnvironment) -> None:
-        """Note that this request was refused."""
-        if (network := self.network_of(environ)) is not None:
-            self._budgets.take(self._limits.refusals, network)
+    def count_refusal(self, environ: WSGIEnvironment) -> bool:
+        """Note that this request was refused; whether its network address is answered slowly from now on."""
+        network = self.network_of(environ)
+        return network is not None and not self._budgets.take(self._limits.refusals, network).left
 
     @contextmanager
     def turn(self, kind: str, most: int, patience: float = 0) -> Iterator[None]:

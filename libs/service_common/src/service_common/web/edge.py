@@ -19,7 +19,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
 from threading import Lock, Semaphore
 from typing import Final
@@ -141,13 +141,8 @@ class Edge:
 
     def _refuse(self, environ: WSGIEnvironment) -> None:
         """Count a refusal; where its network address has had too many, make it wait for this one."""
-        if self._callers is not None:
-            self._callers.count_refusal(environ)
-            if self._callers.is_slowed(environ) and self._waiting.acquire(blocking=False):
-                try:
-                    time.sleep(SLOWED_SECONDS)
-                finally:
-                    self._waiting.release()
+        if self._callers is not None and self._callers.count_refusal(environ):
+            self._wait(SLOWED_SECONDS, nullcontext())
 
     def _shed(self, environ: WSGIEnvironment) -> Answer:
         """The answer to a request for which there is no place, when it is its turn."""
@@ -155,13 +150,17 @@ class Edge:
         environ[_IS_SHED] = True
         if self._callers is not None:
             self._callers.count_refusal(environ)
+        self._wait(SHED_SECONDS, self._shedding)
+        return _overloaded()
+
+    def _wait(self, seconds: float, turn: AbstractContextManager[object]) -> None:
+        """Pause when it is this request's turn; not at all where too many wait already."""
         if self._waiting.acquire(blocking=False):
             try:
-                with self._shedding:
-                    time.sleep(SHED_SECONDS)
+                with turn:
+                    time.sleep(seconds)
             finally:
                 self._waiting.release()
-        return _overloaded()
 
 
 def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
