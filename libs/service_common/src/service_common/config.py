@@ -62,10 +62,10 @@ class EnvironmentReader:
 
     def required(self, name: str, parse: Callable[[str], T]) -> T:
         """The parsed value; unset is a problem, reported by ``check``."""
-        told = len(self._problems)
+        known = len(self._problems)
         text = self._text(name)
         if text is None:
-            if len(self._problems) == told:
+            if len(self._problems) == known:
                 self._problems.append(f"{name} is not set (nor {name}_FILE)")
             return cast("T", None)  # never seen: check() raises before the value is used
         return self._parsed(name, parse, text, cast("T", None))

@@ -77,8 +77,8 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
     )
     if not document.body.strip():
         reader.problem("body", "must describe the challenge below the frontmatter; it is empty")
-    told = {issue.path for issue in issues}
-    issues += [issue for issue in reader.finish() if issue.path not in told]
+    reported = {issue.path for issue in issues}
+    issues += [issue for issue in reader.finish() if issue.path not in reported]
     if issues:
         raise _invalid(issues)
     return parsed

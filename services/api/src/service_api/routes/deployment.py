@@ -1,14 +1,17 @@
 """``GET /api/deployment``."""
 
 from flask import Response
+from service_common.db.hub_reads import read_current_roster, read_fee_policy
+from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.shapes import to_json
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.versions import json_version, versioned
-from service_common.wire.deployment import Deployment
+from service_common.wire.deployment import Deployment, HubLimits, TokenDescription
 
-from service_api.dependencies import dependencies
-from service_api.usecases.describe_deployment import describe_deployment
+from service_api.dependencies import Dependencies, dependencies
+from service_api.usecases.rendering import fees_of
+from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES
 
 routes = Routes("deployment", __name__, url_prefix="/api/deployment", description="This deployment")
 
@@ -20,4 +23,32 @@ routes = Routes("deployment", __name__, url_prefix="/api/deployment", descriptio
 def get_deployment() -> Response:
     """What a client needs to know of this deployment."""
     read_query(allowed=frozenset())
-    return versioned(lambda: json_version(to_json(describe_deployment(dependencies()))))
+    return versioned(lambda: json_version(to_json(_describe(dependencies()))))
+
+
+def _describe(deps: Dependencies) -> Deployment:
+    """The answer: the Hub's limits and current terms, and how this deployment is set up."""
+    chain, hub = deps.config.chain, deps.hub
+    with deps.facts.open() as facts:
+        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection)
+    return Deployment(
+        chain_id=chain.chain_id,
+        hub_address=chain.hub_address,
+        escrow_token=TokenDescription(hub.token.address, hub.token.symbol, hub.token.decimals),
+        fee_policy=fees_of(fees) if fees else None,
+        guardian_roster=roster,
+        limits=HubLimits(
+            min_escrow_amount=hub.min_escrow,
+            min_judging_window_seconds=hub.min_judging_window,
+            max_judging_window_seconds=hub.max_judging_window,
+            min_submission_window_seconds=hub.min_submission_window,
+            max_submission_window_seconds=hub.max_submission_window,
+            max_challenge_bytes=MAX_DOCUMENT_BYTES,
+            max_ciphertext_bytes=MAX_CIPHERTEXT_BYTES,
+        ),
+        reveal_delay_seconds=hub.reveal_delay,
+        block_time_seconds=chain.block_time_seconds,
+        freshness_window_blocks=chain.freshness_window,
+        beacon=deps.beacon,
+        public_host=deps.config.web.public_host,
+    )
