@@ -131,6 +131,15 @@ class RpcProxy:
         self.before = lambda _method, _params: None
         self.after = lambda _method, _params, result: result
 
+    def lose_first_transaction(self) -> None:
+        """The endpoint takes the first transaction, and drops it."""
+
+        def before(method: str, _params: Params) -> dict[str, object] | None:
+            lost = method == "eth_sendRawTransaction" and self.sent() == 1
+            return {"result": "0x" + "00" * 32} if lost else None
+
+        self.before = before
+
     def close(self) -> None:
         self.server.close()
         self._http.clear()

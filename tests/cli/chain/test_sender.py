@@ -198,20 +198,14 @@ def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
-    swallowed: list[object] = []
-
-    def swallow(method: str, params: Params) -> Answer:
-        if method == "eth_sendRawTransaction" and not swallowed:
-            swallowed.append(params[0])
-            return {"result": "0x" + "00" * 32}
-        return None
 
     def counted(method: str, params: Params, result: object) -> object:
         """A node that holds the first transaction counts it as pending."""
         pending = method == "eth_getTransactionCount" and params[1] == "pending"
-        return hex(int(str(result), 16) + 1) if pending and swallowed else result
+        return hex(int(str(result), 16) + 1) if pending and rpc.sent() else result
 
-    rpc.before, rpc.after = swallow, counted
+    rpc.lose_first_transaction()
+    rpc.after = counted
     ran = solver.run("claim", bounty)
     assert "raising its fees" in ran.words
     assert ran.last["event"] == "claim.claimed"
@@ -249,19 +243,25 @@ def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 1 if moved else 2)
 
 
+@pytest.fixture
+def three_blocks(ledger: Ledger, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client waits for three blocks, and soon takes a transaction for stuck; the last two blocks are empty."""
+    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
+    ledger.node.mine(2)
+
+
 def wait_mined(ledger: Ledger, tx_hash: object) -> None:
     """The node answers a sending before it has mined the block: a reorg in between would take out other blocks."""
     while ledger.node.rpc.call("eth_getTransactionReceipt", str(tx_hash)) is None:
         time.sleep(0.01)
 
 
+@pytest.mark.usefixtures("three_blocks")
 def test_claim__a_reorg_after_the_nonce_was_seen_used__sends_it_again_and_never_takes_the_nonce_for_another_s(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
-    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
-    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
-    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
-    ledger.node.mine(2)
     asked: list[str] = []
 
     def after(method: str, _params: Params, result: object) -> object:
@@ -284,13 +284,10 @@ def test_claim__a_reorg_after_the_nonce_was_seen_used__sends_it_again_and_never_
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
 
 
+@pytest.mark.usefixtures("three_blocks")
 def test_claim__a_reorg_between_the_receipt_and_the_tip__is_not_counted_as_blocks_on_top(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
-    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
-    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
-    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
-    ledger.node.mine(2)
     seen: list[object] = []
 
     def after(method: str, params: Params, result: object) -> object:
@@ -311,13 +308,10 @@ def test_claim__a_reorg_between_the_receipt_and_the_tip__is_not_counted_as_block
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
 
 
+@pytest.mark.usefixtures("three_blocks")
 def test_claim__a_reorg_right_after_the_receipt_was_read__is_seen_before_it_counts(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
-    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
-    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
-    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
-    ledger.node.mine(2)
     blocks: list[object] = []
     dropped: list[object] = []
 
@@ -337,13 +331,10 @@ def test_claim__a_reorg_right_after_the_receipt_was_read__is_seen_before_it_coun
     assert (purse.received(), rpc.sent(), len(dropped)) == ((AWARD, 1), 2, 1)
 
 
+@pytest.mark.usefixtures("three_blocks")
 def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_that_nonce(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
-    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
-    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
-    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
-    ledger.node.mine(2)
     asked: list[str] = []
 
     def before(method: str, _params: Params) -> Answer:

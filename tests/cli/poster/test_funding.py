@@ -160,15 +160,7 @@ def test_creation__that_the_node_drops__is_sent_again_with_the_same_nonce_and_hi
     rpc: RpcProxy, poster: Terminal, page: str, spent: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
-    dropped: list[object] = []
-
-    def drop(method: str, params: Params) -> Answer:
-        if method == "eth_sendRawTransaction" and not dropped:
-            dropped.append(params[0])
-            return {"result": "0x" + "00" * 32}
-        return None
-
-    rpc.before = drop
+    rpc.lose_first_transaction()
     ran = poster.run("poster:publish-fund", page)
     assert "raising its fees" in ran.words
     assert (rpc.sent(), spent()) == (2, (ESCROW, 1))
