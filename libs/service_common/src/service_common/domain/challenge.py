@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
+from service_common.domain.hub_events import BountyTerms
 from service_common.domain.reading import FieldReader
 from service_common.errors import Issue, ServiceError
 from service_common.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
@@ -84,14 +85,12 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
     return parsed
 
 
-def term_differences(
-    page: ChallengePage, escrow_amount: int, submission_deadline: int, judging_window: int
-) -> tuple[TermDifference, ...]:
+def term_differences(page: ChallengePage, terms: BountyTerms) -> tuple[TermDifference, ...]:
     """Where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
     pairs = (
-        ("escrow_amount", page.escrow_amount, escrow_amount),
-        ("submission_deadline", page.submission_deadline, submission_deadline),
-        ("judging_window_seconds", page.judging_window_seconds, judging_window),
+        ("escrow_amount", page.escrow_amount, terms.escrow_amount),
+        ("submission_deadline", page.submission_deadline, terms.submission_deadline),
+        ("judging_window_seconds", page.judging_window_seconds, terms.judging_window),
     )
     return tuple(TermDifference(name, str(ours), str(theirs)) for name, ours, theirs in pairs if ours != theirs)
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from service_common.domain.bounty import Winner
 from service_common.domain.challenge import TermDifference
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
-from service_common.domain.record import VerificationRecord, Winner
+from service_common.domain.record import VerificationRecord
 from service_common.domain.roster import Roster
 from service_common.shapes import OMITTED, JsonOf, Note
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds

@@ -15,10 +15,11 @@ from service_common.chain.hub_constants import HubConstants, term_issues
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.db.hub_reads import FeePolicy, read_current_roster, read_fee_policy
+from service_common.db.hub_reads import read_current_roster, read_fee_policy
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
+from service_common.domain.hub_events import FeePolicyChanged
 from service_common.domain.money import fee_amount
 from service_common.domain.reviews import Circumstances
 from service_common.domain.roster import Roster
@@ -40,7 +41,7 @@ AUTHORIZATION_LIFETIME_SECONDS = 3_600
 class Offer:
     """What the Hub offers a bounty created now."""
 
-    fees: FeePolicy
+    fees: FeePolicyChanged
     roster: Roster
     now: UnixSeconds
 
