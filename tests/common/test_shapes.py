@@ -11,10 +11,10 @@ from service_common.domain.bounty import Winner
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
 from service_common.shapes import OMITTED, Note, keys, to_json
 from service_common.types import BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.web.schemas import load
 from service_common.wire.bounties import Block, BountyItem, BountyList, Facts
 from service_common.wire.delivery import RetrieveRequest, WrapRequest
 from service_common.wire.reading import read
-from service_common.wire.schemas import load
 from service_common.wire.submissions import UploadTarget, UploadTargetRequest
 from service_common.wire.values import Finality
 

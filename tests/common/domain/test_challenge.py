@@ -4,7 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from service_common.domain.challenge import challenge_schema, parse_challenge, term_differences
+from service_common.domain.bounty import term_differences
+from service_common.domain.challenge import challenge_schema, parse_challenge
 from service_common.domain.frontmatter import split_document
 from service_common.domain.hub_events import BountyTerms
 from service_common.errors import ServiceError

@@ -9,7 +9,8 @@ difference.
 import json
 from collections.abc import Mapping
 
-from service_common.domain.challenge import parse_challenge, term_differences
+from service_common.domain.bounty import term_differences
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment, submission_commitment
 from service_common.domain.envelope import parse_envelope
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences

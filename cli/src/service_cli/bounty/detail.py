@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from service_common.chain.hub import BountyView
-from service_common.domain.challenge import parse_challenge, term_differences
+from service_common.domain.bounty import term_differences
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.errors import Issue, ServiceError
 from service_common.types import BountyId

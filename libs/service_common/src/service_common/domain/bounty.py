@@ -1,10 +1,14 @@
-"""One bounty as the Hub's log has it."""
+"""One bounty as the Hub's log has it, and where its page states other terms."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin
+from service_common.domain.hub_events import BountyCreated, BountyFinalized, BountyTerms, Logged, Origin
 from service_common.domain.lifecycle import BountyStatus, Outcome
 from service_common.types import Address, BountyId, Bytes32
+
+if TYPE_CHECKING:
+    from service_common.domain.challenge import ChallengePage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +57,22 @@ class Bounty:
     def changed_at(self) -> Origin:
         """Where its own facts changed last."""
         return (self.finalized or self.created).origin
+
+
+@dataclass(frozen=True, slots=True)
+class TermDifference:
+    """A term that the page and the chain state differently (decimal strings)."""
+
+    field: str
+    page: str
+    chain: str
+
+
+def term_differences(page: "ChallengePage", terms: BountyTerms) -> tuple[TermDifference, ...]:
+    """Where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
+    pairs = (
+        ("escrow_amount", page.escrow_amount, terms.escrow_amount),
+        ("submission_deadline", page.submission_deadline, terms.submission_deadline),
+        ("judging_window_seconds", page.judging_window_seconds, terms.judging_window),
+    )
+    return tuple(TermDifference(name, str(ours), str(theirs)) for name, ours, theirs in pairs if ours != theirs)

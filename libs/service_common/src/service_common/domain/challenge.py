@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
-from service_common.domain.hub_events import BountyTerms
 from service_common.domain.reading import FieldReader
 from service_common.errors import Issue, ServiceError
 from service_common.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
@@ -44,15 +43,6 @@ class ChallengePage:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class TermDifference:
-    """A term that the page and the chain state differently (decimal strings)."""
-
-    field: str
-    page: str
-    chain: str
-
-
 def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> ChallengePage:
     """Read a page or raise ``invalid_bounty_challenge`` with all issues."""
     issues: list[Issue] = []
@@ -83,16 +73,6 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
     if issues:
         raise _invalid(issues)
     return parsed
-
-
-def term_differences(page: ChallengePage, terms: BountyTerms) -> tuple[TermDifference, ...]:
-    """Where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
-    pairs = (
-        ("escrow_amount", page.escrow_amount, terms.escrow_amount),
-        ("submission_deadline", page.submission_deadline, terms.submission_deadline),
-        ("judging_window_seconds", page.judging_window_seconds, terms.judging_window),
-    )
-    return tuple(TermDifference(name, str(ours), str(theirs)) for name, ours, theirs in pairs if ours != theirs)
 
 
 def line(maximum: int) -> Callable[[str], str]:

@@ -14,7 +14,7 @@ from service_common.errors import MAX_ISSUE_PATH, Issue, ServiceError, requireme
 from service_common.shapes import Part, keys, parts
 from service_common.types import parse_decimal
 from service_common.web.authentication import read_query
-from service_common.wire.schemas import load
+from service_common.web.schemas import load
 from service_common.wire.values import VALUES
 
 T = TypeVar("T")

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from service_common.domain.bounty import Winner
-from service_common.domain.challenge import TermDifference
+from service_common.domain.bounty import TermDifference, Winner
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
 from service_common.domain.record import VerificationRecord
 from service_common.domain.roster import Roster

@@ -7,8 +7,8 @@ index.
 
 from service_common.db import app as t
 from service_common.db.hub_reads import count_active_submissions, read_active_submissions
-from service_common.domain.bounty import Bounty
-from service_common.domain.challenge import TermDifference, parse_challenge, term_differences
+from service_common.domain.bounty import Bounty, TermDifference, term_differences
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.errors import ServiceError
 from service_common.types import BountyId
