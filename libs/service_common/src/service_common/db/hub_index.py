@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     DateTime,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -22,6 +23,7 @@ from sqlalchemy import (
     Table,
     Text,
     func,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.schema import SchemaItem
@@ -140,6 +142,10 @@ bounties = _fact(
     *_columns(BountyCreated),
     PrimaryKeyConstraint("bounty_id"),
     Index("bounties_poster", "poster", "bounty_id"),
+    Index("bounties_deadline", "submission_deadline", "bounty_id"),
+    Index("bounties_award", text("(escrow_amount - protocol_fee - guardian_fee)"), "bounty_id"),
+    Index("bounties_judging", "judging_deadline"),
+    Index("bounties_page", "spec_commitment"),
 )
 submissions = _fact(
     "submissions",
@@ -180,6 +186,27 @@ roster_members = _fact(
 heartbeats = _fact("heartbeats", *_columns(GuardianHeartbeat), Index("heartbeats_guardian", "guardian"))
 delivery_keys = _fact("delivery_keys", *_columns(DeliveryKeyPublished))
 fee_policies = _fact("fee_policies", *_columns(FeePolicyChanged))
+totals = _fact(
+    "totals",
+    _number("bounties"),
+    _number("awarded"),
+    _number("unawarded"),
+    *(
+        Column(name, _TYPES[TokenAmount], nullable=False)
+        for name in ("escrowed", "awards_paid", "refunds_paid", "guardian_fees_paid", "protocol_fees_paid")
+    ),
+)
+"""What all bounties come to after each event that changes it; the newest row is the present."""
+changes = Table(
+    "changes",
+    metadata,
+    Column("number", BigInteger, Identity(always=False), primary_key=True),
+    _number("block_number"),
+    Column("log_index", BigInteger),
+    Index("changes_place", "block_number", "log_index", unique=True),
+)
+"""What the copy took in and took back, in the order in which it did: a log by its place, or without a ``log_index`` a
+reorg that took every log out that is above the block. The numbers are this copy's own, so a replay has none."""
 
 FACTS = (
     logs,
@@ -193,5 +220,6 @@ FACTS = (
     heartbeats,
     delivery_keys,
     fee_policies,
+    totals,
 )
 """Every table whose rows a reorg retracts."""

@@ -5,8 +5,8 @@ the caller can check whether it is finalized. Nothing here decides; ``Head.is_fi
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, tuple_, union_all
 from sqlalchemy.dialects.postgresql import distinct_on
@@ -34,6 +34,34 @@ from service_common.types import (
 )
 
 T = TypeVar("T")
+Row = RowMapping | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What all bounties come to; amounts in smallest units. ``escrowed`` is what was ever paid in."""
+
+    bounties: int
+    awarded: int
+    unawarded: int
+    escrowed: int
+    awards_paid: int
+    refunds_paid: int
+    guardian_fees_paid: int
+    protocol_fees_paid: int
+
+    @property
+    def final(self) -> int:
+        return self.awarded + self.unawarded
+
+    @property
+    def open(self) -> int:
+        return self.bounties - self.final
+
+    @property
+    def held(self) -> int:
+        """What the Hub still holds."""
+        return self.escrowed - self.awards_paid - self.refunds_paid - self.guardian_fees_paid - self.protocol_fees_paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +113,10 @@ def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
 
 def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
     """One bounty."""
-    row = connection.execute(select(t.bounties).where(t.bounties.c.bounty_id == bounty_id)).mappings().first()
-    return None if row is None else bounty_of_row(row, read_finalization(connection, bounty_id))
-
-
-def read_finalization(connection: Connection, bounty_id: BountyId) -> Logged[BountyFinalized] | None:
-    """How a bounty ended; None while it is open."""
-    row = connection.execute(select(t.finalizations).where(t.finalizations.c.bounty_id == bounty_id)).mappings().first()
-    return None if row is None else _logged(BountyFinalized, row)
+    b, ended = t.bounties.c, t.finalizations.c
+    found = select(t.bounties, *ENDING_COLUMNS).outerjoin(t.finalizations, ended.bounty_id == b.bounty_id)
+    row = connection.execute(found.where(b.bounty_id == bounty_id)).mappings().first()
+    return None if row is None else bounty_of_row(row)
 
 
 def read_roster(connection: Connection, version: int) -> Roster | None:
@@ -188,6 +212,14 @@ def read_bounty_logs(
     return [(tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)) for row in rows]
 
 
+def read_totals(connection: Connection) -> Totals:
+    """What all bounties come to at the newest indexed block."""
+    c = t.totals.c
+    newest = connection.execute(select(t.totals).order_by(c.block_number.desc(), c.log_index.desc()).limit(1))
+    row = newest.mappings().first()
+    return Totals(*(0 if row is None else int(row[field.name]) for field in fields(Totals)))
+
+
 def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
     """The fees of bounties created from now on; None when never set."""
     c = t.fee_policies.c
@@ -206,9 +238,18 @@ def read_delivery_key(connection: Connection) -> Bytes32 | None:
     return None if key is None else Bytes32(key)
 
 
-def bounty_of_row(row: RowMapping, finalized: Logged[BountyFinalized] | None) -> Bounty:
-    """The bounty of a row of ``bounties``."""
-    return Bounty(_logged(BountyCreated, row), finalized)
+_ENDING: Final = "ending_"
+ENDING_COLUMNS: Final = tuple(column.label(f"{_ENDING}{column.name}") for column in t.finalizations.c)
+"""How a bounty ended, beside its own columns in a row."""
+
+
+def bounty_of_row(row: RowMapping) -> Bounty:
+    """The bounty of a row of ``bounties`` with ``ENDING_COLUMNS`` from an outer join."""
+    own = _logged(BountyCreated, row)
+    if row[f"{_ENDING}bounty_id"] is None:
+        return Bounty(own, None)
+    ending = {column.name: row[f"{_ENDING}{column.name}"] for column in t.finalizations.c}
+    return Bounty(own, _logged(BountyFinalized, ending))
 
 
 def _latest(table: Table, bounty_id: BountyId, key: ColumnElement[str]) -> Subquery:
@@ -231,15 +272,15 @@ def _last_active(connection: Connection, guardians: Sequence[str]) -> dict[str, 
     return {guardian: UnixSeconds(time) for guardian, time in rows}
 
 
-def _logged(kind: type[T], row: RowMapping) -> Logged[T]:
+def _logged(kind: type[T], row: Row) -> Logged[T]:
     return Logged(_event(kind, row), _origin(row))
 
 
-def _event(kind: type[T], row: RowMapping) -> T:
+def _event(kind: type[T], row: Row) -> T:
     return event_of(kind, cast("Mapping[str, Any]", row))
 
 
-def _origin(row: RowMapping) -> Origin:
+def _origin(row: Row) -> Origin:
     return Origin(
         block_number=BlockNumber(row["block_number"]),
         block_hash=Bytes32(row["block_hash"]),

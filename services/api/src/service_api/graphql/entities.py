@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.db import hub_index as t
+from service_common.db.app import challenge_summaries
 from service_common.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
 from sqlalchemy import ColumnElement, Select, Subquery, Text, case, cast, literal, select
 from sqlalchemy.dialects.postgresql import distinct_on
@@ -39,7 +40,7 @@ def _named(column: ColumnElement[int], names: type[HubEnum]) -> ColumnElement[st
 
 
 def _bounties() -> Select[tuple[object, ...]]:
-    b, f = t.bounties.c, t.finalizations.c
+    b, f, texts = t.bounties.c, t.finalizations.c, challenge_summaries.c
     return select(
         _id(b.bounty_id),
         b.bounty_id,
@@ -49,6 +50,7 @@ def _bounties() -> Select[tuple[object, ...]]:
         b.guardian_roster_hash,
         b.roster_version,
         b.escrow_amount,
+        (b.escrow_amount - b.protocol_fee - b.guardian_fee).label("award_amount"),
         b.submission_deadline,
         b.reveal_at,
         b.judging_deadline,
@@ -59,11 +61,17 @@ def _bounties() -> Select[tuple[object, ...]]:
         _named(f.reason, SettlementReason).label("settlement_reason"),
         case((f.outcome == Outcome.AWARDED.number, f.winner)).label("winner_solver_address"),
         case((f.outcome == Outcome.AWARDED.number, f.submission_commitment)).label("winner_submission_commitment"),
+        texts.title,
+        texts.summary,
         b.block_number,
         b.block_hash,
         b.tx_hash,
         b.time,
-    ).outerjoin(t.finalizations, f.bounty_id == b.bounty_id)
+    ).select_from(
+        t.bounties.outerjoin(t.finalizations, f.bounty_id == b.bounty_id).outerjoin(
+            challenge_summaries, texts.spec_commitment == b.spec_commitment
+        )
+    )
 
 
 def _submissions() -> Select[tuple[object, ...]]:
@@ -169,6 +177,7 @@ ENTITIES: Final = {
                 "guardian_roster_hash": TEXT,
                 "roster_version": NUMBER,
                 "escrow_amount": AMOUNT,
+                "award_amount": AMOUNT,
                 "submission_deadline": NUMBER,
                 "reveal_at": NUMBER,
                 "judging_deadline": NUMBER,
@@ -179,6 +188,8 @@ ENTITIES: Final = {
                 "settlement_reason": TEXT,
                 "winner_solver_address": TEXT,
                 "winner_submission_commitment": TEXT,
+                "title": TEXT,
+                "summary": TEXT,
                 **ORIGIN,
             },
             {
