@@ -12,7 +12,7 @@ from pathlib import Path
 from service_common.chain.hub import BountyView
 from service_common.domain.envelope import VERSION, Envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.types import BountyId, to_bytes
+from service_common.types import ZERO_BYTES32, BountyId, to_bytes
 
 from service_cli.api import ApiClient
 from service_cli.bounty.detail import check_detail, check_page, wait_finalized
@@ -25,8 +25,18 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say
 from service_cli.shell.text import moment
-from service_cli.solver.recording import active, made_here, may_be_recorded, record, require_place
-from service_cli.solver.sealing import CONTENT, PREPARED, SEALED, UPLOADED, Work, fingerprint, seal, sealed_before
+from service_cli.solver.recording import active, may_be_recorded, record, require_place
+from service_cli.solver.sealing import (
+    CONTENT,
+    PREPARED,
+    SEALED,
+    UPLOADED,
+    Work,
+    fingerprint,
+    seal,
+    sealed_before,
+    set_aside,
+)
 from service_cli.solver.upload import upload_and_prepare, upload_late
 
 
@@ -56,7 +66,6 @@ def submit(
         if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
             journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
             earlier = None
-        replace = replace or (earlier is None and made_here(work, journal))
         require_place(work, earlier, journal, replace=replace)
         if earlier is not None and _is_settled(work, earlier, journal, without_api=without_api):
             record(work, earlier, journal, replace=replace)
@@ -106,15 +115,16 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
         envelope = journal.get(SEALED)
         recorded = active(work)
         since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
-        if envelope is None or envelope.commitment() != recorded:
+        if envelope is None or recorded == ZERO_BYTES32:
             message = f"The bounty accepts no Submissions {since}."
             raise CommandRefused(
                 "bounty_not_accepting", message, next_action="Look for bounties that accept Submissions."
             )
-        if journal.get(CONTENT) != fingerprint(directory):
+        if envelope.commitment() != recorded or journal.get(CONTENT) != fingerprint(directory):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
-            next_action = f"Nothing can be changed. The sealed bytes of what is recorded are in {journal.folder}."
-            raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
+            folder = journal.folder if envelope.commitment() == recorded else set_aside(journal, recorded)
+            where = f" The sealed bytes of what is recorded are in {folder}." if folder.exists() else ""
+            raise CommandRefused("bounty_not_accepting", message, next_action=f"Nothing can be changed.{where}")
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         record(work, envelope, journal, replace=False)
         if api is None:
