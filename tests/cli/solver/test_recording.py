@@ -100,7 +100,7 @@ def change(solver: Terminal, text: str = "print(2)\n") -> None:
 
 @pytest.mark.parametrize(
     ("method", "count", "forward"),
-    [("eth_call", 6, False), ("eth_estimateGas", 1, False), ("eth_sendRawTransaction", 1, True)],
+    [("eth_call", 6, False), ("eth_estimateGas", 2, False), ("eth_sendRawTransaction", 1, True)],
 )
 @pytest.mark.parametrize("option", [(), ("--without-api",)])
 def test_submit__a_replacement_that_was_killed__continues_and_is_recorded_once(

@@ -26,13 +26,15 @@ from service_cli.chain.signer import Signer
 from service_cli.json_values import list_of, text_of, whole_of
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
+from service_cli.solver.selection import Selection
 from service_cli.submissions import beacon_of
 
 
-def fingerprint(directory: Path) -> str:
-    """Names, sizes and modification times of everything below ``directory``, hashed; contents are not read."""
+def fingerprint(selection: Selection) -> str:
+    """Names, sizes and modification times of everything that is sealed, hashed; contents are not read."""
+    directory = selection.directory
     digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
-    for path in sorted(directory.rglob("*")):
+    for path in sorted(directory / entry.path for entry in selection.entries):
         status = path.lstat()
         entry = f"{path.relative_to(directory)}\0{status.st_mode}\0{status.st_size}\0{status.st_mtime_ns}\0"
         digest.update(entry.encode("utf-8", "surrogateescape"))
@@ -93,7 +95,7 @@ def sealed_before(journal: Journal, content: str) -> Envelope | None:
     return None
 
 
-def seal(work: Work, directory: Path, content: str, journal: Journal) -> Envelope:
+def seal(work: Work, selection: Selection, content: str, journal: Journal) -> Envelope:
     """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
     if (kept := sealed_before(journal, content)) is not None:
         say("continuing with the bytes sealed before")
@@ -104,8 +106,8 @@ def seal(work: Work, directory: Path, content: str, journal: Journal) -> Envelop
     head = work.chain.latest()
     journal.note(SEALED_AT, head.number)
     until = moment(work.bounty.reveal_at, head.time)
-    say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
-    envelope = _sealed(work, directory, file)
+    say(f"sealing {selection.directory} for {len(work.roster.members)} Guardians until {until}")
+    envelope = _sealed(work, selection, file)
     _keep_envelope(envelope, journal.folder / ENVELOPE)
     journal.note(SEALED, envelope)
     journal.note(CONTENT, content)
@@ -144,11 +146,13 @@ def _keep_envelope(envelope: Envelope, path: Path) -> None:
         file.write(envelope.canonical_bytes())
 
 
-def _sealed(work: Work, directory: Path, file: Path) -> Envelope:
+def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
     identity = Identity.generate()
     binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)
     with Progress("sealing") as progress:
-        sealed = seal_directory(directory, identity.public_key, binding, file, progress=progress)
+        sealed = seal_directory(
+            selection.directory, identity.public_key, binding, file, entries=selection.entries, progress=progress
+        )
     info = beacon_of(work.session.settings)
     policy = info.reveal_policy(work.bounty.reveal_at)
     return build_envelope(
