@@ -2,11 +2,13 @@
 
 import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from service_cli.config.environment import Environment
+from service_cli.config.environment import Environment, read_dotenv
 from service_cli.config.settings import LOCAL_VARIABLES, Settings, load_settings
 from service_cli.errors import CommandRefused
 
@@ -165,20 +167,82 @@ def test_dotenv__beside_exported_values__is_a_fallback_and_never_overrides(shell
     assert "The local network needs" in str(local.last["message"])
 
 
-@pytest.mark.parametrize("text", ["SERVICE_CHAIN_ID 1", "=1", 'A="b', "A=b c", "1A=b"])
-def test_dotenv__malformed__is_refused_by_line_number_and_never_quoted(shell: Terminal, text: str) -> None:
-    dotenv(shell, f"# secret things\n{text}secret\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SERVICE_CHAIN_ID 1",
+        "export SERVICE_CHAIN_ID",
+        "SERVICE_RPC_URL='b",
+        'SERVICE_RPC_URL="b"c',
+        "SERVICE_RPC_URL=\xff",
+    ],
+)
+def test_dotenv__malformed_in_a_line_of_ours__is_refused_by_line_number_and_never_quoted(
+    shell: Terminal, text: str
+) -> None:
+    (shell.home / ".env").write_bytes(b"# secret things\n\n" + f"{text}secret\n".encode("latin-1"))
+    ran = shell.run("claim", "1", code=1)
+    assert ran.last["code"] == "environment_file_malformed"
+    assert "Line 3" in str(ran.last["message"])
+    assert "secret" not in ran.stdout + ran.words
+
+
+FOREIGN = """GREETING=hello world
+=1
+1A=b
+unterminated=`
+CERTIFICATE="-----BEGIN
+SERVICE_HUB_ADDRESS=inside
+-----END"
+NOT TEXT \xff\xfe
+"""
+
+
+def test_dotenv__with_foreign_lines_that_nobody_can_read__gives_what_is_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / ".env"
+    file.write_bytes(FOREIGN.encode("latin-1") + b"SERVICE_CHAIN_ID=84532 # staging\nSERVICE_DEBUG='a b'\n")
+    assert read_dotenv(file) == {"SERVICE_CHAIN_ID": "84532", "SERVICE_DEBUG": "a b"}
+    assert capsys.readouterr().err == ""
+
+
+def test_dotenv__with_a_quote_left_open_above_a_line_of_ours__does_not_lose_it_silently(shell: Terminal) -> None:
+    dotenv(shell, "GREETING='hello\nSERVICE_CHAIN_ID=84532\nSERVICE_DEBUG='1'\n")
     ran = shell.run("claim", "1", code=1)
     assert ran.last["code"] == "environment_file_malformed"
     assert "Line 2" in str(ran.last["message"])
-    assert text not in ran.stdout + ran.words
 
 
-def test_dotenv__not_text_or_not_a_file__is_refused(shell: Terminal) -> None:
-    (shell.home / ".env").write_bytes(b"\xff\xfe")
-    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
-    (shell.home / ".env").unlink()
+def test_dotenv__with_a_keyring_on_several_lines__is_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON='[\n  \"a\"\n]'\n")
+    assert read_dotenv(tmp_path / ".env") == {"SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": '[\n  "a"\n]'}
+
+
+def test_dotenv__that_names_another_variable__does_not_get_its_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", "a key")
+    (tmp_path / ".env").write_text("SERVICE_API_BASE_URL=https://a.example/${SERVICE_POSTER_PRIVATE_KEY}\n")
+    assert "a key" not in read_dotenv(tmp_path / ".env")["SERVICE_API_BASE_URL"]
+
+
+def test_dotenv__of_nothing_but_blanks__takes_no_square_time(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("A=x" + " " * 65_000 + "y\nSERVICE_CHAIN_ID=1\n")
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (3, 3))\n"
+        "from pathlib import Path; from service_cli.config.environment import read_dotenv\n"
+        "print(read_dotenv(Path('.env')))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert done.stdout == b"{'SERVICE_CHAIN_ID': '1'}\n"
+
+
+def test_dotenv__that_is_a_directory__is_no_file_and_one_that_cannot_be_read_is_refused(shell: Terminal) -> None:
     (shell.home / ".env").mkdir()
+    assert shell.run("config").events
+    (shell.home / ".env").rmdir()
+    (shell.home / ".env").write_text("#" * 70_000)
     assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
 
 

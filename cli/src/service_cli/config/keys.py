@@ -39,8 +39,11 @@ class Unusable(Exception):
     """Why this file is not read; a half-sentence that goes after its name."""
 
 
-def read_small(path: Path, *, pipes: bool = False) -> tuple[str, bool]:
-    """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing."""
+def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tuple[str, bool]:
+    """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing.
+
+    ``errors`` is what becomes of bytes that are no text.
+    """
     try:
         piped = pipes and stat.S_ISFIFO(path.stat().st_mode)
         waiting = 0 if piped else os.O_NONBLOCK
@@ -56,7 +59,7 @@ def read_small(path: Path, *, pipes: bool = False) -> tuple[str, bool]:
     if len(data) > MAX_KEY_FILE:
         raise Unusable(f"is larger than {MAX_KEY_FILE // 1024} KiB")
     try:
-        return data.decode("utf-8"), bool(status.st_mode & 0o077)
+        return data.decode("utf-8", errors), bool(status.st_mode & 0o077)
     except UnicodeDecodeError:
         raise Unusable("is not text") from None
 
