@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from service_cli.config.environment import Environment, read_dotenv
-from service_cli.config.settings import LOCAL_VARIABLES, Settings, load_settings
+from service_cli.config.settings import LOCAL_VARIABLES, OVERRIDES, Settings, load_settings
 from service_cli.errors import CommandRefused
 
 from tests.cli.terminal import Terminal
@@ -86,6 +86,15 @@ def test_overrides__each_of_the_six__win_over_the_record(monkeypatch: pytest.Mon
     assert found.subgraph_endpoint() == "https://api.example/subgraph"
 
 
+def test_api_base_url__with_a_path__is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = settings(monkeypatch, "mainnet", SERVICE_API_BASE_URL="https://api.example/bounties/")
+    assert found.api_base_url() == "https://api.example/bounties"
+
+
+def test_beacon__of_a_network_whose_record_names_one__is_not_asked_for(shell: Terminal) -> None:
+    assert "BEACON" not in str(shell.run(*SEALING, "--network", "mainnet", code=1).last["message"])
+
+
 def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_API_BASE_URL", "https://variable.example")
     assert load_settings("staging", "https://option.example", ()).api_base_url() == "https://option.example"
@@ -99,7 +108,9 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_ESCROW_TOKEN_ADDRESS", "USDC"),
         ("SERVICE_RPC_URL", "rpc.example"),
         ("SERVICE_RPC_URL", "file:///etc/passwd"),
-        ("SERVICE_API_BASE_URL", "https://api.example/v1"),
+        ("SERVICE_RPC_URL", "http://a:b"),
+        ("SERVICE_RPC_URL", "http://["),
+        ("SERVICE_API_BASE_URL", "https://api.example/#a"),
         ("SERVICE_API_BASE_URL", "https://user:pass@api.example"),
         ("SERVICE_API_BASE_URL", "https://api.example?x"),
         ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "1.5"),
@@ -124,17 +135,23 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
     assert refused.value.next_action.startswith(f"Set {name} to ")
 
 
-def test_local__with_nothing_set__names_all_nine_variables_together(shell: Terminal) -> None:
-    ran = shell.run("claim", "1", "--network", "local", code=1)
+SEALING = ("solver:submit", "1", ".")
+
+
+@pytest.mark.parametrize(("words", "wanted"), [(("claim", "1"), OVERRIDES), (SEALING, LOCAL_VARIABLES)])
+def test_local__with_nothing_set__names_what_the_command_needs_together(
+    shell: Terminal, words: tuple[str, ...], wanted: tuple[str, ...]
+) -> None:
+    ran = shell.run(*words, "--network", "local", code=1)
     assert ran.last["code"] == "configuration_incomplete"
-    assert all(name in str(ran.last["message"]) for name in LOCAL_VARIABLES)
+    assert {name for name in LOCAL_VARIABLES if name in str(ran.last["message"])} == set(wanted)
     assert len(ran.events) == 1
 
 
 @pytest.mark.parametrize("missing", LOCAL_VARIABLES)
 def test_local__with_one_missing__names_that_one(shell: Terminal, missing: str) -> None:
     complete = {name: "https://a.example" for name in LOCAL_VARIABLES if name != missing}
-    ran = Terminal(shell.home, complete).run("claim", "1", "--network", "31337", code=1)
+    ran = Terminal(shell.home, complete).run(*SEALING, "--network", "31337", code=1)
     assert str(ran.last["message"]) == f"The local network needs {missing}."
 
 

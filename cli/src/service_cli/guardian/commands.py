@@ -76,11 +76,11 @@ def guardian_open(
               a sealed file that does not open, or that names another bounty or Solver, saying why in plain words
     Examples: service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
-    from service_cli.config.settings import CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
     from service_cli.guardian.opening import guardian_open
 
     target = output_dir or Path("submissions") / str(bounty_id) / submission_commitment
-    settings = load_settings(network, api_base_url, CHAIN_AND_API if source is None else CHAIN)
+    settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
     guardian_open(settings, bounty_id, solver, submission_commitment, target, source, keep_identity)
 
 
@@ -164,10 +164,12 @@ def guardian_deliver_key(
     Refuses:  a bounty that is not awarded to this pair; a delivery key that the Hub does not publish
     Examples: service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
     """
-    from service_cli.config.settings import load_settings
+    from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
     from service_cli.guardian.delivery import deliver_key
 
-    deliver_key(load_settings(network, api_base_url), bounty_id, solver, submission_commitment)
+    deliver_key(
+        load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, solver, submission_commitment
+    )
 
 
 @command("guardian:new-key", "guardian_new_key", network=False)

@@ -106,10 +106,10 @@ def poster_open_winning_submission(
               or Solver
     Examples: service-cli poster:open-winning-submission 7 winning-work
     """
-    from service_cli.config.settings import load_settings
+    from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
     from service_cli.poster.opening import open_winning_submission
 
-    open_winning_submission(load_settings(network, api_base_url), bounty_id, output_dir)
+    open_winning_submission(load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, output_dir)
 
 
 @command("spec-commitment", "spec_commitment", network=False)

@@ -71,10 +71,10 @@ def solver_submit(
               service-cli solver:submit --replace 7 work/
     """
     from service_cli.chain.signer import ExternalSigner, local_signer
-    from service_cli.config.settings import CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
     from service_cli.solver.submission import SubmitOptions, submit
 
-    settings = load_settings(network, api_base_url, CHAIN if without_api else CHAIN_AND_API)
+    settings = load_settings(network, api_base_url, (*(CHAIN if without_api else CHAIN_AND_API), *BEACON))
     signer = (
         ExternalSigner(solver_address)
         if solver_address is not None
