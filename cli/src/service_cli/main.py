@@ -26,6 +26,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "claim": ("claimant.commands", "Claim an award or a refund."),
     "guardian:judgeable": ("guardian.commands", "List bounties that wait for your Verdict."),
     "guardian:open": ("guardian.commands", "Open a Submission after the reveal point."),
+    "guardian:forget": ("guardian.commands", "Remove the opened work of a bounty that ended."),
     "guardian:verdict": ("guardian.commands", "Publish a written Verdict and record it on chain."),
     "guardian:deliver-key": ("guardian.commands", "Hand the winning work's key over for the Poster."),
     "guardian:new-key": ("guardian.commands", "Make or rotate your encryption key."),
@@ -47,9 +48,9 @@ Network: --network mainnet|staging|local (or a chain id), before or after any
          overridden by SERVICE_HUB_ADDRESS, SERVICE_RPC_URL,
          SERVICE_SUBGRAPH_ENDPOINT, SERVICE_ESCROW_TOKEN_ADDRESS,
          SERVICE_API_BASE_URL and SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env
-         in the working directory is a fallback. local needs these six, and where something is sealed
-         or opened the beacon's three, as stack.env of the local stack sets
-         them. service-cli config shows what holds.
+         in the working directory is a fallback. local needs these six, and
+         where something is sealed or opened the beacon's three, as stack.env
+         of the local stack sets them. service-cli config shows what holds.
 Output:  events are JSON lines on stdout, words are on stderr
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
 Audit:   service-audit, a program of its own, checks a final bounty

@@ -365,7 +365,7 @@ def test_usage__a_command_far_from_any__suggests_nothing(shell: Terminal) -> Non
 def test_help__of_the_whole__names_the_audit_and_what_local_needs(shell: Terminal) -> None:
     out = shell.run("--help").stdout
     assert "service-audit" in out
-    assert "all nine" in out
+    assert "local needs these six" in out
 
 
 def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Terminal, ledger: Ledger) -> None:
