@@ -13,7 +13,14 @@ import click
 
 from service_cli import __version__
 from service_cli.shell.arguments import NETWORK_NAME, redacting
-from service_cli.shell.command import NETWORK_HELP, QUIET_HELP, Program, end_without_output, raise_terminated
+from service_cli.shell.command import (
+    NETWORK_HELP,
+    QUIET_HELP,
+    Program,
+    end_without_output,
+    raise_terminated,
+    require_supported,
+)
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bounty:list": ("bounty.commands", "List bounties; those to act on first."),
@@ -131,6 +138,7 @@ def show_help(ctx: click.Context, name: str) -> None:
 
 def main() -> None:
     """Run the command line."""
+    require_supported()
     signal.signal(signal.SIGTERM, raise_terminated)
     try:
         group(prog_name="service-cli")

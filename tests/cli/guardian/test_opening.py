@@ -155,7 +155,11 @@ def test_open__passing_the_key_to_somebody_else_or_over_a_file__is_refused_befor
 ) -> None:
     (guardian.home / "there").write_text("mine")
     account = ledger.people.guardians[1].address
-    for to, code in (((judged.solver, "new"), "not_on_roster"), ((account, "there"), "file_exists")):
+    for to, code in (
+        ((judged.solver, "new"), "not_on_roster"),
+        ((account, "there"), "file_exists"),
+        ((account, "no/folder"), "file_not_written"),
+    ):
         ran = guardian.run("guardian:open", *judged.names, "out", "--pass-to", *to, code=1)
         assert ran.last["code"] == code
         assert not (guardian.home / "out").exists()

@@ -5,6 +5,7 @@ import re
 import secrets
 import signal
 import subprocess
+import sys
 
 import pytest
 from eth_utils.crypto import keccak
@@ -245,6 +246,17 @@ def test_network__before_the_command__that_does_not_exist_is_a_usage_error(shell
 
 def test_api_base_url__before_the_command__is_told_where_it_belongs(shell: Terminal) -> None:
     assert "after the command" in shell.run("--api-base-url", "https://a.example", "bounty:list", code=2).words
+
+
+@pytest.mark.parametrize("module", ["service_cli.main", "service_cli.audit.main"])
+def test_program__on_windows__names_wsl_and_does_nothing(shell: Terminal, module: str) -> None:
+    program = f"import sys, {module} as program; sys.platform = 'win32'; program.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--version"], cwd=shell.home, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"WSL 2" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: Ledger, solver: Terminal) -> None:

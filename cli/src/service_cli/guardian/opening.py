@@ -125,6 +125,9 @@ class PassOn:
         """That Guardian's encryption key in the pinned roster; ``not_on_roster`` for anybody else."""
         if os.path.lexists(self.file):
             raise CommandRefused("file_exists", f"{self.file} exists already.", next_action="Name a file that is new.")
+        if not os.access(self.file.absolute().parent, os.W_OK | os.X_OK):
+            message = f"{self.file} cannot be made in {self.file.absolute().parent}."
+            raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.")
         for member in chain.pinned_roster(chain.bounty(bounty_id)).members:
             if member.guardian_address == self.guardian:
                 return member.encryption_public_key

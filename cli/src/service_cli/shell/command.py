@@ -50,6 +50,13 @@ class Program(click.Command):
             return super().make_context(info_name, args, parent, **extra)
 
 
+def require_supported() -> None:
+    """End with a sentence on a system without the locks that see to it that money is sent once."""
+    if os.name == "nt" or sys.platform.startswith("win"):
+        warn("This client does not run on Windows itself. Install it inside WSL 2: https://aka.ms/wsl")
+        sys.exit(1)
+
+
 class HelpedCommand(click.Command):
     """A command whose help wraps."""
 

@@ -65,7 +65,7 @@ def report_left_out(selection: Selection) -> None:
     for path in selection.left_out:
         event("submit.left_out", {"path": printable_path(path)})
     if selection.left_out:
-        say(f"left out: {named(selection.left_out)}")
+        say(f"left out: {len(selection.left_out)}: {named(selection.left_out)}")
 
 
 def report_files(selection: Selection) -> None:
@@ -81,10 +81,10 @@ def report_files(selection: Selection) -> None:
 
 
 def named(paths: Iterable[str]) -> str:
-    """``3: a, b, c``, or the first of many and how many more there are."""
+    """``a, b, c``, or the first of many and how many more there are."""
     every = [printable_path(path) for path in paths]
     more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
-    return f"{len(every)}: {', '.join(every[:_NAMED])}{more}"
+    return f"{', '.join(every[:_NAMED])}{more}"
 
 
 def printable_path(path: str) -> str:
