@@ -156,7 +156,7 @@ def test_open__passing_the_key_to_somebody_else_or_over_a_file__is_refused_befor
     (guardian.home / "there").write_text("mine")
     account = ledger.people.guardians[1].address
     for to, code in (
-        ((judged.solver, "new"), "not_on_roster"),
+        ((judged.solver, "new"), "not_guardian"),
         ((account, "there"), "file_exists"),
         ((account, "no/folder"), "file_not_written"),
     ):

@@ -18,8 +18,9 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
+from service_cli.shell.output import warn
 from service_cli.shell.text import wei
 
 _GAS_MARGIN: Final = 1.25
@@ -215,6 +216,17 @@ def require_balance(chain: ChainClient, account: Address, cost: GasCost) -> None
     if (balance := chain.balance(account)) < cost.wei:
         message = f"{account} holds {wei(balance)}; the transaction may cost {wei(cost.wei)}."
         raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+
+
+def warn_of_balance(chain: ChainClient, account: Address, call: ContractCall) -> None:
+    """The same for a wallet outside, whose gas somebody else may pay: said, and no reason to stop."""
+    try:
+        require_balance(chain, account, gas_cost(chain, account, call))
+    except CommandRefused as refused:
+        if refused.code == "gas_insufficient":
+            warn(f"warning: {refused.message}")
+    except CommandFailed:  # an endpoint without prices; the wallet knows its own
+        pass
 
 
 def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, replaces: Attempt | None) -> Attempt:

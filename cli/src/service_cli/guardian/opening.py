@@ -122,7 +122,7 @@ class PassOn:
     file: Path
 
     def recipient(self, chain: ChainClient, bounty_id: BountyId) -> Bytes32:
-        """That Guardian's encryption key in the pinned roster; ``not_on_roster`` for anybody else."""
+        """That Guardian's encryption key in the pinned roster; ``not_guardian`` for anybody else."""
         if os.path.lexists(self.file):
             raise CommandRefused("file_exists", f"{self.file} exists already.", next_action="Name a file that is new.")
         if not os.access(self.file.absolute().parent, os.W_OK | os.X_OK):
@@ -132,7 +132,7 @@ class PassOn:
             if member.guardian_address == self.guardian:
                 return member.encryption_public_key
         message = f"{self.guardian} is not on the roster that bounty {bounty_id} pinned."
-        raise CommandRefused("not_on_roster", message, next_action="Name the account of one of its Guardians.")
+        raise CommandRefused("not_guardian", message, next_action="Name the account of one of its Guardians.")
 
 
 def guardian_open(

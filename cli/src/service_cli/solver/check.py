@@ -5,6 +5,7 @@ from pathlib import Path
 from service_common.types import ZERO_BYTES32, BountyId
 
 from service_cli.chain.signer import Signer
+from service_cli.chain.transactions import gas_cost, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import event, say, warn
@@ -14,10 +15,10 @@ from service_cli.solver.selection import named, printable_path, report_files, re
 from service_cli.solver.submission import (
     SubmitOptions,
     check_terms,
-    expected_cost,
     find_secrets,
     is_accepting,
     open_work,
+    placeholder,
 )
 
 
@@ -35,7 +36,9 @@ def check_submission(
     report_left_out(selection)
     report_files(selection)
     secrets = find_secrets(work, selection)
-    cost, balance, former = expected_cost(work), work.chain.balance(work.solver), active(work)
+    simulate(work.chain, work.solver, placeholder(work))
+    cost, balance = gas_cost(work.chain, work.solver, placeholder(work)), work.chain.balance(work.solver)
+    former = active(work)
     if not options.without_api:
         check_terms(work, work.session.api, options)
     warnings = [

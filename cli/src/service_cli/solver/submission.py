@@ -21,7 +21,7 @@ from service_cli.bounty.detail import check_detail, check_page, wait_finalized
 from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
-from service_cli.chain.transactions import GasCost, HubCall, gas_cost, require_balance, simulate
+from service_cli.chain.transactions import HubCall, gas_cost, require_balance, simulate, warn_of_balance
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -194,16 +194,17 @@ def _content_of(directory: Path, options: SubmitOptions) -> str | None:
 
 def _require_permitted(work: Work) -> None:
     """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
-    cost = expected_cost(work)
+    call = placeholder(work)
+    simulate(work.chain, work.solver, call)
     if isinstance(work.session.signer, LocalSigner):
-        require_balance(work.chain, work.solver, cost)
+        require_balance(work.chain, work.solver, gas_cost(work.chain, work.solver, call))
+    else:
+        warn_of_balance(work.chain, work.solver, call)
 
 
-def expected_cost(work: Work) -> GasCost:
-    """What recording a Submission may cost, simulated with a placeholder; a refusal of the Hub is raised."""
-    placeholder = HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
-    simulate(work.chain, work.solver, placeholder)
-    return gas_cost(work.chain, work.solver, placeholder)
+def placeholder(work: Work) -> HubCall:
+    """The call as it will be, but for the commitment, which nobody knows before something is sealed."""
+    return HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
 
 
 def check_terms(work: Work, api: ApiClient, options: SubmitOptions) -> None:
