@@ -6,17 +6,34 @@ import time
 from pathlib import Path
 
 import click
-from service_common.domain.money import whole_tokens
-from service_common.domain.shorthand import read_amount, read_moment, read_span
 from service_common.types import Address, BountyId, TokenAmount, UnixSeconds
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, Value, read_document
 from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import event
 
-ESCROW = Value("an escrow", read_amount, "AMOUNT")
-DEADLINE = Value("a deadline", lambda text: read_moment(text, int(time.time())), "TIME")
-JUDGING = Value("a judging time", read_span, "TIME")
+
+def _escrow(text: str) -> TokenAmount:
+    from service_common.domain.shorthand import read_amount
+
+    return read_amount(text)
+
+
+def _deadline(text: str) -> UnixSeconds:
+    from service_common.domain.shorthand import read_moment
+
+    return read_moment(text, int(time.time()))
+
+
+def _judging(text: str) -> int:
+    from service_common.domain.shorthand import read_span
+
+    return read_span(text)
+
+
+ESCROW = Value("an escrow", _escrow, "AMOUNT")
+DEADLINE = Value("a deadline", _deadline, "TIME")
+JUDGING = Value("a judging time", _judging, "TIME")
 
 
 @command("poster:new", "poster_new", network=False)
@@ -37,6 +54,8 @@ def poster_new(path: Path, escrow: TokenAmount | None, deadline: UnixSeconds | N
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
     """
+    from service_common.domain.money import whole_tokens
+
     from service_cli.poster.template import TemplateTerms, write_template
     from service_cli.shell.output import event, say
     from service_cli.shell.text import duration, moment
