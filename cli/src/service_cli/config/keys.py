@@ -191,6 +191,7 @@ def secrets_among(
         if (found := _like_a_secret(directory, name)) is not None:
             suspicious[found] = None
         done += size
+        progress(done, total)
     return tuple(suspicious)
 
 
