@@ -14,7 +14,7 @@ contract Handler is Ghosts {
     address private immutable _owner;
     address[] private _posters;
     address[] private _recipients;
-    uint256 private _moves;
+    uint256 public moves;
     uint256 public touched; // the bounty of the last move
     mapping(bytes32 transition => uint256) public reached;
 
@@ -308,6 +308,6 @@ contract Handler is Ghosts {
 
     /// @dev The fuzzer likes some numbers; every move should be equally likely.
     function _shuffled(uint256 seed) private returns (uint256) {
-        return uint256(keccak256(abi.encode(seed, ++_moves)));
+        return uint256(keccak256(abi.encode(seed, ++moves)));
     }
 }
