@@ -6,7 +6,7 @@ import {Outcome} from "../src/IHubTypes.sol";
 import {TestToken} from "../src/local/TestToken.sol";
 import {HostileToken} from "./support/HostileToken.sol";
 import {HubTest} from "./support/HubTest.sol";
-import {vm} from "./support/Vm.sol";
+import {Vm, vm} from "./support/Vm.sol";
 import {Wallet} from "./support/Wallet.sol";
 
 /// @notice A token that lies, fails, calls back or shrinks: the Hub counts nothing it did not receive, pays nothing
@@ -90,7 +90,11 @@ contract HostileTokenTest is HubTest {
         Terms memory t = terms();
         bytes memory change = abi.encodeCall(this.changeEverything, ());
         bad.callBack(HostileToken.Misbehaviour.CALL_BACK, address(this), change);
-        BountyView memory b = hub.getBounty(createWith(t));
+        vm.recordLogs();
+        uint256 bountyId = createWith(t);
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        checkCreated(logs[logs.length - 1], t.submissionDeadline, hub.authorizationNonce(t, poster));
+        BountyView memory b = hub.getBounty(bountyId);
         vm.assertTrue(bad.lastSucceeded());
         vm.assertEq(hub.currentRosterVersion(), 2);
         vm.assertEq(b.rosterVersion, 1);

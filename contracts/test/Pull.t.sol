@@ -125,6 +125,27 @@ contract PullTest is HubTest {
         vm.assertEq(hub.claimable(bountyId, solver), 0);
     }
 
+    /// @dev The award first and last: no Guardian's mark is another's, or that of the award, the refund or the fee.
+    function test_pull__fifteen_seats__each_mark_is_its_own() public {
+        guardians = ascending(15);
+        rosterHash = publish(guardians, 15);
+        for (uint256 awardFirst = 0; awardFirst < 2; ++awardFirst) {
+            uint256 bountyId = create();
+            submitAs(solver, bountyId, WORK);
+            toReveal(bountyId);
+            for (uint256 i = 0; i < 15; ++i) {
+                award(i, bountyId, solver, WORK);
+            }
+            if (awardFirst == 1) paid(solver, 0, bountyId, 945_000_001);
+            for (uint256 i = 0; i < 15; ++i) {
+                paid(guardians[i], 2, bountyId, 2_000_000);
+            }
+            paid(treasury, 3, bountyId, 25_000_000);
+            if (awardFirst == 0) paid(solver, 0, bountyId, 945_000_001);
+            vm.assertEq(token.balanceOf(address(hub)), 0);
+        }
+    }
+
     // ---------------------------------------------------------------- who does not
 
     function test_pull__another_caller__is_refused() public {

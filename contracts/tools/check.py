@@ -35,6 +35,11 @@ ONE_OF_EACH_KIND = (
     "missing_reentrancy_guard",
     "spilled_amount",
     "rounding_leak",
+    "lost_candidate_number",
+    "shared_seat_mark",
+    "wrapping_versions",
+    "announced_fee_recipient",
+    "constant_chain_id",
 )
 TIME_LIMIT_SECONDS = 900
 
