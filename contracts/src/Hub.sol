@@ -19,8 +19,7 @@ contract Hub is Views {
 
     /// @dev What a new bounty pins.
     struct Quote {
-        uint16 rosterVersion;
-        uint16 feePolicyVersion;
+        Counters counters;
         FeePolicy policy;
         uint256 protocolFee;
         uint256 guardianFee;
@@ -94,14 +93,14 @@ contract Hub is Views {
         if (poster == address(0)) revert PosterZero();
         _checkBounds(terms);
 
-        quote.rosterVersion = _rosterVersion;
-        if (quote.rosterVersion == 0) revert NoRosterPublished();
-        bytes32 rosterHash = _rosters[quote.rosterVersion].hash;
+        quote.counters = _counters;
+        uint256 rosterVersion = quote.counters.rosterVersion;
+        if (rosterVersion == 0) revert NoRosterPublished();
+        bytes32 rosterHash = _rosters[rosterVersion].hash;
         if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
-        if (_seats[quote.rosterVersion][poster].number != 0) revert PosterOnRoster(poster, quote.rosterVersion);
+        if (_seats[rosterVersion][poster].number != 0) revert PosterOnRoster(poster, rosterVersion);
 
-        quote.feePolicyVersion = _feePolicyVersion;
-        quote.policy = _feePolicies[quote.feePolicyVersion];
+        quote.policy = _feePolicies[quote.counters.feePolicyVersion];
         quote.protocolFee = Money.fee(terms.escrowAmount, quote.policy.protocolFeeBps);
         quote.guardianFee = Money.fee(terms.escrowAmount, quote.policy.guardianFeeBps);
         if (quote.protocolFee > terms.maxProtocolFee) {
@@ -131,23 +130,24 @@ contract Hub is Views {
         private
         returns (uint256 bountyId)
     {
-        bountyId = ++_bountyCount;
+        bountyId = ++_counters.bounties;
         Bounty storage bounty = _bounties[bountyId];
         bounty.poster = poster;
-        bounty.submissionDeadline = Narrow.toUint40(terms.submissionDeadline);
+        bounty.submissionDeadline = Narrow.toUint32(terms.submissionDeadline);
         bounty.judgingWindow = Narrow.toUint32(terms.judgingWindow);
-        bounty.rosterVersion = quote.rosterVersion;
+        bounty.rosterVersion = quote.counters.rosterVersion;
+        bounty.rosterSize = quote.counters.rosterSize;
         bounty.escrow = Narrow.toUint88(terms.escrowAmount);
         bounty.protocolFeeBps = quote.policy.protocolFeeBps;
         bounty.guardianFeeBps = quote.policy.guardianFeeBps;
-        bounty.feePolicyVersion = quote.feePolicyVersion;
+        bounty.feePolicyVersion = quote.counters.feePolicyVersion;
         bounty.specCommitment = terms.specCommitment;
         emit BountyCreated(
             bountyId,
             poster,
             terms.specCommitment,
             terms.expectedRosterHash,
-            quote.rosterVersion,
+            quote.counters.rosterVersion,
             terms.escrowAmount,
             terms.submissionDeadline,
             _revealAt(bounty),
@@ -324,7 +324,8 @@ contract Hub is Views {
         Bounty storage bounty = _finalBounty(bountyId);
         address recipient = _feePolicies[bounty.feePolicyVersion].recipient;
         if (msg.sender != recipient) revert NotFeeRecipient(bountyId, msg.sender, recipient);
-        uint256 amount = _split(bounty).protocolFee;
+        bool isDue = _outcome(bounty) == Outcome.AWARDED;
+        uint256 amount = isDue ? Money.fee(bounty.escrow, bounty.protocolFeeBps) : 0;
         _markPaid(bountyId, bounty, PROTOCOL_FEE, amount);
         emit ProtocolFeeClaimed(bountyId, msg.sender, amount);
         _pay(msg.sender, amount);
