@@ -125,7 +125,9 @@ contract Hub is Views {
         }
     }
 
-    /// @dev Writes a bounty that is already paid for.
+    /// @dev Writes a bounty that is already paid for. The effects come after the token's call because only what the
+    /// token is measured to have brought is an escrow. Until then nothing is written that a call from inside the token
+    /// could use: the guard refuses every function that calls the token, and no other function knows the bounty yet.
     function _open(Terms calldata terms, address poster, Quote memory quote, bytes32 nonce)
         private
         returns (uint256 bountyId)

@@ -121,15 +121,26 @@ interface IHub is IHubTypes {
     /// @notice The fees of a bounty created now.
     function feePolicy() external view returns (uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient);
 
+    /// @notice Who may publish rosters, fees and the delivery key.
     function owner() external view returns (address);
+    /// @notice Whom ownership is offered to, or zero.
     function pendingOwner() external view returns (address);
+    /// @notice The one escrow token.
     function token() external view returns (address);
+    /// @notice Seconds from the submission deadline to the reveal point.
     function revealDelay() external view returns (uint256);
+    /// @notice Least seconds from creation to the submission deadline.
     function minSubmissionWindow() external view returns (uint256);
+    /// @notice Most seconds from creation to the submission deadline.
     function maxSubmissionWindow() external view returns (uint256);
+    /// @notice Least seconds from the reveal point to the judging deadline.
     function minJudgingWindow() external view returns (uint256);
+    /// @notice Most seconds from the reveal point to the judging deadline.
     function maxJudgingWindow() external view returns (uint256);
+    /// @notice The least escrow, in units of the token.
     function minEscrow() external view returns (uint256);
+    /// @notice The cap of the protocol fee, in basis points.
     function maxProtocolFeeBps() external view returns (uint256);
+    /// @notice The cap of the guardian fee, in basis points.
     function maxGuardianFeeBps() external view returns (uint256);
 }
