@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "./IHub.sol";
-import {Outcome, Reason, VerdictKind} from "./IHubTypes.sol";
+import {ClaimKind, Outcome, Reason, VerdictKind} from "./IHubTypes.sol";
 import {Ballots} from "./parts/Ballots.sol";
 import {Bounties} from "./parts/Bounties.sol";
 import {Money} from "./parts/Money.sol";
@@ -32,6 +32,8 @@ contract Hub is Views {
     );
     /// @dev No time of a deployment is longer, so that sums of times never overflow their fields.
     uint256 private constant LONGEST_TIME = 365 days;
+    /// @dev A list of claims fits into a block, whatever it names.
+    uint256 private constant MOST_CLAIMS = 32;
 
     /// @inheritdoc IHub
     uint256 public immutable minSubmissionWindow;
@@ -287,50 +289,85 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function claim(uint256 bountyId, bytes calldata payoutData, bytes calldata proof) external nonReentrant {
+        if (payoutData.length != 0 || proof.length != 0) {
+            _finalBounty(bountyId);
+            revert PayoutDataNotEmpty(payoutData.length, proof.length);
+        }
+        _pay(msg.sender, _takeAward(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimRefund(uint256 bountyId) external nonReentrant {
+        _pay(msg.sender, _takeRefund(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimGuardianFee(uint256 bountyId) external nonReentrant {
+        _pay(msg.sender, _takeGuardianFee(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimProtocolFee(uint256 bountyId) external nonReentrant {
+        _pay(msg.sender, _takeProtocolFee(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimMany(Claim[] calldata claims) external nonReentrant {
+        if (claims.length == 0 || claims.length > MOST_CLAIMS) revert ClaimCountInvalid(claims.length, MOST_CLAIMS);
+        uint256 amount = 0;
+        for (uint256 i = 0; i < claims.length; ++i) {
+            amount += _take(claims[i].kind, claims[i].bountyId);
+        }
+        _pay(msg.sender, amount);
+    }
+
+    // What follows checks the caller, marks a part as paid and logs it; the caller of each pays what it returns.
+
+    function _take(uint8 kind, uint256 bountyId) private returns (uint256) {
+        if (kind == ClaimKind.AWARD) return _takeAward(bountyId);
+        if (kind == ClaimKind.REFUND) return _takeRefund(bountyId);
+        if (kind == ClaimKind.GUARDIAN_FEE) return _takeGuardianFee(bountyId);
+        if (kind == ClaimKind.PROTOCOL_FEE) return _takeProtocolFee(bountyId);
+        revert ClaimKindInvalid(kind);
+    }
+
+    function _takeAward(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
-        if (payoutData.length != 0 || proof.length != 0) revert PayoutDataNotEmpty(payoutData.length, proof.length);
         address winner = _winner(bountyId, bounty);
         if (winner == address(0)) revert NoAward(bountyId, _outcome(bounty));
         if (msg.sender != winner) revert NotWinner(bountyId, msg.sender, winner);
         uint256 escrow = bounty.escrow;
         uint256 protocolFee = Money.fee(escrow, bounty.protocolFeeBps);
-        uint256 amount = Money.award(escrow, protocolFee, Money.fee(escrow, bounty.guardianFeeBps));
+        amount = Money.award(escrow, protocolFee, Money.fee(escrow, bounty.guardianFeeBps));
         _markPaid(bountyId, bounty, AWARD, amount);
         emit AwardClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
-    /// @inheritdoc IHub
-    function claimRefund(uint256 bountyId) external nonReentrant {
+    function _takeRefund(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
         if (msg.sender != bounty.poster) revert NotPoster(bountyId, msg.sender, bounty.poster);
-        uint256 amount = _split(bounty).refund;
+        amount = _split(bounty).refund;
         _markPaid(bountyId, bounty, REFUND, amount);
         emit RefundClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
-    /// @inheritdoc IHub
-    function claimGuardianFee(uint256 bountyId) external nonReentrant {
+    function _takeGuardianFee(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
         uint256 seatNumber = _seatOf(bounty, msg.sender).number;
         if (seatNumber == 0) revert NotGuardian(bountyId, msg.sender);
-        uint256 amount = _guardianDue(bounty, _split(bounty).guardianFeeEach, seatNumber);
+        amount = _guardianDue(bounty, _split(bounty).guardianFeeEach, seatNumber);
         _markPaid(bountyId, bounty, _guardianMark(seatNumber), amount);
         emit GuardianFeeClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
-    /// @inheritdoc IHub
-    function claimProtocolFee(uint256 bountyId) external nonReentrant {
+    function _takeProtocolFee(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
         address recipient = _feePolicies[bounty.feePolicyVersion].recipient;
         if (msg.sender != recipient) revert NotFeeRecipient(bountyId, msg.sender, recipient);
         bool isDue = _outcome(bounty) == Outcome.AWARDED;
-        uint256 amount = isDue ? Money.fee(bounty.escrow, bounty.protocolFeeBps) : 0;
+        amount = isDue ? Money.fee(bounty.escrow, bounty.protocolFeeBps) : 0;
         _markPaid(bountyId, bounty, PROTOCOL_FEE, amount);
         emit ProtocolFeeClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
     /// @dev Each part of a bounty is paid once; written before the token is called.

@@ -69,6 +69,10 @@ interface IHub is IHubTypes {
     /// @notice Pays the protocol fee of an awarded bounty to the recipient snapshotted at its creation.
     function claimProtocolFee(uint256 bountyId) external;
 
+    /// @notice Pays several claims of the caller by one transfer; one refused claim refuses all.
+    /// @param claims 1 to 32, each checked and logged as by its own function.
+    function claimMany(Claim[] calldata claims) external;
+
     // ---------------------------------------------------------------- owner: future bounties only
 
     /// @notice Publishes the next roster version; bounties created from now on pin it.

@@ -28,6 +28,14 @@ library VerdictKind {
     uint8 internal constant NO_VALID_SUBMISSION = 2;
 }
 
+/// @notice Which part of a bounty a claim of a list pulls.
+library ClaimKind {
+    uint8 internal constant AWARD = 1;
+    uint8 internal constant REFUND = 2;
+    uint8 internal constant GUARDIAN_FEE = 3;
+    uint8 internal constant PROTOCOL_FEE = 4;
+}
+
 interface IHubTypes {
     /// @notice Everything a Poster agrees to. The EIP-3009 nonce is the hash of all of it.
     struct Terms {
@@ -76,6 +84,12 @@ interface IHubTypes {
         address[] accounts;
         bytes32[] encryptionKeys;
         uint256[] lastActiveAt;
+    }
+
+    /// @notice One claim of a list: a `ClaimKind` and the bounty.
+    struct Claim {
+        uint8 kind;
+        uint256 bountyId;
     }
 
     /// @notice What a deployment fixes: everything but the owner and the fee policy is immutable.
@@ -265,6 +279,10 @@ interface IHubTypes {
     error SettlementTooEarly(uint256 bountyId, uint256 possibleFrom, uint256 currentTime);
     /// @notice Payout data and proof are an extension point; both are empty in this version.
     error PayoutDataNotEmpty(uint256 payoutDataLength, uint256 proofLength);
+    /// @notice A list of claims has 1 to 32 of them.
+    error ClaimCountInvalid(uint256 count, uint256 maximum);
+    /// @notice A claim is of kind 1 to 4.
+    error ClaimKindInvalid(uint8 kind);
     /// @notice The bounty ended without a winner.
     error NoAward(uint256 bountyId, uint8 outcome);
     /// @notice Only the winner is paid the award.

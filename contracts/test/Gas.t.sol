@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {TestToken} from "../src/local/TestToken.sol";
-import {Outcome} from "../src/IHubTypes.sol";
+import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
 
@@ -65,6 +65,20 @@ contract GasTest is HubTest {
         vm.prank(guardians[0]);
         hub.claimGuardianFee(bountyId);
         measure("hub.gas.guardian_fee");
+    }
+
+    function test_gas__four_guardian_fees_at_once() public {
+        Claim[] memory claims = new Claim[](4);
+        for (uint256 i = 0; i < 4; ++i) {
+            claims[i] = Claim(ClaimKind.GUARDIAN_FEE, judgeable());
+            award(0, claims[i].bountyId, solver, WORK);
+            toEnd(claims[i].bountyId);
+            hub.settle(claims[i].bountyId);
+        }
+        token.mint(guardians[0], 1);
+        vm.prank(guardians[0]);
+        hub.claimMany(claims);
+        measure("hub.gas.four_guardian_fees");
     }
 
     function test_gas__lifecycle() public {
