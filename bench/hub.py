@@ -8,13 +8,17 @@ from bench.figures import Figure, Report
 
 SNAPSHOT: Final = Path(__file__).parents[1] / "contracts" / "snapshots" / "hub.gas.json"
 BUDGETS: Final = {
-    "hub.gas.create_with_authorization": 180_000,
-    "hub.gas.create": 150_000,
-    "hub.gas.submit": 58_000,
-    "hub.gas.verdict": 68_000,
-    "hub.gas.deciding_verdict": 60_000,
-    "hub.gas.claim": 60_000,
-    "hub.gas.lifecycle": 540_000,
+    "hub.gas.create_with_authorization": 174_000,
+    "hub.gas.create": 143_000,
+    "hub.gas.submit": 57_000,
+    "hub.gas.verdict": 66_000,
+    "hub.gas.deciding_verdict": 51_500,
+    "hub.gas.claim": 58_000,
+    "hub.gas.refund": 57_000,
+    "hub.gas.settle": 33_500,
+    "hub.gas.guardian_fee": 59_500,
+    "hub.gas.protocol_fee": 57_000,
+    "hub.gas.lifecycle": 506_000,
 }
 
 

@@ -129,8 +129,7 @@ contract HubProofs is HubStorage {
         vm.assume(time < 2 ** 39);
         vm.warp(time);
         // Single words are as the constructor left them; any bounty count, and any published versions, would do.
-        vm.store(address(hub), bytes32(BOUNTY_COUNT), bytes32(uint256(41)));
-        vm.store(address(hub), 0, bytes32(uint256(uint160(hub.owner())) | 3 << 160 | 2 << 176));
+        vm.store(address(hub), bytes32(COUNTERS), bytes32(uint256(3 | 3 << 16 | 2 << 24 | 41 << 40)));
         vm.assume(other != 42 && word(42, 0) == 0 && word(42, 1) == 0);
         uint256[3] memory before = [word(other, 0), word(other, 1), word(other, 2)];
         vm.prank(poster);

@@ -15,7 +15,7 @@ import {HubStorage} from "./support/HubStorage.sol";
 contract LivenessProofs is HubStorage {
     bytes4 private constant PANIC = bytes4(keccak256("Panic(uint256)"));
 
-    function existing(uint256 bountyId) private {
+    function existing(uint256 bountyId) private view {
         threeGuardians(bountyId);
         capped(bountyId);
         vm.assume(address(uint160(word(bountyId, 0))) != address(0));
@@ -41,7 +41,7 @@ contract LivenessProofs is HubStorage {
         existing(bountyId);
         uint256 first = word(bountyId, 0);
         vm.assume(!isFinal(bountyId));
-        vm.assume(time >= deadlineOf(first) + 60 + ((first >> 200) & type(uint32).max));
+        vm.assume(time >= deadlineOf(first) + 60 + ((first >> 192) & type(uint32).max));
         vm.warp(time);
         vm.prank(caller);
         (bool done, bytes memory refusal) = address(hub).call(abi.encodeCall(hub.settle, (bountyId)));

@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "./IHub.sol";
-import {Outcome, Reason, VerdictKind} from "./IHubTypes.sol";
+import {ClaimKind, Outcome, Reason, VerdictKind} from "./IHubTypes.sol";
 import {Ballots} from "./parts/Ballots.sol";
 import {Bounties} from "./parts/Bounties.sol";
 import {Money} from "./parts/Money.sol";
@@ -19,8 +19,7 @@ contract Hub is Views {
 
     /// @dev What a new bounty pins.
     struct Quote {
-        uint16 rosterVersion;
-        uint16 feePolicyVersion;
+        Counters counters;
         FeePolicy policy;
         uint256 protocolFee;
         uint256 guardianFee;
@@ -33,6 +32,8 @@ contract Hub is Views {
     );
     /// @dev No time of a deployment is longer, so that sums of times never overflow their fields.
     uint256 private constant LONGEST_TIME = 365 days;
+    /// @dev A list of claims fits into a block, whatever it names.
+    uint256 private constant MOST_CLAIMS = 32;
 
     /// @inheritdoc IHub
     uint256 public immutable minSubmissionWindow;
@@ -94,14 +95,14 @@ contract Hub is Views {
         if (poster == address(0)) revert PosterZero();
         _checkBounds(terms);
 
-        quote.rosterVersion = _rosterVersion;
-        if (quote.rosterVersion == 0) revert NoRosterPublished();
-        bytes32 rosterHash = _rosters[quote.rosterVersion].hash;
+        quote.counters = _counters;
+        uint256 rosterVersion = quote.counters.rosterVersion;
+        if (rosterVersion == 0) revert NoRosterPublished();
+        bytes32 rosterHash = _rosters[rosterVersion].hash;
         if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
-        if (_seats[quote.rosterVersion][poster].number != 0) revert PosterOnRoster(poster, quote.rosterVersion);
+        if (_seats[rosterVersion][poster].number != 0) revert PosterOnRoster(poster, rosterVersion);
 
-        quote.feePolicyVersion = _feePolicyVersion;
-        quote.policy = _feePolicies[quote.feePolicyVersion];
+        quote.policy = _feePolicies[quote.counters.feePolicyVersion];
         quote.protocolFee = Money.fee(terms.escrowAmount, quote.policy.protocolFeeBps);
         quote.guardianFee = Money.fee(terms.escrowAmount, quote.policy.guardianFeeBps);
         if (quote.protocolFee > terms.maxProtocolFee) {
@@ -126,28 +127,31 @@ contract Hub is Views {
         }
     }
 
-    /// @dev Writes a bounty that is already paid for.
+    /// @dev Writes a bounty that is already paid for. The effects come after the token's call because only what the
+    /// token is measured to have brought is an escrow. Until then nothing is written that a call from inside the token
+    /// could use: the guard refuses every function that calls the token, and no other function knows the bounty yet.
     function _open(Terms calldata terms, address poster, Quote memory quote, bytes32 nonce)
         private
         returns (uint256 bountyId)
     {
-        bountyId = ++_bountyCount;
+        bountyId = ++_counters.bounties;
         Bounty storage bounty = _bounties[bountyId];
         bounty.poster = poster;
-        bounty.submissionDeadline = Narrow.toUint40(terms.submissionDeadline);
+        bounty.submissionDeadline = Narrow.toUint32(terms.submissionDeadline);
         bounty.judgingWindow = Narrow.toUint32(terms.judgingWindow);
-        bounty.rosterVersion = quote.rosterVersion;
+        bounty.rosterVersion = quote.counters.rosterVersion;
+        bounty.rosterSize = quote.counters.rosterSize;
         bounty.escrow = Narrow.toUint88(terms.escrowAmount);
         bounty.protocolFeeBps = quote.policy.protocolFeeBps;
         bounty.guardianFeeBps = quote.policy.guardianFeeBps;
-        bounty.feePolicyVersion = quote.feePolicyVersion;
+        bounty.feePolicyVersion = quote.counters.feePolicyVersion;
         bounty.specCommitment = terms.specCommitment;
         emit BountyCreated(
             bountyId,
             poster,
             terms.specCommitment,
             terms.expectedRosterHash,
-            quote.rosterVersion,
+            quote.counters.rosterVersion,
             terms.escrowAmount,
             terms.submissionDeadline,
             _revealAt(bounty),
@@ -285,49 +289,85 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function claim(uint256 bountyId, bytes calldata payoutData, bytes calldata proof) external nonReentrant {
+        if (payoutData.length != 0 || proof.length != 0) {
+            _finalBounty(bountyId);
+            revert PayoutDataNotEmpty(payoutData.length, proof.length);
+        }
+        _pay(msg.sender, _takeAward(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimRefund(uint256 bountyId) external nonReentrant {
+        _pay(msg.sender, _takeRefund(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimGuardianFee(uint256 bountyId) external nonReentrant {
+        _pay(msg.sender, _takeGuardianFee(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimProtocolFee(uint256 bountyId) external nonReentrant {
+        _pay(msg.sender, _takeProtocolFee(bountyId));
+    }
+
+    /// @inheritdoc IHub
+    function claimMany(Claim[] calldata claims) external nonReentrant {
+        if (claims.length == 0 || claims.length > MOST_CLAIMS) revert ClaimCountInvalid(claims.length, MOST_CLAIMS);
+        uint256 amount = 0;
+        for (uint256 i = 0; i < claims.length; ++i) {
+            amount += _take(claims[i].kind, claims[i].bountyId);
+        }
+        _pay(msg.sender, amount);
+    }
+
+    // What follows checks the caller, marks a part as paid and logs it; the caller of each pays what it returns.
+
+    function _take(uint8 kind, uint256 bountyId) private returns (uint256) {
+        if (kind == ClaimKind.AWARD) return _takeAward(bountyId);
+        if (kind == ClaimKind.REFUND) return _takeRefund(bountyId);
+        if (kind == ClaimKind.GUARDIAN_FEE) return _takeGuardianFee(bountyId);
+        if (kind == ClaimKind.PROTOCOL_FEE) return _takeProtocolFee(bountyId);
+        revert ClaimKindInvalid(kind);
+    }
+
+    function _takeAward(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
-        if (payoutData.length != 0 || proof.length != 0) revert PayoutDataNotEmpty(payoutData.length, proof.length);
         address winner = _winner(bountyId, bounty);
         if (winner == address(0)) revert NoAward(bountyId, _outcome(bounty));
         if (msg.sender != winner) revert NotWinner(bountyId, msg.sender, winner);
         uint256 escrow = bounty.escrow;
         uint256 protocolFee = Money.fee(escrow, bounty.protocolFeeBps);
-        uint256 amount = Money.award(escrow, protocolFee, Money.fee(escrow, bounty.guardianFeeBps));
+        amount = Money.award(escrow, protocolFee, Money.fee(escrow, bounty.guardianFeeBps));
         _markPaid(bountyId, bounty, AWARD, amount);
         emit AwardClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
-    /// @inheritdoc IHub
-    function claimRefund(uint256 bountyId) external nonReentrant {
+    function _takeRefund(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
         if (msg.sender != bounty.poster) revert NotPoster(bountyId, msg.sender, bounty.poster);
-        uint256 amount = _split(bounty).refund;
+        amount = _split(bounty).refund;
         _markPaid(bountyId, bounty, REFUND, amount);
         emit RefundClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
-    /// @inheritdoc IHub
-    function claimGuardianFee(uint256 bountyId) external nonReentrant {
+    function _takeGuardianFee(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
         uint256 seatNumber = _seatOf(bounty, msg.sender).number;
         if (seatNumber == 0) revert NotGuardian(bountyId, msg.sender);
-        uint256 amount = _guardianDue(bounty, _split(bounty).guardianFeeEach, seatNumber);
+        amount = _guardianDue(bounty, _split(bounty).guardianFeeEach, seatNumber);
         _markPaid(bountyId, bounty, _guardianMark(seatNumber), amount);
         emit GuardianFeeClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
-    /// @inheritdoc IHub
-    function claimProtocolFee(uint256 bountyId) external nonReentrant {
+    function _takeProtocolFee(uint256 bountyId) private returns (uint256 amount) {
         Bounty storage bounty = _finalBounty(bountyId);
         address recipient = _feePolicies[bounty.feePolicyVersion].recipient;
         if (msg.sender != recipient) revert NotFeeRecipient(bountyId, msg.sender, recipient);
-        uint256 amount = _split(bounty).protocolFee;
+        bool isDue = _outcome(bounty) == Outcome.AWARDED;
+        amount = isDue ? Money.fee(bounty.escrow, bounty.protocolFeeBps) : 0;
         _markPaid(bountyId, bounty, PROTOCOL_FEE, amount);
         emit ProtocolFeeClaimed(bountyId, msg.sender, amount);
-        _pay(msg.sender, amount);
     }
 
     /// @dev Each part of a bounty is paid once; written before the token is called.

@@ -69,6 +69,10 @@ interface IHub is IHubTypes {
     /// @notice Pays the protocol fee of an awarded bounty to the recipient snapshotted at its creation.
     function claimProtocolFee(uint256 bountyId) external;
 
+    /// @notice Pays several claims of the caller by one transfer; one refused claim refuses all.
+    /// @param claims 1 to 32, each checked and logged as by its own function.
+    function claimMany(Claim[] calldata claims) external;
+
     // ---------------------------------------------------------------- owner: future bounties only
 
     /// @notice Publishes the next roster version; bounties created from now on pin it.
@@ -121,15 +125,26 @@ interface IHub is IHubTypes {
     /// @notice The fees of a bounty created now.
     function feePolicy() external view returns (uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient);
 
+    /// @notice Who may publish rosters, fees and the delivery key.
     function owner() external view returns (address);
+    /// @notice Whom ownership is offered to, or zero.
     function pendingOwner() external view returns (address);
+    /// @notice The one escrow token.
     function token() external view returns (address);
+    /// @notice Seconds from the submission deadline to the reveal point.
     function revealDelay() external view returns (uint256);
+    /// @notice Least seconds from creation to the submission deadline.
     function minSubmissionWindow() external view returns (uint256);
+    /// @notice Most seconds from creation to the submission deadline.
     function maxSubmissionWindow() external view returns (uint256);
+    /// @notice Least seconds from the reveal point to the judging deadline.
     function minJudgingWindow() external view returns (uint256);
+    /// @notice Most seconds from the reveal point to the judging deadline.
     function maxJudgingWindow() external view returns (uint256);
+    /// @notice The least escrow, in units of the token.
     function minEscrow() external view returns (uint256);
+    /// @notice The cap of the protocol fee, in basis points.
     function maxProtocolFeeBps() external view returns (uint256);
+    /// @notice The cap of the guardian fee, in basis points.
     function maxGuardianFeeBps() external view returns (uint256);
 }

@@ -2,13 +2,13 @@
 pragma solidity 0.8.37;
 
 import {TestToken} from "../src/local/TestToken.sol";
-import {Outcome} from "../src/IHubTypes.sol";
+import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
 
-/// @notice The gas budgets: each call is its own transaction (isolate), behind a USDC-like proxied token, with a
+/// @notice The gas figures: each call is its own transaction (isolate), behind a USDC-like proxied token, with a
 /// roster of three, quorum three, and recipients that already hold the token. The figures are kept in
-/// snapshots/hub.gas.json; tools/check.py prints them and fails when one has changed unnoticed.
+/// snapshots/hub.gas.json; tools/check.py prints them and fails when one has changed unnoticed. bench/hub.py has goals.
 /// forge-config: default.isolate = true
 contract GasTest is HubTest {
     uint256 private total;
@@ -31,15 +31,10 @@ contract GasTest is HubTest {
         vm.warp(START + 1 hours);
     }
 
-    function measure(string memory name, uint256 budget) private {
+    function measure(string memory name) private {
         uint256 used = vm.lastCallGas().gasTotalUsed;
         total += used;
-        record(name, used, budget);
-    }
-
-    function record(string memory name, uint256 used, uint256 budget) private {
         vm.snapshotValue("hub.gas", name, used);
-        vm.assertLe(used, budget, name);
     }
 
     function createAuthorized() private returns (uint256 bountyId) {
@@ -50,28 +45,63 @@ contract GasTest is HubTest {
         return hub.createBountyWithAuthorization(t, poster, 0, validBefore, signed);
     }
 
-    function test_gas__create_by_allowance__within_budget() public {
+    function test_gas__create_by_allowance() public {
         create();
-        measure("hub.gas.create", 150_000);
+        measure("hub.gas.create");
     }
 
-    function test_gas__lifecycle__within_budgets() public {
-        uint256 bountyId = createAuthorized();
-        measure("hub.gas.create_with_authorization", 180_000);
+    function test_gas__what_follows_a_bounty_without_a_quorum() public {
+        uint256 bountyId = create();
         submitAs(solver, bountyId, WORK);
-        measure("hub.gas.submit", 58_000);
-        submitAs(rival, bountyId, OTHER_WORK);
-        measure("hub.gas.second_submit", 58_000);
         toReveal(bountyId);
         award(0, bountyId, solver, WORK);
-        measure("hub.gas.verdict", 68_000);
+        toEnd(bountyId);
+        hub.settle(bountyId);
+        measure("hub.gas.settle");
+        vm.prank(poster);
+        hub.claimRefund(bountyId);
+        measure("hub.gas.refund");
+        token.mint(guardians[0], 1);
+        vm.prank(guardians[0]);
+        hub.claimGuardianFee(bountyId);
+        measure("hub.gas.guardian_fee");
+    }
+
+    function test_gas__four_guardian_fees_at_once() public {
+        Claim[] memory claims = new Claim[](4);
+        for (uint256 i = 0; i < 4; ++i) {
+            claims[i] = Claim(ClaimKind.GUARDIAN_FEE, judgeable());
+            award(0, claims[i].bountyId, solver, WORK);
+            toEnd(claims[i].bountyId);
+            hub.settle(claims[i].bountyId);
+        }
+        token.mint(guardians[0], 1);
+        vm.prank(guardians[0]);
+        hub.claimMany(claims);
+        measure("hub.gas.four_guardian_fees");
+    }
+
+    function test_gas__lifecycle() public {
+        uint256 bountyId = createAuthorized();
+        measure("hub.gas.create_with_authorization");
+        submitAs(solver, bountyId, WORK);
+        measure("hub.gas.submit");
+        submitAs(rival, bountyId, OTHER_WORK);
+        measure("hub.gas.second_submit");
+        toReveal(bountyId);
+        award(0, bountyId, solver, WORK);
+        measure("hub.gas.verdict");
         award(1, bountyId, solver, WORK);
-        measure("hub.gas.second_verdict", 68_000);
+        measure("hub.gas.second_verdict");
         award(2, bountyId, solver, WORK);
-        measure("hub.gas.deciding_verdict", 60_000);
+        measure("hub.gas.deciding_verdict");
         vm.assertEq(hub.getBounty(bountyId).outcome, Outcome.AWARDED);
         claimAs(solver, bountyId);
-        measure("hub.gas.claim", 60_000);
-        record("hub.gas.lifecycle", total, 540_000);
+        measure("hub.gas.claim");
+        vm.snapshotValue("hub.gas", "hub.gas.lifecycle", total);
+        token.mint(treasury, 1);
+        vm.prank(treasury);
+        hub.claimProtocolFee(bountyId);
+        measure("hub.gas.protocol_fee");
     }
 }

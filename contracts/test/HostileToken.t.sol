@@ -2,11 +2,11 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "../src/IHub.sol";
-import {Outcome} from "../src/IHubTypes.sol";
+import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
 import {TestToken} from "../src/local/TestToken.sol";
 import {HostileToken} from "./support/HostileToken.sol";
 import {HubTest} from "./support/HubTest.sol";
-import {vm} from "./support/Vm.sol";
+import {Vm, vm} from "./support/Vm.sol";
 import {Wallet} from "./support/Wallet.sol";
 
 /// @notice A token that lies, fails, calls back or shrinks: the Hub counts nothing it did not receive, pays nothing
@@ -69,13 +69,16 @@ contract HostileTokenTest is HubTest {
     function test_hostile__any_guarded_function_during_creation__is_refused_by_name() public {
         uint256 done = awarded();
         Terms memory t = terms();
-        bytes[6] memory inner = [
+        Claim[] memory claims = new Claim[](1);
+        claims[0] = Claim(ClaimKind.AWARD, done);
+        bytes[7] memory inner = [
             abi.encodeCall(IHub.createBounty, (t)),
             abi.encodeCall(IHub.createBountyWithAuthorization, (t, poster, 0, type(uint256).max, "")),
             abi.encodeCall(IHub.claim, (done, "", "")),
             abi.encodeCall(IHub.claimRefund, (done)),
             abi.encodeCall(IHub.claimGuardianFee, (done)),
-            abi.encodeCall(IHub.claimProtocolFee, (done))
+            abi.encodeCall(IHub.claimProtocolFee, (done)),
+            abi.encodeCall(IHub.claimMany, (claims))
         ];
         for (uint256 i = 0; i < inner.length; ++i) {
             bad.callBack(HostileToken.Misbehaviour.CALL_BACK, address(hub), inner[i]);
@@ -90,7 +93,11 @@ contract HostileTokenTest is HubTest {
         Terms memory t = terms();
         bytes memory change = abi.encodeCall(this.changeEverything, ());
         bad.callBack(HostileToken.Misbehaviour.CALL_BACK, address(this), change);
-        BountyView memory b = hub.getBounty(createWith(t));
+        vm.recordLogs();
+        uint256 bountyId = createWith(t);
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        checkCreated(logs[logs.length - 1], t.submissionDeadline, hub.authorizationNonce(t, poster));
+        BountyView memory b = hub.getBounty(bountyId);
         vm.assertTrue(bad.lastSucceeded());
         vm.assertEq(hub.currentRosterVersion(), 2);
         vm.assertEq(b.rosterVersion, 1);

@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {TestToken} from "../src/local/TestToken.sol";
-import {Outcome} from "../src/IHubTypes.sol";
+import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
 
@@ -123,6 +123,122 @@ contract PullTest is HubTest {
         vm.assertEq(hub.claimable(bountyId, solver), 25_000_000);
         paid(solver, 3, bountyId, 25_000_000);
         vm.assertEq(hub.claimable(bountyId, solver), 0);
+    }
+
+    /// @dev The award first and last: no Guardian's mark is another's, or that of the award, the refund or the fee.
+    function test_pull__fifteen_seats__each_mark_is_its_own() public {
+        guardians = ascending(15);
+        rosterHash = publish(guardians, 15);
+        for (uint256 awardFirst = 0; awardFirst < 2; ++awardFirst) {
+            uint256 bountyId = create();
+            submitAs(solver, bountyId, WORK);
+            toReveal(bountyId);
+            for (uint256 i = 0; i < 15; ++i) {
+                award(i, bountyId, solver, WORK);
+            }
+            if (awardFirst == 1) paid(solver, 0, bountyId, 945_000_001);
+            for (uint256 i = 0; i < 15; ++i) {
+                paid(guardians[i], 2, bountyId, 2_000_000);
+            }
+            paid(treasury, 3, bountyId, 25_000_000);
+            if (awardFirst == 0) paid(solver, 0, bountyId, 945_000_001);
+            vm.assertEq(token.balanceOf(address(hub)), 0);
+        }
+    }
+
+    // ---------------------------------------------------------------- several at once
+
+    function claimList(address account, Claim[] memory claims) private returns (bool ok, bytes memory answer) {
+        vm.prank(account);
+        return address(hub).call(abi.encodeCall(hub.claimMany, (claims)));
+    }
+
+    function refusedList(address account, Claim[] memory claims, bytes memory why) private {
+        uint256 before = token.balanceOf(address(hub));
+        (bool ok, bytes memory answer) = claimList(account, claims);
+        vm.assertFalse(ok, "list not refused");
+        vm.assertEq(keccak256(answer), keccak256(why), "refused for another reason");
+        vm.assertEq(token.balanceOf(address(hub)), before);
+    }
+
+    function test_pull_many__every_kind_of_one_account__is_paid_by_one_transfer() public {
+        Claim[] memory claims = new Claim[](5);
+        vm.prank(owner);
+        hub.setFeePolicy(PROTOCOL_BPS, GUARDIAN_BPS, solver);
+        (uint256 first, uint256 second) = (awarded(), awarded());
+        claims[0] = Claim(ClaimKind.AWARD, first);
+        claims[1] = Claim(ClaimKind.PROTOCOL_FEE, first);
+        claims[2] = Claim(ClaimKind.AWARD, second);
+        claims[3] = Claim(ClaimKind.PROTOCOL_FEE, second);
+        claims[4] = Claim(ClaimKind.PROTOCOL_FEE, second);
+        refusedList(solver, claims, abi.encodeWithSelector(AlreadyClaimed.selector, second, solver));
+        claims = slice(claims, 4);
+        vm.expectEmit(address(hub));
+        emit AwardClaimed(first, solver, 945_000_001);
+        vm.expectEmit(address(hub));
+        emit ProtocolFeeClaimed(first, solver, 25_000_000);
+        vm.expectEmit(address(hub));
+        emit AwardClaimed(second, solver, 945_000_001);
+        vm.expectEmit(address(hub));
+        emit ProtocolFeeClaimed(second, solver, 25_000_000);
+        vm.expectEmit(address(token));
+        emit TestToken.Transfer(address(hub), solver, 2 * 970_000_001);
+        (bool ok,) = claimList(solver, claims);
+        vm.assertTrue(ok);
+        vm.assertEq(hub.claimable(first, solver) + hub.claimable(second, solver), 0);
+        refused(solver, 0, first, abi.encodeWithSelector(AlreadyClaimed.selector, first, solver));
+        refusedList(solver, slice(claims, 1), abi.encodeWithSelector(AlreadyClaimed.selector, first, solver));
+    }
+
+    function test_pull_many__refund_and_guardian_fees__as_by_their_own_functions() public {
+        uint256 bountyId = awarded();
+        Claim[] memory claims = new Claim[](1);
+        claims[0] = Claim(ClaimKind.REFUND, bountyId);
+        refusedList(stranger, claims, abi.encodeWithSelector(NotPoster.selector, bountyId, stranger, poster));
+        (bool ok,) = claimList(poster, claims);
+        vm.assertTrue(ok);
+        vm.assertEq(hub.claimable(bountyId, poster), 0);
+        claims[0] = Claim(ClaimKind.GUARDIAN_FEE, bountyId);
+        refusedList(stranger, claims, abi.encodeWithSelector(NotGuardian.selector, bountyId, stranger));
+        (ok,) = claimList(guardians[0], claims);
+        vm.assertTrue(ok);
+        vm.assertEq(token.balanceOf(guardians[0]), 10_000_000);
+        refused(guardians[0], 2, bountyId, abi.encodeWithSelector(AlreadyClaimed.selector, bountyId, guardians[0]));
+    }
+
+    function test_pull_many__one_refused__refuses_all() public {
+        uint256 done = awarded();
+        uint256 open = judgeable();
+        Claim[] memory claims = new Claim[](2);
+        claims[0] = Claim(ClaimKind.AWARD, done);
+        claims[1] = Claim(ClaimKind.AWARD, open);
+        refusedList(solver, claims, abi.encodeWithSelector(BountyOpen.selector, open));
+        claims[1] = Claim(ClaimKind.AWARD, 9);
+        refusedList(solver, claims, abi.encodeWithSelector(BountyNotFound.selector, 9));
+        for (uint8 kind = 0; kind <= 5; kind += 5) {
+            claims[1] = Claim(kind, done);
+            refusedList(solver, claims, abi.encodeWithSelector(ClaimKindInvalid.selector, kind));
+        }
+        vm.assertEq(hub.claimable(done, solver), 945_000_001);
+    }
+
+    function test_pull_many__one_to_thirty_two() public {
+        refusedList(solver, new Claim[](0), abi.encodeWithSelector(ClaimCountInvalid.selector, 0, 32));
+        refusedList(solver, new Claim[](33), abi.encodeWithSelector(ClaimCountInvalid.selector, 33, 32));
+        Claim[] memory claims = new Claim[](32);
+        for (uint256 i = 0; i < 32; ++i) {
+            claims[i] = Claim(ClaimKind.AWARD, awarded());
+        }
+        (bool ok,) = claimList(solver, claims);
+        vm.assertTrue(ok);
+        vm.assertEq(token.balanceOf(solver), 32 * 945_000_001);
+    }
+
+    function slice(Claim[] memory claims, uint256 count) private pure returns (Claim[] memory some) {
+        some = new Claim[](count);
+        for (uint256 i = 0; i < count; ++i) {
+            some[i] = claims[i];
+        }
     }
 
     // ---------------------------------------------------------------- who does not

@@ -113,6 +113,29 @@ contract RegistryTest is HubTest {
         vm.assertEq(b.guardianRosterHash, rosterHash);
     }
 
+    function test_roster__another_chain__another_hash() public {
+        vm.chainId(8453);
+        bytes32 hash = publish(guardians, 2);
+        vm.assertEq(
+            hash, keccak256(abi.encode(uint256(8453), address(hub), uint256(2), guardians, keysFor(3), uint256(2)))
+        );
+    }
+
+    /// @dev The counters' word: roster version 16, roster size 8, fee policy version 16. It is compared, then set.
+    function setVersions(uint256 version) private {
+        bytes32 word = bytes32(uint256(1));
+        vm.assertEq(vm.load(address(hub), word), bytes32((uint256(1) << 24) | (3 << 16) | 1), "another layout");
+        vm.store(address(hub), word, bytes32((version << 24) | (3 << 16) | version));
+    }
+
+    function test_roster__the_last_version__one_more_is_refused() public {
+        setVersions(65_534);
+        publish(guardians, 2);
+        vm.assertEq(hub.currentRosterVersion(), 65_535);
+        refusedRoster(guardians, keysFor(3), 2, abi.encodeWithSelector(ValueTooLarge.selector, 65_536, 65_535));
+        vm.assertEq(hub.currentRosterVersion(), 65_535);
+    }
+
     // ---------------------------------------------------------------- keys
 
     function refusedKey(bytes32 key, bytes4 why) private {
@@ -208,6 +231,18 @@ contract RegistryTest is HubTest {
             asOwner(abi.encodeWithSelector(FeeRecipientInvalid.selector, bad[i]));
             hub.setFeePolicy(0, 0, bad[i]);
         }
+    }
+
+    function test_fees__the_last_policy__one_more_is_refused() public {
+        setVersions(65_534);
+        vm.prank(owner);
+        hub.setFeePolicy(1, 2, stranger);
+        asOwner(abi.encodeWithSelector(ValueTooLarge.selector, 65_536, 65_535));
+        hub.setFeePolicy(3, 4, rival);
+        (uint256 protocolBps, uint256 guardianBps, address to) = hub.feePolicy();
+        vm.assertEq(protocolBps, 1);
+        vm.assertEq(guardianBps, 2);
+        vm.assertEq(to, stranger);
     }
 
     // ---------------------------------------------------------------- ownership

@@ -140,6 +140,21 @@ contract VerdictTest is HubTest {
         vm.assertEq(hub.getBounty(bountyId).winner, address(uint160(0x900E)));
     }
 
+    /// @dev Two Guardians change their minds in turn: each names a Solver whom nobody named before.
+    function test_verdict__eighty_solvers_named_in_turn__numbers_never_run_out() public {
+        uint256 bountyId = create();
+        for (uint256 i = 1; i <= 80; ++i) {
+            submitAs(address(uint160(0x9000 + i)), bountyId, bytes32(i));
+        }
+        toReveal(bountyId);
+        for (uint256 i = 1; i <= 80; ++i) {
+            award(i % 2, bountyId, address(uint160(0x9000 + i)), bytes32(i));
+        }
+        expectVerdict(bountyId, guardians[1], VerdictKind.AWARDED, address(uint160(0x9000 + 79)), bytes32(uint256(79)));
+        award(2, bountyId, address(uint160(0x9000 + 80)), bytes32(uint256(80)));
+        vm.assertEq(hub.getBounty(bountyId).winner, address(uint160(0x9000 + 80)));
+    }
+
     // ---------------------------------------------------------------- when
 
     function test_verdict__first_and_last_second_of_judging() public {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Plants each bug of contracts/mutants in a copy of the contracts and demands that the tests find it.
 
-Promises: the tree it is run from is never written; the named tests pass without the bugs; for each mutant it prints
-one line, and exits 1 unless every test that the mutant names fails, and not because the copy does not compile.
+Promises: the tree it is run from is never written; the named tests pass without the bugs, before the first and again
+after the last, so that nothing that a bug left behind made the next one look caught; for each mutant it prints one
+line, and exits 1 unless every test that the mutant names fails, and not because the copy does not compile.
 A mutant is a patch with a head: first line what is planted, then one line `Caught by: <test function>` for each test.
 Refuses: a patch that does not apply, a mutant without a head, a mutant that does not compile, a named test that
 does not exist.
@@ -21,24 +22,9 @@ import subprocess
 import sys
 import tempfile
 
-CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
-COPIED = ("src", "test", "tools", "foundry.toml", "package.json")
-# A planted bug is compiled quickly; the bugs are in the Solidity, not in the optimizer. One short history is enough.
-ENVIRONMENT = {
-    "FOUNDRY_PROFILE": "mutants",
-    "FOUNDRY_INVARIANT_RUNS": "1",
-    "FOUNDRY_INVARIANT_SHRINK_RUN_LIMIT": "0",
-}
+from planting import CONTRACTS, copy_tree, run_forge
 
-
-def copy_tree(target: pathlib.Path) -> None:
-    for name in COPIED:
-        source = CONTRACTS / name
-        if source.is_dir():
-            shutil.copytree(source, target / name)
-        else:
-            shutil.copy2(source, target / name)
-    (target / "node_modules").symlink_to(CONTRACTS / "node_modules")
+TIME_LIMIT_SECONDS = 300
 
 
 def patch(tree: pathlib.Path, mutant: pathlib.Path, *, reverse: bool = False) -> None:
@@ -51,9 +37,8 @@ def patch(tree: pathlib.Path, mutant: pathlib.Path, *, reverse: bool = False) ->
 
 
 def run_tests(forge: str, tree: pathlib.Path, tests: list[str]) -> str:
-    command = [forge, "test", "--root", str(tree), "--match-test", "^(" + "|".join(tests) + r")\b"]
-    environment = {**os.environ, **ENVIRONMENT}
-    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    chosen = ["--match-test", "^(" + "|".join(tests) + r")\b"]
+    done = run_forge(forge, tree, chosen, {}, TIME_LIMIT_SECONDS)
     return done.stdout + done.stderr
 
 
@@ -76,14 +61,14 @@ def head_of(mutant: pathlib.Path) -> tuple[str, list[str]]:
     return head[0], tests
 
 
-def check_without_bugs(forge: str, tree: pathlib.Path, mutants: list[pathlib.Path]) -> None:
-    tests = sorted({test for mutant in mutants for test in head_of(mutant)[1]})
+def check_without_bugs(forge: str, tree: pathlib.Path, tests: list[str]) -> None:
     output = run_tests(forge, tree, tests)
     if survivors(output, tests) != tests or f"{len(tests)} tests passed, 0 failed" not in output:
         raise SystemExit(f"the named tests do not pass without the bugs:\n{output[-2000:]}")
 
 
 def check(forge: str, tree: pathlib.Path, mutant: pathlib.Path) -> bool:
+    """Whether every named test fails with the bug."""
     planted, tests = head_of(mutant)
     patch(tree, mutant)
     output = run_tests(forge, tree, tests)
@@ -110,8 +95,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="hub-mutants-") as folder:
         tree = pathlib.Path(folder).resolve()
         copy_tree(tree)
-        check_without_bugs(forge, tree, chosen)
+        tests = sorted({test for mutant in chosen for test in head_of(mutant)[1]})
+        check_without_bugs(forge, tree, tests)
         caught = [check(forge, tree, mutant) for mutant in chosen]
+        check_without_bugs(forge, tree, tests)
     return 0 if all(caught) else 1
 
 

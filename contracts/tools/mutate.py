@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""A seeded sample of small changes to the Hub, each of which the tests should notice.
+"""Every small change to the Hub, each of which the tests should notice.
 
-Promises: the tree it is run from is never written; a run can be stopped and started again and goes on where it was
-(one JSON line a mutant in contracts/.local/mutation.jsonl, keyed by the source it was made from); exit 0 only if at
-least the wanted share of the mutants that compile was killed. Survivors are printed with their line.
-A mutant is first given to the unit and fuzz tests, a survivor then to the invariants.
+Promises: the tree it is run from is never written. A mutant goes to the unit and fuzz tests, a survivor then to the
+invariants with fixed seeds. The unchanged code goes through the same tests at the start, after every tenth mutant and
+at the end; results are kept only once that control has passed. A run can be stopped and started again: results are kept
+as one JSON line a mutant, and count only for the same sources, tests and tools. A share is stated only when every
+mutant has a result; exit 0 only if it is then at least the wanted one. Survivors are printed with their change; those
+that change nothing a caller can see are listed with the reason in mutants/equivalent.toml, and are run too: one that a
+test kills is not equivalent, and is refused.
 
-    mutate.py --forge FORGE [--sample 150] [--seed 1] [--share 0.95]
+    mutate.py --forge FORGE [--only GLOB] [--limit N] [--seed 1] [--share 0.95] [--record FILE]
 """
 
 from __future__ import annotations
@@ -22,25 +25,45 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
-from check_mutants import CONTRACTS, ENVIRONMENT, copy_tree
+from planting import CONTRACTS, copy_tree, digest_of, run_forge
 
 RECORD = CONTRACTS / ".local" / "mutation.jsonl"
+EQUIVALENT = CONTRACTS / "mutants" / "equivalent.toml"
 FILES = ("src/Hub.sol", "src/parts/*.sol")
 STAGES = (["--no-match-contract", "InvariantTest|GasTest"], ["--match-contract", "InvariantTest"])
+VARIABLES = {"FOUNDRY_DENY": "never", "FOUNDRY_FUZZ_RUNS": "64"}
+MUTANTS_PER_CONTROL = 10
+SHORTEST_LIMIT_SECONDS = 120
 SWAPS = {
     " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " == ": " != ", " != ": " == ", " + ": " - ",
     " - ": " + ", " * ": " / ", " / ": " * ", " || ": " && ", " && ": " || ", " & ": " | ", " | ": " & ",
-    " |= ": " = ", " nonReentrant": "", " onlyOwner": "", "true": "false", " ? ": " ? false && ",
+    " << ": " >> ", " >> ": " << ", " |= ": " = ", " nonReentrant": "", " onlyOwner": "", "true": "false",
+    "false": "true", " ? ": " ? false && ", " + 1": "", " - 1": "", "block.chainid": "31337",
 }  # fmt: skip
 STATEMENT = re.compile(r"^ +(?!return\b|uint|bytes|address|bool|mapping|using|struct|error|event|function|//|\*).*;$")
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?![\w.])")
 
 
+class Result(StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    TIMED_OUT = "timed out"
+    SURVIVED = "survived"
+    STILLBORN = "does not compile"
+
+
 @dataclass(frozen=True)
 class Mutant:
+    """One changed line."""
+
     file: str
     line: int
     before: str
@@ -50,6 +73,11 @@ class Mutant:
     def key(self) -> str:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
+    @property
+    def change(self) -> tuple[str, str, str]:
+        """The change without its place, as the list of equivalent ones names it."""
+        return self.file, self.before.strip(), self.after.strip()
+
 
 def mutants_of(name: str, text: str) -> Iterator[Mutant]:
     """Every single change to one file: another operator, another number, a statement less."""
@@ -58,7 +86,7 @@ def mutants_of(name: str, text: str) -> Iterator[Mutant]:
         if not code.startswith("  ") or ("constant" in code and "keccak256" in code):
             continue
         for old, new in SWAPS.items():
-            for found in re.finditer(re.escape(old), code):
+            for found in re.finditer(rf"\b{old}\b" if old.isalpha() else re.escape(old), code):
                 yield Mutant(name, number, line, code[: found.start()] + new + code[found.end() :])
         for found in NUMBER.finditer(code):
             value = str(int(found.group().replace("_", "")) + 1)
@@ -67,90 +95,151 @@ def mutants_of(name: str, text: str) -> Iterator[Mutant]:
             yield Mutant(name, number, line, "")
 
 
-def sample(size: int, seed: int) -> list[Mutant]:
-    paths = sorted(path for pattern in FILES for path in CONTRACTS.glob(pattern))
-    everything = [
-        mutant
-        for path in paths
-        for mutant in mutants_of(path.relative_to(CONTRACTS).as_posix(), path.read_text(encoding="utf-8"))
-    ]
+def all_mutants(only: str, seed: int) -> list[Mutant]:
+    """Every mutant of the chosen files, in an order in which a part is a sample of the whole."""
+    paths = {path for pattern in FILES for path in CONTRACTS.glob(pattern)}
+    names = sorted(path.relative_to(CONTRACTS).as_posix() for path in paths)
+    texts = {
+        name: (CONTRACTS / name).read_text(encoding="utf-8") for name in names if pathlib.PurePath(name).match(only)
+    }
+    everything = list(dict.fromkeys(mutant for name, text in texts.items() for mutant in mutants_of(name, text)))
     random.Random(seed).shuffle(everything)  # noqa: S311
-    return everything[:size]
+    return everything
 
 
-def judge(forge: str, tree: pathlib.Path, mutant: Mutant) -> str:
-    """`killed`, `survived`, or `stillborn` where the change does not compile."""
-    path = tree / mutant.file
-    original = path.read_text(encoding="utf-8")
-    lines = original.splitlines()
-    lines[mutant.line - 1] = mutant.after
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    try:
-        return run_stages(forge, tree)
-    finally:
-        path.write_text(original, encoding="utf-8")
-
-
-def run_stages(forge: str, tree: pathlib.Path) -> str:
-    environment = {**os.environ, **ENVIRONMENT, "FOUNDRY_DENY": "never", "FOUNDRY_FUZZ_RUNS": "64"}
-    for stage in STAGES:
-        command = [forge, "test", "--root", str(tree), "--fail-fast", *stage]
-        try:
-            done = subprocess.run(
-                command, cwd=tree, env=environment, capture_output=True, text=True, timeout=240, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return "killed"
-        if "Compiler run failed" in done.stdout + done.stderr:
-            return "stillborn"
-        if done.returncode:
-            return "killed"
-    return "survived"
-
-
-def known_results() -> dict[str, str]:
-    if not RECORD.exists():
+def equivalents() -> dict[tuple[str, str, str], str]:
+    """The changes that nobody can see, each with the reason."""
+    if not EQUIVALENT.exists():
         return {}
-    rows = map(json.loads, RECORD.read_text(encoding="utf-8").splitlines())
-    return {row["key"]: row["result"] for row in rows}
+    rows = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8")).get("equivalent", [])
+    return {(row["file"], row["before"], row["after"]): row["reason"] for row in rows}
 
 
-def campaign(forge: str, chosen: list[Mutant]) -> dict[Mutant, str]:
-    known = known_results()
-    RECORD.parent.mkdir(exist_ok=True)
-    results: dict[Mutant, str] = {}
-    with tempfile.TemporaryDirectory(prefix="hub-mutation-") as folder, RECORD.open("a", encoding="utf-8") as record:
+class Campaign:
+    """A copy of the contracts, and the tests that every mutant of it has to pass."""
+
+    def __init__(self, forge: str, tree: pathlib.Path) -> None:
+        self._forge = forge
+        self._tree = tree
+        self._limit: float = 3600
+        self.controls = 0
+
+    def control(self) -> None:
+        """The unchanged code passes, or nothing that was found since the last control is believed."""
+        began = time.monotonic()
+        if (result := self._run_stages()) is not Result.SURVIVED:
+            raise SystemExit(f"the unchanged code does not pass its tests ({result}): no result since the last control")
+        self._limit = max(SHORTEST_LIMIT_SECONDS, 10 * (time.monotonic() - began))
+        self.controls += 1
+
+    def judge(self, mutant: Mutant) -> Result:
+        path = self._tree / mutant.file
+        original = path.read_text(encoding="utf-8")
+        lines = original.splitlines()
+        lines[mutant.line - 1] = mutant.after
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        try:
+            return self._run_stages()
+        finally:
+            path.write_text(original, encoding="utf-8")
+
+    def _run_stages(self) -> Result:
+        for stage in STAGES:
+            try:
+                done = run_forge(self._forge, self._tree, ["--fail-fast", *stage], VARIABLES, self._limit)
+            except subprocess.TimeoutExpired:
+                return Result.TIMED_OUT
+            if "Compiler run failed" in done.stdout + done.stderr:
+                return Result.STILLBORN
+            if done.returncode:
+                return Result.KILLED
+        return Result.SURVIVED
+
+
+def known_results(record: pathlib.Path, digest: str) -> dict[str, Result]:
+    """What was found earlier with exactly these sources, tests and tools."""
+    if not record.exists():
+        return {}
+    rows = map(json.loads, record.read_text(encoding="utf-8").splitlines())
+    return {row["key"]: Result(row["result"]) for row in rows if row["digest"] == digest}
+
+
+def run(forge: str, mutants: list[Mutant], limit: int | None, record: pathlib.Path) -> tuple[dict[Mutant, Result], int]:
+    """The results of all mutants that have one, and how many controls passed in this run."""
+    record.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hub-mutation-") as folder:
         tree = pathlib.Path(folder).resolve()
         copy_tree(tree)
-        if run_stages(forge, tree) != "survived":
-            raise SystemExit("the tests do not pass without a mutant")
-        for place, mutant in enumerate(chosen, 1):
-            if mutant.key not in known:
-                known[mutant.key] = judge(forge, tree, mutant)
-                row = {"key": mutant.key, "result": known[mutant.key], "file": mutant.file, "line": mutant.line}
-                record.write(json.dumps(row) + "\n")
-                record.flush()
-            results[mutant] = known[mutant.key]
-            print(f"{place}/{len(chosen)} {results[mutant]} {mutant.file}:{mutant.line}", file=sys.stderr, flush=True)
-    return results
+        digest = digest_of(tree)
+        known = known_results(record, digest)
+        waiting = [mutant for mutant in mutants if mutant.key not in known][:limit]
+        campaign = Campaign(forge, tree)
+        if waiting:
+            campaign.control()
+        for start in range(0, len(waiting), MUTANTS_PER_CONTROL):
+            batch = waiting[start : start + MUTANTS_PER_CONTROL]
+            found = {mutant: campaign.judge(mutant) for mutant in batch}
+            campaign.control()
+            with record.open("a", encoding="utf-8") as file:
+                for mutant, result in found.items():
+                    known[mutant.key] = result
+                    row = {
+                        "digest": digest,
+                        "key": mutant.key,
+                        "result": result,
+                        "file": mutant.file,
+                        "line": mutant.line,
+                    }
+                    file.write(json.dumps(row) + "\n")
+            print(f"{start + len(batch)}/{len(waiting)} {dict(Counter(found.values()))}", file=sys.stderr, flush=True)
+    return {mutant: known[mutant.key] for mutant in mutants if mutant.key in known}, campaign.controls
+
+
+def report(mutants: list[Mutant], results: dict[Mutant, Result], controls: int, wanted: float) -> int:
+    """Print the survivors and the counts; the exit code."""
+    reasons = equivalents()
+    refused = sorted(set(reasons) - {mutant.change for mutant in mutants})
+    living = [mutant for mutant in mutants if results.get(mutant) is Result.SURVIVED]
+    for mutant in living:
+        reason = reasons.get(mutant.change)
+        print(f"survived {mutant.file}:{mutant.line}{f' (equivalent: {reason})' if reason else ''}")
+        print(f"  - {mutant.before.strip()}\n  + {mutant.after.strip()}")
+    for mutant in mutants:
+        if mutant.change in reasons and results.get(mutant) in {Result.KILLED, Result.TIMED_OUT}:
+            refused.append(mutant.change)
+    for file, before, after in refused:
+        print(f"mutants/equivalent.toml lists what is not there or not equivalent: {file}\n  - {before}\n  + {after}")
+    counts = Counter(results.values())
+    killed = counts[Result.KILLED] + counts[Result.TIMED_OUT]
+    equivalent = sum(mutant.change in reasons for mutant in living)
+    figures = (
+        f"{len(mutants)} mutants, {len(results)} covered, {len(mutants) - len(results)} remaining: {killed} killed "
+        f"({counts[Result.TIMED_OUT]} by the time limit), {len(living) - equivalent} survived, "
+        f"{equivalent} equivalent, {counts[Result.STILLBORN]} do not compile; {controls} controls passed"
+    )
+    if len(results) < len(mutants):
+        print(f"incomplete, no share is claimed: {figures}")
+        return 1
+    share = killed / max(killed + len(living) - equivalent, 1)
+    print(f"{share:.1%} of what is not equivalent: {figures}")
+    return 0 if share >= wanted and not refused else 1
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Mutation testing on a seeded sample.")
+    parser = argparse.ArgumentParser(
+        description="Every small change to the Hub, each of which the tests should notice."
+    )
     parser.add_argument("--forge", default=os.environ.get("FORGE", "forge"), help="the native forge binary")
-    parser.add_argument("--sample", type=int, default=150)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="*.sol", help="only the files that match")
+    parser.add_argument("--limit", type=int, help="at most so many mutants in this run")
+    parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--share", type=float, default=0.95)
+    parser.add_argument("--record", type=pathlib.Path, default=RECORD)
     options = parser.parse_args()
     forge = shutil.which(options.forge) or str(pathlib.Path(options.forge).resolve())
-    results = campaign(forge, sample(options.sample, options.seed))
-    living = [mutant for mutant, result in results.items() if result == "survived"]
-    tested = [mutant for mutant, result in results.items() if result != "stillborn"]
-    for mutant in living:
-        print(f"survived {mutant.file}:{mutant.line}\n  - {mutant.before.strip()}\n  + {mutant.after.strip()}")
-    share = 1 - len(living) / max(len(tested), 1)
-    print(f"{len(tested)} mutants compiled, {len(tested) - len(living)} killed ({share:.1%}), seed {options.seed}")
-    return 0 if share >= options.share else 1
+    mutants = all_mutants(options.only, options.seed)
+    results, controls = run(forge, mutants, options.limit, options.record)
+    return report(mutants, results, controls, options.share)
 
 
 if __name__ == "__main__":

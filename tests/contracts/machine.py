@@ -266,6 +266,33 @@ class HubMachine(RuleBasedStateMachine):
         account = other if strange else [*party, bounty.policy.recipient][which]
         self.pull_as(self.number(bounty), which, account, b"\1" if strange and member == 0 else b"")
 
+    @precondition(lambda self: self.model.bounties)
+    @rule(
+        which=st.integers(0, 3), other=anyone, strange=seldom, back=backwards,
+        spoil=st.sampled_from([-1] * 9 + list(range(3))),
+    )  # fmt: skip
+    def pull_many(self, which: int, other: str, strange: bool, back: int, spoil: int) -> None:
+        """All that one party of a bounty is owed anywhere; sometimes with a claim that refuses the whole list."""
+        bounty = self.latest(back, lambda b: b.outcome != OPEN)
+        party = [bounty.winner, bounty.poster, bounty.roster.accounts[0], bounty.policy.recipient]
+        account = other if strange else party[which]
+        claims = self.owed_to(account)[:32]
+        spoiled = [claims[:1], [(5, self.number(bounty))], [(1, 0)] * 33]
+        claims += spoiled[spoil] if spoil >= 0 else []
+        self.play(account, "claimMany", [claims], self.model.claim_many, claims)
+        self.touched = self.number(bounty)
+
+    def owed_to(self, account: str) -> list[tuple[int, int]]:
+        """Kind and bounty of each part that an account can pull."""
+        final = [(number, bounty) for number, bounty in enumerate(self.model.bounties, 1) if bounty.outcome != OPEN]
+        return [
+            (kind, number)
+            for number, bounty in final
+            for kind, role in enumerate(("award", "refund", f"fee of {account}", "protocol fee"), 1)
+            for party, amount in [bounty.money().get(role, (account, 0))]
+            if party == account and amount > 0 and role not in bounty.paid
+        ]
+
     def pull_as(self, bounty_id: int, which: int, account: str, data: bytes = b"") -> None:
         if which == 0:
             self.play(account, "claim", [bounty_id, data, b""], self.model.claim, bounty_id, data, b"")

@@ -292,6 +292,31 @@ class HubModel:
         amount = self._pay(bounty_id, "protocol fee", sender)
         return [event("ProtocolFeeClaimed", bounty_id=bounty_id, recipient=sender, amount=amount)]
 
+    def claim_many(self, sender: str, claims: list[tuple[int, int]]) -> list[Event]:
+        """All of the caller's claims, or none."""
+        if not 1 <= len(claims) <= 32:
+            raise Refused("ClaimCountInvalid", len(claims), 32)
+        before, paid = dict(self.balances), [set(bounty.paid) for bounty in self.bounties]
+        try:
+            return [event for kind, bounty_id in claims for event in self._claim_one(sender, kind, bounty_id)]
+        except Refused:
+            self.balances = before
+            for bounty, marks in zip(self.bounties, paid, strict=True):
+                bounty.paid = marks
+            raise
+
+    def _claim_one(self, sender: str, kind: int, bounty_id: int) -> list[Event]:
+        match kind:
+            case 1:
+                return self.claim(sender, bounty_id, b"", b"")
+            case 2:
+                return self.claim_refund(sender, bounty_id)
+            case 3:
+                return self.claim_guardian_fee(sender, bounty_id)
+            case 4:
+                return self.claim_protocol_fee(sender, bounty_id)
+        raise Refused("ClaimKindInvalid", kind)
+
     def _pay(self, bounty_id: int, role: str, account: str) -> int:
         bounty = self.bounty(bounty_id)
         if role in bounty.paid:

@@ -21,6 +21,7 @@ claim(uint256,bytes,bytes) ->
 claimRefund(uint256) ->
 claimGuardianFee(uint256) ->
 claimProtocolFee(uint256) ->
+claimMany((uint8,uint256)[]) ->
 heartbeat() ->
 publishRoster(address[],bytes32[],uint256) ->
 publishDeliveryKey(bytes32) ->

@@ -49,6 +49,14 @@ def step(machine: HubMachine, random: Random) -> None:
         case 6 if any_bounty:
             machine.settle(other, back, random.random() < 0.7)
         case 7 if any_bounty:
-            machine.pull(random.randrange(4), other, strange, back, member, random.random() < 0.1)
+            pull(machine, random, other, strange, back)
         case 8:
             machine.heartbeat_and_donation(random.choice(GUARDIANS), other, strange, 1 + random.randrange(1_000))
+
+
+def pull(machine: HubMachine, random: Random, other: str, strange: bool, back: int) -> None:
+    which = random.randrange(4)
+    if random.random() < 0.2:
+        machine.pull_many(which, other, strange, back, random.choice([-1] * 9 + [0, 1, 2]))
+    else:
+        machine.pull(which, other, strange, back, random.randrange(5), random.random() < 0.1)

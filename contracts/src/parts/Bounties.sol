@@ -17,9 +17,10 @@ abstract contract Bounties is Treasury {
         // First word: who and until when. Only `hasSubmissions` is written after creation; it stands here so that a
         // Submission touches no other word of the bounty.
         address poster;
-        uint40 submissionDeadline;
+        uint32 submissionDeadline; // the last is in 2106: after it no bounty is created, and none that exists is stuck
         uint32 judgingWindow;
         uint16 rosterVersion;
+        uint8 rosterSize; // repeated from the pinned roster, so that settling and pulling read no word of it
         bool hasSubmissions;
         // Second word: money and progress. `reason` moves once, away from open; after that only `paid` moves. The fees
         // are repeated from the pinned policy, so that a claim reads no other word of terms.
@@ -38,7 +39,6 @@ abstract contract Bounties is Treasury {
     /// @inheritdoc IHub
     uint256 public immutable revealDelay;
 
-    uint256 internal _bountyCount;
     mapping(uint256 bountyId => Bounty) internal _bounties;
     mapping(uint256 bountyId => mapping(address solver => bytes32)) internal _submissions;
     /// @dev The Solver behind a choice from `Ballots.FIRST_CANDIDATE` on. Its Submission is implied: the active set
@@ -92,7 +92,7 @@ abstract contract Bounties is Treasury {
             bounty.escrow,
             Money.fee(bounty.escrow, bounty.protocolFeeBps),
             Money.fee(bounty.escrow, bounty.guardianFeeBps),
-            _rosters[bounty.rosterVersion].accounts.length,
+            bounty.rosterSize,
             bounty.ballots.cast()
         );
     }

@@ -31,6 +31,14 @@ abstract contract Registry is IHub {
         uint16 guardianFeeBps;
     }
 
+    /// @dev What a new bounty takes its numbers from: one word, read and written once in a creation.
+    struct Counters {
+        uint16 rosterVersion;
+        uint8 rosterSize; // of that version
+        uint16 feePolicyVersion;
+        uint64 bounties;
+    }
+
     struct Liveness {
         bool everOnRoster;
         uint40 lastActiveAt;
@@ -41,9 +49,7 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     address public owner;
-    uint16 internal _rosterVersion;
-    uint16 internal _feePolicyVersion;
-
+    Counters internal _counters;
     /// @inheritdoc IHub
     address public pendingOwner;
     /// @inheritdoc IHub
@@ -76,7 +82,7 @@ abstract contract Registry is IHub {
         onlyOwner
     {
         _checkRosterShape(accounts.length, encryptionKeys.length, quorum);
-        uint16 version = Narrow.toUint16(uint256(_rosterVersion) + 1);
+        uint16 version = Narrow.toUint16(uint256(_counters.rosterVersion) + 1);
         address previous;
         for (uint256 i = 0; i < accounts.length; ++i) {
             if (accounts[i] <= previous) revert RosterAccountsNotAscending(i, previous, accounts[i]);
@@ -87,7 +93,7 @@ abstract contract Registry is IHub {
         }
         bytes32 hash = keccak256(abi.encode(block.chainid, address(this), version, accounts, encryptionKeys, quorum));
         _rosters[version] = Roster(hash, uint8(quorum), accounts, encryptionKeys);
-        _rosterVersion = version;
+        (_counters.rosterVersion, _counters.rosterSize) = (version, uint8(accounts.length));
         emit RosterPublished(version, hash, accounts, encryptionKeys, quorum);
     }
 
@@ -100,7 +106,7 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     function currentRosterVersion() external view returns (uint256) {
-        return _rosterVersion;
+        return _counters.rosterVersion;
     }
 
     /// @inheritdoc IHub
@@ -150,7 +156,7 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     function feePolicy() external view returns (uint256, uint256, address) {
-        FeePolicy memory policy = _feePolicies[_feePolicyVersion];
+        FeePolicy memory policy = _feePolicies[_counters.feePolicyVersion];
         return (policy.protocolFeeBps, policy.guardianFeeBps, policy.recipient);
     }
 
@@ -174,9 +180,9 @@ abstract contract Registry is IHub {
         if (recipient == address(0) || recipient == address(this) || recipient == token) {
             revert FeeRecipientInvalid(recipient);
         }
-        uint16 version = Narrow.toUint16(uint256(_feePolicyVersion) + 1);
+        uint16 version = Narrow.toUint16(uint256(_counters.feePolicyVersion) + 1);
         _feePolicies[version] = FeePolicy(recipient, Narrow.toUint16(protocolFeeBps), Narrow.toUint16(guardianFeeBps));
-        _feePolicyVersion = version;
+        _counters.feePolicyVersion = version;
         emit FeePolicyChanged(protocolFeeBps, guardianFeeBps, recipient);
     }
 

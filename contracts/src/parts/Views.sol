@@ -76,7 +76,7 @@ abstract contract Views is Bounties {
         b.awardDue = b.awardClaimed ? 0 : split.award;
         b.refundDue = b.refundClaimed ? 0 : split.refund;
         b.protocolFeeDue = b.protocolFeeClaimed ? 0 : split.protocolFee;
-        for (uint256 seatNumber = 1; seatNumber <= _rosters[b.rosterVersion].accounts.length; ++seatNumber) {
+        for (uint256 seatNumber = 1; seatNumber <= bounty.rosterSize; ++seatNumber) {
             b.guardianFeesDue += _guardianDue(bounty, split.guardianFeeEach, seatNumber);
         }
     }

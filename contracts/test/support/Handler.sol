@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "../../src/IHub.sol";
-import {Reason, VerdictKind} from "../../src/IHubTypes.sol";
+import {ClaimKind, Reason, VerdictKind} from "../../src/IHubTypes.sol";
 import {TestToken} from "../../src/local/TestToken.sol";
 import {Ghosts} from "./Ghosts.sol";
 import {vm} from "./Vm.sol";
@@ -14,7 +14,7 @@ contract Handler is Ghosts {
     address private immutable _owner;
     address[] private _posters;
     address[] private _recipients;
-    uint256 private _moves;
+    uint256 public moves;
     uint256 public touched; // the bounty of the last move
     mapping(bytes32 transition => uint256) public reached;
 
@@ -271,7 +271,13 @@ contract Handler is Ghosts {
         reached[names[which]]++;
     }
 
-    function _pullCall(uint256 bountyId, uint256 which) private pure returns (bytes memory) {
+    /// @dev By its own function, or as a list of one.
+    function _pullCall(uint256 bountyId, uint256 which) private view returns (bytes memory) {
+        if (moves % 2 == 0) {
+            Claim[] memory claims = new Claim[](1);
+            claims[0] = Claim(uint8(which) + ClaimKind.AWARD, bountyId);
+            return abi.encodeCall(IHub.claimMany, (claims));
+        }
         if (which == 0) return abi.encodeCall(IHub.claim, (bountyId, "", ""));
         if (which == 1) return abi.encodeCall(IHub.claimRefund, (bountyId));
         if (which == 2) return abi.encodeCall(IHub.claimGuardianFee, (bountyId));
@@ -308,6 +314,6 @@ contract Handler is Ghosts {
 
     /// @dev The fuzzer likes some numbers; every move should be equally likely.
     function _shuffled(uint256 seed) private returns (uint256) {
-        return uint256(keccak256(abi.encode(seed, ++_moves)));
+        return uint256(keccak256(abi.encode(seed, ++moves)));
     }
 }

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IHub} from "../../src/IHub.sol";
 import {IHubTypes, Outcome, Reason, VerdictKind} from "../../src/IHubTypes.sol";
 import {TestToken} from "../../src/local/TestToken.sol";
-import {vm} from "./Vm.sol";
+import {Vm, vm} from "./Vm.sol";
 
 /// @notice A deployed Hub with a roster of three (quorum two) and people with money: where every test starts.
 /// Fees: protocol 2.5 %, Guardians 3 %. Time is read with the cheat code: `block.timestamp` may be cached across a warp.
@@ -206,6 +206,19 @@ abstract contract HubTest is IHubTypes {
             )
         );
         return keccak256(abi.encodePacked(hex"1901", token.DOMAIN_SEPARATOR(), content));
+    }
+
+    /// @notice That a log is `BountyCreated` of the first bounty, with the terms and fees of these tests.
+    /// @dev The event has too many values for `emit` in an unoptimized test: its log is compared word by word.
+    function checkCreated(Vm.Log memory log, uint256 deadline, bytes32 nonce) internal view {
+        vm.assertEq(log.emitter, address(hub));
+        vm.assertEq(log.topics[0], BountyCreated.selector);
+        vm.assertEq(uint256(log.topics[1]), 1);
+        vm.assertEq(log.topics[2], bytes32(uint256(uint160(poster))));
+        vm.assertEq(log.topics[3], SPEC);
+        bytes memory first = abi.encode(rosterHash, 1, ESCROW, deadline, deadline + REVEAL_DELAY);
+        bytes memory second = abi.encode(deadline + REVEAL_DELAY + 3 days, 25_000_000, 30_000_000, treasury, nonce);
+        vm.assertEq(keccak256(log.data), keccak256(bytes.concat(first, second)));
     }
 
     /// @notice What the Hub still owes of this bounty.

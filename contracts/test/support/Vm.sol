@@ -10,6 +10,7 @@ interface Vm {
     }
 
     function warp(uint256 time) external;
+    function chainId(uint256 chain) external;
     function getBlockTimestamp() external view returns (uint256);
     function prank(address sender) external;
     function addr(uint256 privateKey) external pure returns (address);

@@ -20,6 +20,8 @@ _SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "BountyFinal": ("The bounty is already final.", _REREAD),
     "BountyNotFound": ("The Hub has no bounty {bountyId}.", "Check the bounty id and the deployment."),
     "BountyOpen": ("The bounty is still open.", "Wait until it is final, then try again."),
+    "ClaimCountInvalid": ("A list has 1 to {maximum} claims, not {count}.", "Claim in several lists."),
+    "ClaimKindInvalid": ("A claim of kind {kind} does not exist.", "Use a kind from 1 to 4."),
     "EncryptionKeyLowOrder": ("The encryption key {key} is of low order.", _OWNER),
     "EncryptionKeyNotCanonical": ("The encryption key {key} is not canonical.", _OWNER),
     "EncryptionKeyRepeated": ("The encryption key {key} is in the roster twice.", _OWNER),
