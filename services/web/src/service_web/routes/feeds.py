@@ -1,0 +1,3 @@
+from flask import Blueprint
+
+routes = Blueprint("feeds", __name__)
