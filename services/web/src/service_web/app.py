@@ -18,7 +18,7 @@ from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.hostile import visible
 from service_web.policy import Policy
-from service_web.routes import assets, drawings, feeds, pages
+from service_web.routes import assets, calendars, drawings, feeds, pages
 from service_web.views.stage import LABELS, MEANINGS
 
 RETRY_SECONDS: Final = 10
@@ -36,7 +36,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     install_callers(app, dependencies.callers)
     app.before_request(_begin)
     _install_problems(app)
-    for routes in (pages.routes, drawings.routes, feeds.routes, assets.routes):
+    for routes in (pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes):
         app.register_blueprint(routes)
     app.add_url_rule("/healthz", view_func=get_health)
     app.wsgi_app = Edge(app.wsgi_app, dependencies.callers)  # type: ignore[method-assign]

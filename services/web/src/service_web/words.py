@@ -8,13 +8,13 @@ from service_common.types import Address, Bytes32
 from service_common.wire.deployment import TokenDescription
 
 _UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60))
-_MOST_SECONDS: Final = 253_402_300_799
+MOST_SECONDS: Final = 253_402_300_799
 """The last second of the year 9999: what is later has no date."""
 
 
 def moment(at: int) -> str:
     """A time as a sentence has it: ``1 January 2030, 00:00:00 UTC``."""
-    if not 0 <= at <= _MOST_SECONDS:
+    if not 0 <= at <= MOST_SECONDS:
         return f"second {at:,} after 1970"
     found = datetime.fromtimestamp(at, UTC)
     return f"{found.day} {found:%B %Y, %H:%M:%S} UTC"
@@ -22,7 +22,7 @@ def moment(at: int) -> str:
 
 def day(at: int) -> str:
     """A time on a drawing: ``1 Jan 2030, 00:00``."""
-    if not 0 <= at <= _MOST_SECONDS:
+    if not 0 <= at <= MOST_SECONDS:
         return "far away"
     found = datetime.fromtimestamp(at, UTC)
     return f"{found.day} {found:%b %Y, %H:%M}"
@@ -30,7 +30,7 @@ def day(at: int) -> str:
 
 def machine_time(at: int) -> str:
     """A time as HTML, feeds and calendars read it."""
-    return datetime.fromtimestamp(min(max(at, 0), _MOST_SECONDS), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(min(max(at, 0), MOST_SECONDS), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def span(seconds: int) -> str:

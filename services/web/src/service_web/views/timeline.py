@@ -89,7 +89,7 @@ def frame(width: int, tall: int, drawn: str) -> str:
     """A drawing of a size."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{tall}" viewBox="0 0 {width} {tall}" '
-        f'font-family="{_FONT}" font-size="15">{drawn}</svg>\n'
+        f'font-family="{_FONT}" font-size="14">{drawn}</svg>\n'
     )
 
 
@@ -102,7 +102,7 @@ def _places(count: int, shape: Shape) -> list[float]:
     """Where each moment is along the track."""
     if shape is Shape.NARROW:
         return [28.0 + _STEP * index for index in range(count)]
-    left, right = 70.0, WIDTH[shape] - 70.0
+    left, right = 14.0, WIDTH[shape] - 14.0
     return [left + (right - left) * index / max(1, count - 1) for index in range(count)]
 
 
