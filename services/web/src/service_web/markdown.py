@@ -31,7 +31,7 @@ _ELEMENTS: Final = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s", "ul", "ol", "li"),
     *("table", "thead", "tbody", "tr", "th", "td", "a", "span"),
 }
-_ATTRIBUTES: Final = {"a": {"href"}, "ol": {"start"}}
+_ATTRIBUTES: Final[dict[str, set[str]]] = {"a": {"href"}, "ol": {"start"}, "*": set()}
 _CLASSES: Final = {"span": {"outside", "picture"}}
 
 
@@ -63,7 +63,7 @@ def render(body: str) -> Markup:
     text = visible(body)
     if not is_expensive(text):
         tokens = _MARKDOWN.parse(text)
-        if all(token.level < MAX_NESTING for token in tokens):  # what is deeper, the parser leaves out
+        if all(token.level < MAX_NESTING - 1 for token in tokens):  # what is deeper, the parser leaves out
             _lower_headings(tokens)
             made = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
             if len(made) <= MAX_RENDERED:

@@ -9,7 +9,7 @@ from service_common.domain.lifecycle import BountyStatus, SettlementReason
 from service_common.domain.record import VerificationRecord
 from service_common.domain.roster import RosterMember
 from service_common.types import Bytes32, UnixSeconds
-from service_common.wire.bounties import ActiveSubmission, BountyDetail
+from service_common.wire.bounties import ActiveSubmission, BountyDetail, Facts
 from service_common.wire.deployment import Deployment
 
 from service_web.api.rows import BountyHistory, SubmissionRow, VerdictRow
@@ -101,7 +101,7 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
         deadline=next_deadline(facts, stage),
         milestones=milestones_of(detail, history, made, now),
         now=now,
-        finality=finality(detail.block.number, head, block_time),
+        finality=finality(_what_is_final(facts), detail.block.number, head, block_time),
         finality_seconds=finality_seconds(detail.block.number, head, block_time),
         endings=_endings(detail),
         guardian_share=guardian_share(facts, len(roster.members)),
@@ -158,6 +158,10 @@ def decided_at(detail: BountyDetail, history: BountyHistory) -> UnixSeconds | No
     if detail.facts.settlement_reason is not SettlementReason.JUDGED or not history.verdicts:
         return None
     return max(verdict.time for verdict in history.verdicts)
+
+
+def _what_is_final(facts: Facts) -> str:
+    return "The terms of this bounty" if facts.status is BountyStatus.OPEN else "The outcome of this bounty"
 
 
 def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:

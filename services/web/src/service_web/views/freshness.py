@@ -78,10 +78,10 @@ def finality_seconds(block: BlockNumber, head: Head, block_time: float) -> int:
     return round(max(0, block - head.finalized_block_number) * block_time)
 
 
-def finality(block: BlockNumber, head: Head, block_time: float) -> str:
-    """How final a fact is, as a sentence."""
+def finality(what: str, block: BlockNumber, head: Head, block_time: float) -> str:
+    """How final a fact is, as a sentence about it."""
     if block <= head.finalized_block_number:
-        return "Final: the block that recorded it is finalized, and the chain cannot take it back."
+        return f"{what} cannot change any more: the chain has finalized the block that recorded it."
     seconds = finality_seconds(block, head, block_time)
     about = span(seconds) if seconds >= 60 else counted(max(1, seconds), "second")
-    return f"This can still change for about {about}: the block that recorded it is not finalized yet."
+    return f"{what} can still change for about {about}: the chain has not finalized the block that recorded it."

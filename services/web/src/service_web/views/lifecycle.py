@@ -22,7 +22,7 @@ STEPS: Final = (
     Step("Solvers", ("submit sealed work", "until the deadline")),
     Step("Beacon", ("opens the work", "at the reveal point")),
     Step("Guardians", ("judge; a quorum", "makes it final")),
-    Step("Everyone", ("claims what is due;", "nothing is sent by itself")),
+    Step("Everyone", ("claims what is due", "from the contract")),
 )
 
 
