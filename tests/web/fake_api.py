@@ -72,6 +72,7 @@ HUB = account("hub")
 POSTER = account("poster")
 SOLVERS = tuple(account(f"solver-{number}") for number in range(1, 4))
 GUARDIANS = tuple(sorted(account(f"guardian-{number}") for number in range(1, 4)))
+ESCROW = TokenAmount(25_000_000)
 PAGE = """---
 version: 1
 title: {title}
@@ -128,7 +129,7 @@ class Bounty:
     id: BountyId
     page: bytes = field(default_factory=page_of)
     poster: Address = POSTER
-    escrow: TokenAmount = TokenAmount(25_000_000)
+    escrow: TokenAmount = ESCROW
     deadline: int = NOW + 3_600
     reveal_delay: int = 60
     window: int = 7_200
@@ -266,6 +267,8 @@ class Ledger:
                 "judgeable": str(facts.judgeable).lower(),
                 "poster_address": bounty.poster,
             }
+            if query.get("guardian_address", GUARDIANS[0]) not in GUARDIANS:
+                continue
             if all(query[name] == value for name, value in wanted.items() if name in query):
                 shown.append(bounty)
         shown.sort(key=lambda each: (each.outcome is not None, -each.id))
@@ -361,16 +364,14 @@ def _origin(at: int) -> Json:
 def _listing(rows: list[Json]) -> Callable[..., list[Json]]:
     """A list field: equality and ``_in`` as filters, and its length."""
 
-    def resolve(
-        _info: object, where: Json | None = None, first: int = 100, orderBy: str | None = None, **_: object
-    ) -> list[Json]:
+    def resolve(_info: object, where: Json | None = None, first: int = 100, **order: object) -> list[Json]:
         found = rows
         for name, value in (where or {}).items():
             if name.endswith("_in"):
                 found = [row for row in found if row[name.removesuffix("_in")] in value]
             else:
                 found = [row for row in found if row[name] == value]
-        return (list(reversed(found)) if orderBy else found)[:first]
+        return (list(reversed(found)) if order.get("orderBy") else found)[:first]
 
     return resolve
 

@@ -8,14 +8,39 @@ from xml.etree.ElementTree import Element
 import pytest
 from html5lib import HTMLParser
 from service_web import markdown
-from service_web.hostile import mixes_scripts, outside_link, visible
+from service_web.hostile import mixes_scripts, outside_link, shortened, visible
 from service_web.markdown import render, render_line, sanitized
 
 from tests.web.conftest import Pages
 from tests.web.fake_api import page_of
 from tests.web.hostile_markdown import CASES, LARGE
 
-ELEMENTS = set("p br hr h3 h4 h5 h6 blockquote pre code em strong s ul ol li table thead tbody tr th td a span".split())
+ELEMENTS = {
+    "p",
+    "br",
+    "hr",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "blockquote",
+    "pre",
+    "code",
+    "em",
+    "strong",
+    "s",
+    "ul",
+    "ol",
+    "li",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "a",
+    "span",
+}
 ATTRIBUTES = {"a": {"href", "rel"}, "ol": {"start"}, "span": {"class"}}
 REL = {"nofollow", "ugc", "noopener", "noreferrer", "external"}
 
@@ -143,6 +168,13 @@ def test_address__of_a_link__leads_openly_elsewhere_or_is_none(address: str, tar
 )
 def test_text__that_hides_or_reorders__becomes_visible(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+def test_word__that_nobody_reads__is_cut_and_counted() -> None:
+    assert shortened("x" * 499) == "x" * 499
+    assert shortened("a " + "x" * 500 + " b") == "a " + "x" * 100 + " […400 more characters without a space] b"
+    assert shortened("長" * 3_999) == "長" * 3_999
+    assert "more characters" in shortened("長" * 4_000)
 
 
 @pytest.mark.parametrize(

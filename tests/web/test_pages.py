@@ -123,7 +123,7 @@ def test_money__of_a_final_bounty__shows_who_has_claimed(pages: Pages) -> None:
     [
         lambda page: page + b" ",
         lambda page: page.replace(b"Do it.", b"Send your key."),
-        lambda page: b"",
+        lambda _: b"",
         lambda page: "\ud800".encode("utf-8", "surrogatepass") + page,
     ],
     ids=["a space more", "another task", "nothing", "half a character"],

@@ -24,7 +24,7 @@ from service_common.wire.bounties import BountyDetail
 from service_web.api.answers import Api
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.hostile import mixes_scripts, visible
-from service_web.markdown import render, render_line
+from service_web.markdown import as_text, render, render_line
 
 MAX_KEPT_BYTES: Final = 8 * 1024 * 1024
 MAX_TITLES: Final = 20_000
@@ -53,7 +53,7 @@ class Challenge:
     def body(self) -> Markup:
         """The rendered body; the bytes as text where they are no page."""
         if self.page is None:
-            return Markup("<pre>{}</pre>").format(visible(self.content.decode()))
+            return as_text(self.content)
         return render(self.page.body)
 
     @cached_property

@@ -16,6 +16,10 @@ _TRICKS: Final = re.compile(
 U+200D are not among them: Persian and emoji need them."""
 _MARKS: Final = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}")
 """More marks on one letter than any language has: they draw over the lines around them."""
+_ENDLESS: Final = re.compile(r"[!-~]{500,}|\S{4000,}")
+"""Words that nobody reads. A browser that looks where to break one of 200,000 letters hangs for half a minute; text in
+scripts without spaces has paragraphs, which are shorter."""
+_SHOWN_OF_ENDLESS: Final = 100
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _MIXED: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"})
 _MOST_WORDS: Final = 400
@@ -25,6 +29,16 @@ def visible(text: str) -> str:
     """The text with each such character as its name: ``U+202E`` in brackets."""
     shown = _TRICKS.sub(lambda found: f"[U+{ord(found.group()):04X}]", text)
     return _MARKS.sub(lambda found: found.group()[:3], shown)
+
+
+def shortened(text: str) -> str:
+    """The text with what is no word cut, and how much was."""
+
+    def cut(found: re.Match[str]) -> str:
+        left = len(found.group()) - _SHOWN_OF_ENDLESS
+        return f"{found.group()[:_SHOWN_OF_ENDLESS]} […{left:,} more characters without a space]"
+
+    return _ENDLESS.sub(cut, text)
 
 
 def mixes_scripts(text: str) -> bool:

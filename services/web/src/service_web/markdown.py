@@ -16,7 +16,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
-from service_web.hostile import outside_link, visible
+from service_web.hostile import outside_link, shortened, visible
 
 MAX_LINES_AND_CELLS: Final = 40_000
 """Of a body: the parser takes up to 2 KB of memory for each. A book has fewer."""
@@ -60,7 +60,7 @@ class _Renderer(RendererHTML):
 
 def render(body: str) -> Markup:
     """The HTML of a body."""
-    text = visible(body)
+    text = shortened(visible(body))
     if not is_expensive(text):
         tokens = _MARKDOWN.parse(text)
         if all(token.level < MAX_NESTING - 1 for token in tokens):  # what is deeper, the parser leaves out
@@ -71,9 +71,14 @@ def render(body: str) -> Markup:
     return Markup("<pre>{}</pre>").format(text)
 
 
+def as_text(content: bytes) -> Markup:
+    """Bytes that are in no known form, as the text they are."""
+    return Markup("<pre>{}</pre>").format(shortened(visible(content.decode("utf-8", "replace"))))
+
+
 def render_line(text: str) -> Markup:
     """The HTML of one entry of the frontmatter: emphasis, code and links, no blocks."""
-    shown = visible(text)
+    shown = shortened(visible(text))
     if is_expensive(shown):
         return escape(shown)
     return sanitized(_MARKDOWN.renderInline(shown))
@@ -97,7 +102,7 @@ def sanitized(html: str) -> Markup:
 
 
 def is_expensive(text: str) -> bool:
-    """Whether parsing it could take longer or more memory than a page may."""
+    """Whether parsing it could take longer or more memory than a page may, here or in a browser."""
     if text.count("\n") + text.count("|") > MAX_LINES_AND_CELLS:
         return True
     return any(text.count(mark) > MAX_BRACKETS for mark in "[]*_~`<!&\\")

@@ -13,8 +13,7 @@ from service_common.types import Bytes32
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
-from service_web.hostile import visible
-from service_web.markdown import render
+from service_web.markdown import as_text, render
 
 _KEPT_SECONDS: Final = 86_400.0
 _ABSENT_SECONDS: Final = 10.0
@@ -40,7 +39,7 @@ class Written:
     def reasons(self) -> Markup:
         """The reasons, rendered; everything as text where there is no such form."""
         if self.parsed is None:
-            return Markup("<pre>{}</pre>").format(visible(self.content.decode("utf-8", "replace")))
+            return as_text(self.content)
         return render(self.parsed.body)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
+from markupsafe import escape
 from service_common.types import Address, BountyId
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import REVALIDATE, Version, text_version, versioned
@@ -146,7 +147,7 @@ def _atom(feed: Feed, origin: str) -> str:
         made.add_item(
             title=each.title,
             link=origin + each.path,
-            description=each.text,
+            description=str(escape(each.text)),  # the library declares it as HTML
             unique_id=each.id,
             pubdate=at,
             updateddate=at,
