@@ -16,7 +16,7 @@ from local_stack.stack import StackSettings, running_stack
 
 from .conftest import REPOSITORY
 
-SERVICES = ("api", "indexer", "reviewer", "delivery")
+SERVICES = ("api", "indexer", "reviewer", "delivery", "web")
 OWN = {f"service-{name}" for name in ("common", "cli", *SERVICES)}
 NOT_IN_ANY = {"pip", "setuptools", "nox", "uv", "pytest", "hypothesis", "mypy", "ruff", "hatchling", "pyrage"}
 ONLY_IN = {
@@ -24,6 +24,8 @@ ONLY_IN = {
     "graphql-core": {"api"},
     "openai": {"reviewer"},
     "eth-account": {"indexer"},
+    "nh3": {"web"},
+    "pillow": {"web"},
 }
 LISTING = """
 import importlib.metadata, json

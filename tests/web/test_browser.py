@@ -75,10 +75,11 @@ def hostile() -> Ledger:
 def bad(_environ: object, start: StartResponse) -> Iterable[bytes]:
     """A page with one of each thing that a finding is, so that a browser that finds nothing is noticed."""
     start("200 OK", [("Content-Type", "text/html")])
-    return [
+    html = (
         b"<html><title>x</title><img src=https://attacker.example/a.png><div style=width:3000px>x</div>"
         b"<iframe srcdoc=x></iframe><script>document.cookie='a=b';console.log('c');alert(1);throw Error('e')</script>"
-    ]
+    )
+    return [html]
 
 
 def pages_of(ledger: Ledger) -> WSGIApplication:

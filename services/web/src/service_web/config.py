@@ -19,7 +19,7 @@ class PagesConfig:
     pages_url: str
     """Under which origin people reach the pages; feeds, calendars and previews name it."""
     explorer_url: str | None
-    """A block explorer with the paths ``/address/…``, ``/tx/…`` and ``/block/…``; without one nothing is linked."""
+    """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
     budget_factor: int
     traces: TraceSettings
     log_level: int
