@@ -81,9 +81,10 @@ def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[st
 @pytest.mark.parametrize("service", SERVICES)
 def test_image__started_without_configuration__says_what_is_missing(images: dict[str, Path], service: str) -> None:
     program = images[service] / "bin" / f"service-{service}"
-    done = subprocess.run([program, "worker"], env={}, capture_output=True, text=True, check=False, timeout=60)
+    process, missing = ("serve", "SERVICE_API_URL") if service == "web" else ("worker", "SERVICE_DATABASE_URL")
+    done = subprocess.run([program, process], env={}, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert "SERVICE_DATABASE_URL is not set" in done.stderr
+    assert f"{missing} is not set" in done.stderr
 
 
 def test_stack__of_what_the_images_hold__is_ready(images: dict[str, Path]) -> None:

@@ -33,7 +33,7 @@ def draw_card(title: str, number: str, award: str, note: str) -> bytes:
     pen.text((_MARGIN, HEIGHT - 158), award, font=_font(60), fill=_ACCENT)
     pen.text((_MARGIN, HEIGHT - 76), note, font=_font(30), fill=_MUTED)
     made = io.BytesIO()
-    picture.quantize(_COLOURS).save(made, "PNG", optimize=True)
+    picture.quantize(_COLOURS, Image.Quantize.FASTOCTREE).save(made, "PNG")  # 15 ms; the smallest takes 60
     return made.getvalue()
 
 
