@@ -87,6 +87,12 @@ _SCRIPTS = r"""
 <bgsound src=https://attacker.example/a.mp3>
 <p dir=rtl lang=x contenteditable accesskey=a>x</p>
 <a href="https://attacker.example" target=_top ping=https://attacker.example/p download>x</a>
+<a href=/deployment>x</a>
+<a href=//attacker.example>x</a>
+<a href=?show=all#content>x</a>
+<a href="https://user:password@attacker.example">x</a>
+<a href="https:attacker.example">x</a>
+<a href="https://attacker.example\\@bounties.example">x</a>
 <a href="&#106;avascript:alert(1)">x</a>
 <a href="java&#10;script:alert(1)">x</a>
 <a href=" &#14;  javascript:alert(1)">x</a>

@@ -159,6 +159,7 @@ MALFORMED: dict[str, Callable[[bytes], bytes]] = {
     "numbers as text": lambda body: body.replace(b": 5000", b': "5000"'),
     "text as numbers": lambda body: body.replace(b'"25000000"', b"25000000"),
     "an amount below zero": lambda body: body.replace(b'"25000000"', b'"-1"'),
+    "truth as a number": lambda body: body.replace(b'"quorum": 2', b'"quorum": true'),
     "an unknown status": lambda body: body.replace(b'"open"', b'"opened"'),
     "addresses that are none": lambda body: body.replace(b'"0x', b'"0y'),
 }

@@ -59,6 +59,7 @@ def check_harmless(html: str) -> None:
         assert found.get("class", "outside") in {"outside", "picture"}
         if found.tag == "a" and "href" in found.attrib:
             assert set(found.get("rel", "").split()) == REL
+            assert outside_link(found.get("href", "")) is not None
             parts = urlsplit(found.get("href", ""))
             assert parts.scheme in {"http", "https", "mailto"}
             assert parts.hostname or parts.scheme == "mailto"

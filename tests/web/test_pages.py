@@ -114,6 +114,8 @@ def test_money__of_a_final_bounty__shows_who_has_claimed(pages: Pages) -> None:
     shown = pages.text("/bounties/1")
     assert "24 USDC Paid" in shown
     assert shown.count("Waits to be claimed") == 4  # the Poster, two Guardians, the protocol
+    bounty.claims.append((AmountKind.GUARDIAN_FEE, GUARDIANS[1], 250_000))
+    assert pages.text("/bounties/1").count("Waits to be claimed") == 3
     bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[1], 24_000_000)]
     assert pages.text("/bounties/1").count("Waits to be claimed") == 5
 

@@ -108,13 +108,13 @@ class Challenges:
         self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="titles")
 
     def of(self, detail: BountyDetail) -> Challenge | None:
-        """The challenge of a bounty as it was answered; None where its bytes are missing or others."""
+        """The challenge of a bounty; None where what was answered is missing or others, and the bytes are not known."""
         commitment = detail.facts.spec_commitment
         with self._lock:
             found = self._kept.get(commitment)
             if found is not None:
                 self._kept.move_to_end(commitment)
-                return found if detail.challenge is not None else None
+                return found
         made = read_challenge(detail.challenge, commitment)
         if made is not None:
             self._keep(made)
