@@ -122,9 +122,9 @@ def hostile_visits() -> Iterator[Visit]:
 def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What one browser found, by visit."""
     with served(pages_of(lived())) as usual, served(pages_of(hostile())) as attacked, served(bad) as broken:
-        cases = [_case(each, usual) for each in visits()] + [_case(each, attacked) for each in hostile_visits()]
-        cases.append(_case(BAD, broken))
-        done = _browse(cases, tmp_path_factory.mktemp("browser"))
+        cases = [case_of(each, usual) for each in visits()] + [case_of(each, attacked) for each in hostile_visits()]
+        cases.append(case_of(BAD, broken))
+        done = browse(cases, tmp_path_factory.mktemp("browser"))
     found = {}
     for line in done.splitlines():
         seen = json.loads(line)
@@ -133,14 +133,21 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     return found
 
 
-def _case(visit: Visit, origin: str) -> dict[str, Any]:
+def visit_of(name: str, path: str) -> Visit:
+    """A visit for a picture."""
+    return Visit(name, path, 1_000, "light", axe=False)
+
+
+def case_of(visit: Visit, origin: str) -> dict[str, Any]:
+    """What ``visit.mjs`` reads."""
     return {
         "name": visit.name, "url": origin + visit.path, "width": visit.width, "theme": visit.theme,
         "bypass": visit.bypass, "axe": visit.axe,
     }  # fmt: skip
 
 
-def _browse(cases: list[dict[str, Any]], folder: Path) -> str:
+def browse(cases: list[dict[str, Any]], folder: Path) -> str:
+    """What the browser prints of them; skips the test where there can be none."""
     try:
         ensure_npm_package(FOLDER)
     except StackError as error:
