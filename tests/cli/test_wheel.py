@@ -32,6 +32,7 @@ PACKAGES = {
     "keccak.py",
     "shapes.py",
     "types.py",
+    "wire",
     "__init__.py",
     "py.typed",
 }

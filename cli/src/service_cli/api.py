@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
@@ -62,6 +62,7 @@ class Peer:
         return CommandFailed("answer_malformed", f"{self.name}{problem}", next_action=f"Check {self.setting}.")
 
 
+T = TypeVar("T")
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
 
 
@@ -82,6 +83,15 @@ class Answer:
         if not isinstance(value, dict):
             raise self.peer.malformed(" answered no JSON object.")
         return value
+
+    def read(self, shape: type[T]) -> T:
+        """The body as the interface defines it."""
+        from service_common.wire.reading import read
+
+        try:
+            return read(shape, self.json())
+        except ValueError as error:
+            raise self.peer.malformed(f" answered what the interface does not have: {error}.") from error
 
 
 class ApiClient:
@@ -191,9 +201,9 @@ def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
     return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer), parts.path
 
 
-def bounty_detail(api: ApiClient, bounty_id: BountyId) -> dict[str, object]:
+def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     """The public read of one bounty, once."""
-    return api.get(f"/api/bounties/{bounty_id}").json()
+    return api.get(f"/api/bounties/{bounty_id}")
 
 
 def pause(seconds: float) -> None:

@@ -41,7 +41,7 @@ def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_direct
     [
         (("envelope",), None, "envelope_mismatch"),
         (("envelope",), "{}", "envelope_mismatch"),
-        (("envelope",), 7, "envelope_mismatch"),
+        (("envelope",), 7, "answer_malformed"),
         (("download_url",), "ftp://a.example/x", "answer_malformed"),
         (("download_url",), 7, "answer_malformed"),
     ],

@@ -1,13 +1,17 @@
 """The challenge page's frontmatter."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from service_common.domain.challenge import challenge_schema, parse_challenge, term_differences
+from service_common.domain.bounty import term_differences
+from service_common.domain.challenge import challenge_schema, parse_challenge
 from service_common.domain.frontmatter import split_document
+from service_common.domain.hub_events import BountyTerms
 from service_common.errors import ServiceError
+from service_common.types import ZERO_BYTES32, RosterVersion, TokenAmount, UnixSeconds
 
-from tests.vectors.samples import PAGE
+from tests.vectors.samples import PAGE, POSTER
 
 DELIVERABLES = b"deliverables:\n  - The tool that writes the tiles, with its source.\n"
 
@@ -141,8 +145,21 @@ def test_schema__and_parser__agree_on_names_and_patterns() -> None:
 
 def test_terms__page_and_chain_differ__each_difference_with_both_values() -> None:
     page = parse_challenge(PAGE)
-    assert term_differences(page, 250_000_000, 1_900_000_000, 259_200) == ()
-    (difference,) = term_differences(page, 250_000_000, 1_900_000_001, 259_200)
+    terms = BountyTerms(
+        poster=POSTER,
+        spec_commitment=ZERO_BYTES32,
+        guardian_roster_hash=ZERO_BYTES32,
+        roster_version=RosterVersion(1),
+        escrow_amount=TokenAmount(250_000_000),
+        submission_deadline=UnixSeconds(1_900_000_000),
+        reveal_at=UnixSeconds(1_900_000_300),
+        judging_deadline=UnixSeconds(1_900_259_500),
+        protocol_fee=TokenAmount(0),
+        guardian_fee=TokenAmount(0),
+        protocol_fee_recipient=POSTER,
+    )
+    assert term_differences(page, terms) == ()
+    (difference,) = term_differences(page, replace(terms, submission_deadline=UnixSeconds(1_900_000_001)))
     assert (difference.field, difference.page, difference.chain) == (
         "submission_deadline",
         "1900000000",

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from service_common.chain.hub import BountyView
+from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from service_common.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.finality import once_final

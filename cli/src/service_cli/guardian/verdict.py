@@ -7,8 +7,8 @@ signed, so no Verdict on chain points at reasons nobody can read.
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.events import VerdictRecorded
 from service_common.domain.commitments import report_commitment
+from service_common.domain.hub_events import VerdictRecorded
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, render_verdict
 from service_common.types import (

@@ -5,8 +5,8 @@ did it, by whichever wallet. A replacement counts from its own, later block: cha
 recorded, which is reported; what this machine knows nothing of is replaced only with ``--replace``.
 """
 
-from service_common.chain.events import SubmissionRecorded
 from service_common.domain.envelope import Envelope
+from service_common.domain.hub_events import SubmissionRecorded
 from service_common.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.chain.journal import Journal

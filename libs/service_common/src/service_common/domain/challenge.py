@@ -43,15 +43,6 @@ class ChallengePage:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class TermDifference:
-    """A term that the page and the chain state differently (decimal strings)."""
-
-    field: str
-    page: str
-    chain: str
-
-
 def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> ChallengePage:
     """Read a page or raise ``invalid_bounty_challenge`` with all issues."""
     issues: list[Issue] = []
@@ -82,18 +73,6 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
     if issues:
         raise _invalid(issues)
     return parsed
-
-
-def term_differences(
-    page: ChallengePage, escrow_amount: int, submission_deadline: int, judging_window: int
-) -> tuple[TermDifference, ...]:
-    """Where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
-    pairs = (
-        ("escrow_amount", page.escrow_amount, escrow_amount),
-        ("submission_deadline", page.submission_deadline, submission_deadline),
-        ("judging_window_seconds", page.judging_window_seconds, judging_window),
-    )
-    return tuple(TermDifference(name, str(ours), str(theirs)) for name, ours, theirs in pairs if ours != theirs)
 
 
 def line(maximum: int) -> Callable[[str], str]:
