@@ -18,19 +18,25 @@ import urllib3
 from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
 from service_api.graphql.schema import make_schema
 from service_common.crypto.beacon_info import QUICKNET
+from service_common.domain.bounty import Bounty as ChainBounty
+from service_common.domain.bounty import Winner
 from service_common.domain.commitments import report_commitment, spec_commitment
+from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
 from service_common.domain.money import AmountKind
-from service_common.domain.record import FinalBounty, RecordedVerdict, SettlementTransaction, Winner, derive_record
+from service_common.domain.record import derive_record
 from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.verdict import WrittenVerdict, render_verdict
 from service_common.shapes import to_json
 from service_common.types import (
+    ZERO_ADDRESS,
+    ZERO_BYTES32,
     Address,
     BlockNumber,
     BountyId,
     Bytes32,
     ChainId,
+    RosterVersion,
     TokenAmount,
     UnixSeconds,
     address_of,
@@ -243,19 +249,26 @@ class Ledger:
         """The VerificationRecord, derived as everyone derives it."""
         assert facts.outcome is not None
         assert facts.settlement_reason is not None
-        final = FinalBounty(
-            CHAIN, HUB, bounty.id, bounty.poster, bounty.escrow, bounty.commitment, facts.protocol_fee,
-            facts.guardian_fee, account("fees"), facts.outcome, facts.settlement_reason, facts.winner, roster(),
+        settled = Origin(BLOCK, hash_of("block"), 0, hash_of("settled"), UnixSeconds(NOW - 60))
+        created = BountyCreated(
+            bounty.poster, bounty.commitment, facts.guardian_roster_hash, RosterVersion(1), bounty.escrow,
+            facts.submission_deadline, facts.reveal_at, facts.judging_deadline, facts.protocol_fee,
+            facts.guardian_fee, account("fees"), bounty.id, hash_of("nonce"),
+        )  # fmt: skip
+        nothing = TokenAmount(0)
+        ending = BountyFinalized(
+            bounty.id, facts.outcome, facts.settlement_reason, bounty.winner or ZERO_ADDRESS,
+            bounty.work(bounty.winner) if bounty.winner else ZERO_BYTES32, nothing, nothing, nothing, nothing, 0,
         )  # fmt: skip
         verdicts = [
-            RecordedVerdict(
-                each.guardian, each.kind, each.solver, bounty.work(each.solver) if each.solver else None,
-                report_commitment(each.written or b""),
+            VerdictRecorded(
+                bounty.id, each.guardian, each.kind, each.solver or ZERO_ADDRESS,
+                bounty.work(each.solver) if each.solver else ZERO_BYTES32, report_commitment(each.written or b""),
             )
             for each in bounty.verdicts
         ]  # fmt: skip
-        settled = SettlementTransaction(hash_of("settled"), BLOCK, hash_of("block"))
-        return derive_record(final, verdicts, settled, hash_of("log")).to_json()
+        final = ChainBounty(Logged(created, settled), Logged(ending, settled))
+        return derive_record(CHAIN, HUB, final, roster(), verdicts, hash_of("log")).to_json()
 
     def listed(self, query: Mapping[str, str]) -> BountyList:
         shown = []

@@ -8,6 +8,7 @@ import pytest
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.money import AmountKind
 from service_common.types import UnixSeconds
+from service_common.wire.cursor import BountySort, Cursor
 
 from tests.web.conftest import Pages, text_of
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of
@@ -76,9 +77,7 @@ def test_list__with_a_filter__shows_those_bounties_only(pages: Pages, show: str,
 
 
 def test_list__longer_than_a_page__goes_on_at_the_cursor(pages: Pages) -> None:
-    from service_common.wire.cursor import Cursor
-
-    cursor = Cursor(0, 6).to_text()
+    cursor = Cursor(BountySort.NEWEST, 0, 6).to_text()
     real = pages.ledger.listed
 
     def listed(query: dict[str, str]) -> Any:

@@ -14,11 +14,11 @@ from service_common.types import Address, BountyId, Bytes32
 from service_common.wire.bounties import BountyDetail, BountyList
 from service_common.wire.delivery import DeliveryKey
 from service_common.wire.deployment import Deployment
+from service_common.wire.reading import read
 
 from service_web.api import rows
 from service_web.api.client import Answer, ApiClient, ApiUnavailable, Question, parse_json
 from service_web.api.rows import HEAD, Head, read_rows
-from service_web.api.shapes import read_shape
 
 T = TypeVar("T")
 PAGE_LENGTH: Final = 20
@@ -70,7 +70,7 @@ class Api:
         """One bounty; its roster hashes to what it pinned."""
 
         def parse(body: bytes) -> BountyDetail:
-            found = read_shape(BountyDetail, parse_json(body))
+            found = read(BountyDetail, parse_json(body))
             roster = found.guardian_roster
             computed = roster.compute_hash(found.chain_id, found.hub_address)
             if not (found.bounty_id == bounty_id and computed == found.facts.guardian_roster_hash):
@@ -91,12 +91,12 @@ class Api:
 
     def head(self) -> Answer[Head]:
         """How far the index is."""
-        return self._ask_rows(rows.question(**{HEAD: ("", Head)}), lambda data: read_shape(Head, data[HEAD]))
+        return self._ask_rows(rows.question(**{HEAD: ("", Head)}), lambda data: read(Head, data[HEAD]))
 
     def history(self, bounty_id: BountyId) -> Answer[rows.BountyHistory]:
         """Submissions, Verdicts and claims of one bounty."""
         question = rows.question(bounty=(f"(id: {rows.text(str(bounty_id))})", rows.BountyHistory))
-        return self._ask_rows(question, lambda data: read_shape(rows.BountyHistory, data["bounty"]))
+        return self._ask_rows(question, lambda data: read(rows.BountyHistory, data["bounty"]))
 
     def person(self, account: Address) -> Answer[PersonRows]:
         """Everything of one account, of each kind at most a thousand rows."""
@@ -168,7 +168,7 @@ class Api:
         )
 
     def _ask_rows(self, question: Question, parse: Callable[[Mapping[str, Any]], T]) -> Answer[T]:
-        def read(body: bytes) -> T:
+        def take(body: bytes) -> T:
             data = parse_json(body).get("data")
             if not isinstance(data, dict):
                 raise ValueError("an answer without data")
@@ -177,11 +177,11 @@ class Api:
             except (KeyError, TypeError) as error:
                 raise ValueError("an answer of another form") from error
 
-        return self._client.ask(question, read)
+        return self._client.ask(question, take)
 
 
 def _shape(shape: type[T]) -> Callable[[bytes], T]:
-    return lambda body: read_shape(shape, parse_json(body))
+    return lambda body: read(shape, parse_json(body))
 
 
 __all__ = ["Api", "ApiUnavailable", "PersonRows", "RecentRows"]

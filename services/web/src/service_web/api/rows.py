@@ -13,9 +13,9 @@ from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementRea
 from service_common.domain.money import AmountKind
 from service_common.shapes import parts
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.wire.reading import read
 
 from service_web.api.client import Question
-from service_web.api.shapes import read_shape
 
 T = TypeVar("T")
 
@@ -179,4 +179,4 @@ def read_rows(data: Mapping[str, Any], name: str, shape: type[T]) -> tuple[T, ..
     found = data.get(name)
     if not isinstance(found, list):
         raise ValueError(f"{name} is not a list")
-    return tuple(read_shape(shape, row) for row in found)
+    return tuple(read(shape, row) for row in found)

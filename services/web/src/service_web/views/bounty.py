@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from markupsafe import Markup
-from service_common.domain.challenge import TermDifference, term_differences
+from service_common.domain.bounty import TermDifference, term_differences
+from service_common.domain.hub_events import BountyTerms
 from service_common.domain.lifecycle import BountyStatus, SettlementReason
 from service_common.domain.record import VerificationRecord
 from service_common.domain.roster import RosterMember
-from service_common.types import Bytes32, UnixSeconds
+from service_common.types import ZERO_ADDRESS, Bytes32, RosterVersion, UnixSeconds
 from service_common.wire.bounties import ActiveSubmission, BountyDetail, Facts
 from service_common.wire.deployment import Deployment
+from service_common.wire.reading import read
 
 from service_web.api.rows import BountyHistory, SubmissionRow, VerdictRow
-from service_web.api.shapes import read_shape
 from service_web.challenge import Challenge, Title
 from service_web.dependencies import Dependencies
 from service_web.views.freshness import Freshness, finality, finality_seconds
@@ -118,7 +119,7 @@ def record_of(detail: BountyDetail) -> VerificationRecord | None:
     if detail.verification_record is None:
         return None
     try:
-        record = read_shape(VerificationRecord, detail.verification_record)
+        record = read(VerificationRecord, detail.verification_record)
     except ValueError:
         return None
     facts = detail.facts
@@ -169,8 +170,20 @@ def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[Ter
     if challenge is None or challenge.page is None:
         return ()
     facts = detail.facts
-    window = facts.judging_deadline - facts.reveal_at
-    return term_differences(challenge.page, facts.escrow_amount, facts.submission_deadline, window)
+    terms = BountyTerms(
+        poster=facts.poster_address,
+        spec_commitment=facts.spec_commitment,
+        guardian_roster_hash=facts.guardian_roster_hash,
+        roster_version=RosterVersion(detail.guardian_roster.version),
+        escrow_amount=facts.escrow_amount,
+        submission_deadline=facts.submission_deadline,
+        reveal_at=facts.reveal_at,
+        judging_deadline=facts.judging_deadline,
+        protocol_fee=facts.protocol_fee,
+        guardian_fee=facts.guardian_fee,
+        protocol_fee_recipient=ZERO_ADDRESS,  # no term of a page
+    )
+    return term_differences(challenge.page, terms)
 
 
 def _endings(detail: BountyDetail) -> tuple[Ending, ...]:

@@ -57,7 +57,7 @@ class Chronicle:
 
     def judged(self, row: VerdictRow) -> Entry:
         """A Guardian recorded a Verdict; a later one replaces it."""
-        awarded = row.kind is VerdictKind.AWARDED
+        awarded = row.kind == VerdictKind.AWARDED
         what = f"awards the Submission of {row.solver_address}" if awarded else "finds no valid Submission"
         text = f"The Guardian {row.guardian_address} {what}."
         kind = f"verdict:{row.guardian_address}"
