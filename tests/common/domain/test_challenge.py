@@ -165,3 +165,40 @@ def test_terms__page_and_chain_differ__each_difference_with_both_values() -> Non
         "1900000000",
         "1900000001",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("escrow_amount", "25 USDC", "escrow_amount: 25000000"),
+        ("escrow_amount", "25.00", "escrow_amount: 25000000"),
+        ("submission_deadline", "2027-01-31T18:00Z", "submission_deadline: 1801418400"),
+        ("judging_window_seconds", "3 days", "judging_window_seconds: 259200"),
+    ],
+)
+def test_page__a_value_as_people_write_it__is_refused_with_the_line_to_write(name: str, value: str, line: str) -> None:
+    good = re.search(rf"^{name}: .*$", PAGE.decode(), re.MULTILINE)
+    assert good is not None
+    page = PAGE.decode().replace(good[0], f"{name}: {value}").encode()
+    (found,) = _issues(page).items()
+    assert (found[0], found[1].endswith(f"write: {line}")) == (name, True)
+    assert parse_challenge(page.replace(f"{name}: {value}".encode(), line.encode()))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("escrow", "escrow_amount"),
+        ("Submission-Deadline", "submission_deadline"),
+        ("acceptance_criterias", "acceptance_criteria"),
+    ],
+)
+def test_page__a_misspelt_key__is_answered_with_the_right_one(wrong: str, right: str) -> None:
+    found = _issues(PAGE.replace(f"\n{right}:".encode(), f"\n{wrong}:".encode()))
+    assert found[right] == "is missing"
+    assert found[wrong].endswith(f"did you mean {right}?")
+
+
+def test_page__with_carriage_returns__is_answered_with_the_command_that_removes_them() -> None:
+    (message,) = _issues(PAGE.replace(b"\n", b"\r\n")).values()
+    assert "tr -d '\\r' <" in message
