@@ -29,9 +29,10 @@ PACKAGES = [
     "services/indexer",
     "services/reviewer",
     "services/delivery",
+    "services/web",
     "cli",
 ]
-IMAGES = ["api", "indexer", "reviewer", "delivery"]
+IMAGES = ["api", "indexer", "reviewer", "delivery", "web"]
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
@@ -39,7 +40,7 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: two run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "contracts", "e2e", "indexer", "cli", "api", "deploy", "common",
-    "types", "reviewer", "delivery", "fresh", "lint", "architecture",
+    "types", "reviewer", "web", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 
 
@@ -52,7 +53,7 @@ class Environment:
     megabytes: tuple[int, int]
     """About how much is downloaded, and how much disk it takes."""
     with_packages: bool = True
-    """Whether the six packages are installed in it, in place."""
+    """Whether the seven packages are installed in it, in place."""
     wheels_only: bool = True
     """Whether no package may be built from source, which would run its code while it is installed."""
 
@@ -147,6 +148,12 @@ def reviewer(session: nox.Session) -> None:
 def delivery(session: nox.Session) -> None:
     """The delivery service."""
     pytest(session, "tests/delivery")
+
+
+@nox.session
+def web(session: nox.Session) -> None:
+    """The pages, their feeds and calendars, and all of them in a browser."""
+    pytest(session, "tests/web")
 
 
 @nox.session

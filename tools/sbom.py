@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 TOP: Final = Path(__file__).resolve().parent.parent
-SERVICES: Final = ("api", "indexer", "reviewer", "delivery")
+SERVICES: Final = ("api", "indexer", "reviewer", "delivery", "web")
 LISTER: Final = TOP / ".local/venv-assurance/bin/cyclonedx-py"
 
 

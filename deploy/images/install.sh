@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the environment of one service: what its image holds, and nothing else.
 #
-#     install.sh SERVICE PREFIX       SERVICE is api, indexer, reviewer or delivery
+#     install.sh SERVICE PREFIX       SERVICE is api, indexer, reviewer, delivery or web
 #
 # Run from the top of the repository with uv and Python 3.11 or newer on the path. Packages come as wheels with the
 # hashes of requirements/images, our own are built here without an index. The same sources make the same bytes, in the

@@ -16,6 +16,7 @@ PACKAGES = {
     "service_indexer": "services/indexer",
     "service_reviewer": "services/reviewer",
     "service_delivery": "services/delivery",
+    "service_web": "services/web",
     "service_cli": "cli",
 }
 DISTRIBUTIONS = {
@@ -36,6 +37,9 @@ DISTRIBUTIONS = {
     "re2": "google-re2",
     "requests": "google-cloud-storage",
     "werkzeug": "flask",
+    "jinja2": "flask",
+    "markupsafe": "flask",
+    "PIL": "pillow",
     "service_common": "service-common",
 }
 

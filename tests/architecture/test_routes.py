@@ -7,6 +7,7 @@ import pytest
 from flask import Flask
 from service_api.app import make_app as make_api
 from service_delivery.app import make_app as make_delivery
+from service_web.app import make_app as make_web
 
 API = {
     "GET /api/bounties": "public",
@@ -35,6 +36,30 @@ API = {
 DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {
     "GET /healthz": "public",
 }
+WEB = dict.fromkeys(
+    (
+        "GET /",
+        "GET /<any('feed.atom', 'feed.json'):name>",
+        "GET /assets/<name>",
+        "GET /bounties/<bounty_id>",
+        "GET /bounties/<bounty_id>/<any('feed.atom', 'feed.json'):name>",
+        "GET /bounties/<bounty_id>/card.png",
+        "GET /bounties/<bounty_id>/challenge.md",
+        "GET /bounties/<bounty_id>/timeline/<name>",
+        "GET /deployment",
+        "GET /find",
+        "GET /glossary",
+        "GET /guardians",
+        "GET /healthz",
+        "GET /how-it-works",
+        "GET /how-it-works/<name>",
+        "GET /people/<account>",
+        "GET /people/<account>/<any('feed.atom', 'feed.json'):name>",
+        "GET /people/<account>/calendar.ics",
+        "GET /robots.txt",
+    ),
+    "public",
+)
 
 
 def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
@@ -45,7 +70,7 @@ def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
             yield f"{method} {rule.rule}", access
 
 
-@pytest.mark.parametrize(("make", "expected"), [(make_api, API), (make_delivery, DELIVERY)])
+@pytest.mark.parametrize(("make", "expected"), [(make_api, API), (make_delivery, DELIVERY), (make_web, WEB)])
 def test_routes__of_a_service__are_each_signed_or_public(make: object, expected: dict[str, str]) -> None:
     dependencies = MagicMock()
     dependencies.config.chain.freshness_window = 150

@@ -8,6 +8,7 @@ import service_api.config
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
+import service_web.config
 from service_common.config import ConfigurationError
 
 from .conftest import REPOSITORY
@@ -17,6 +18,7 @@ READERS = {
     "I": service_indexer.config.read_config,
     "R": service_reviewer.config.read_config,
     "D": service_delivery.config.read_config,
+    "W": service_web.config.read_config,
 }
 OUTSIDE_THE_CONFIGURATION = {"SERVICE_INTERNAL_HOST", "SERVICE_WORKERS"}
 """Read where a server starts, by every process that has one."""
@@ -45,7 +47,7 @@ def rows() -> dict[str, str]:
     """Each variable of the page, and who reads it."""
     page = (REPOSITORY / "docs/configuration.md").read_text(encoding="utf-8")
     found: dict[str, str] = {}
-    for names, readers in re.findall(r"^\| (`SERVICE_.*?) \| ([AIRD ]+) \|", page, re.MULTILINE):
+    for names, readers in re.findall(r"^\| (`SERVICE_.*?) \| ([AIRDW ]+) \|", page, re.MULTILINE):
         found |= dict.fromkeys(re.findall(r"`(SERVICE_[A-Z_]+)`", names), readers)
     return found
 

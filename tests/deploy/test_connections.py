@@ -25,6 +25,7 @@ ENGINES_OF = {
     "indexer-worker": ("indexer", "indexer-health"),
     "indexer-scheduler": (),
     "settler": ("a job", "indexer-health"),
+    "web": (),
 }
 """What each process connects as; a worker does one job at a time."""
 

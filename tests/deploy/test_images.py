@@ -16,7 +16,7 @@ from local_stack.stack import StackSettings, running_stack
 
 from .conftest import REPOSITORY
 
-SERVICES = ("api", "indexer", "reviewer", "delivery")
+SERVICES = ("api", "indexer", "reviewer", "delivery", "web")
 OWN = {f"service-{name}" for name in ("common", "cli", *SERVICES)}
 NOT_IN_ANY = {"pip", "setuptools", "nox", "uv", "pytest", "hypothesis", "mypy", "ruff", "hatchling", "pyrage"}
 ONLY_IN = {
@@ -24,6 +24,8 @@ ONLY_IN = {
     "graphql-core": {"api"},
     "openai": {"reviewer"},
     "eth-account": {"indexer"},
+    "nh3": {"web"},
+    "pillow": {"web"},
 }
 LISTING = """
 import importlib.metadata, json
@@ -111,9 +113,10 @@ def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_pat
 @pytest.mark.parametrize("service", SERVICES)
 def test_image__started_without_configuration__says_what_is_missing(images: dict[str, Path], service: str) -> None:
     program = images[service] / "bin" / f"service-{service}"
-    done = subprocess.run([program, "worker"], env={}, capture_output=True, text=True, check=False, timeout=60)
+    process, missing = ("serve", "SERVICE_API_URL") if service == "web" else ("worker", "SERVICE_DATABASE_URL")
+    done = subprocess.run([program, process], env={}, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
-    assert "SERVICE_DATABASE_URL is not set" in done.stderr
+    assert f"{missing} is not set" in done.stderr
 
 
 def test_stack__of_what_the_images_hold__is_ready(images: dict[str, Path]) -> None:

@@ -87,7 +87,7 @@ def test_manifests__of_an_overlay_as_it_comes__say_what_is_to_be_set(
     assert told.err.splitlines() == [
         *(
             f"manifests: to be set: the image service-{name}:0.1.0 names no registry"
-            for name in ("api", "indexer", "reviewer", "delivery")
+            for name in ("api", "indexer", "reviewer", "delivery", "web")
         ),
         "manifests: to be set: the host of the Ingress is still staging.bounties.example",
         "manifests: to be set: SERVICE_HUB_ADDRESS in the ConfigMap chain is empty",

@@ -6,6 +6,7 @@ from kustomization.render import Object
 from .manifests import ENTRY_POINTS, OVERLAYS, by_name, environment, own_containers
 
 PUBLIC, POSTGRES, REDIS, DELIVERY, COLLECTOR = "the internet", "postgresql", "redis", "delivery", "the collector"
+API = "api"
 IDENTITY = "the metadata server"
 METADATA_SERVERS = {"169.254.169.254/32", "169.254.169.252/32"}
 """Where a pod asks for the token of its workload identity, by how the cluster leads it there."""
@@ -16,6 +17,7 @@ EDGE_OF_VARIABLE = {
     "SERVICE_STORAGE_BUCKET": PUBLIC,
     "SERVICE_OPENAI_API_KEY": PUBLIC,
     "SERVICE_DELIVERY_URL": DELIVERY,
+    "SERVICE_API_URL": API,
     "SERVICE_OTLP_ENDPOINT": COLLECTOR,
 }
 """What a process that is told this reaches."""
@@ -81,7 +83,7 @@ def test_policies__of_names__open_port_53_of_the_cluster_and_of_the_nodes_cache_
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_policies__into_the_service__let_the_ingress_reach_the_api_and_the_api_reach_delivery(overlay: str) -> None:
+def test_policies__into_the_service__open_the_ways_to_what_serves(overlay: str) -> None:
     opened = {}
     for each in OVERLAYS[overlay]:
         if each["kind"] == "NetworkPolicy" and each["spec"].get("ingress"):
@@ -89,11 +91,13 @@ def test_policies__into_the_service__let_the_ingress_reach_the_api_and_the_api_r
                 target = each["spec"]["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/name", "all")
                 opened[target, rule["ports"][0]["port"]] = rule["from"]
     web = {target: peers for (target, port), peers in opened.items() if port == 8080}
-    assert set(web) == {"api", "delivery"}
+    assert set(web) == {"api", "delivery", "web"}
     serving = {name for name, _, container in own_containers(overlay) if container["args"] == ["serve"]}
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
     assert serving == set(web) == services - {"postgresql", "valkey"}, "what serves is reached by somebody"
-    assert "namespaceSelector" in web["api"][0]
+    (ingress,) = web["web"]
+    assert "namespaceSelector" in ingress
+    assert web["api"] == [ingress, {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "web"}}}]
     assert web["delivery"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
 
 

@@ -18,6 +18,7 @@ from service_common.web.authentication import REFUSALS
 from service_delivery.metrics import WRAPS
 from service_indexer.settler import SETTLEMENTS
 from service_reviewer.jobs import REVIEWS
+from service_web.metrics import ANSWERS
 
 from tests.api.contract import operations
 from tools.alerts import CASES, NAMESPACES, pairs_of_namespaces, promtool_tests, rule_groups
@@ -40,7 +41,7 @@ OF_THE_CLUSTER = {
     "kube_cronjob_created": {"cronjob"},
 }
 """Series of the kubelet and of kube-state-metrics."""
-COUNTERS = (REFUSALS, PUBLICATIONS, CIPHERTEXTS, REVIEWS, WRAPS, SETTLEMENTS)
+COUNTERS = (REFUSALS, PUBLICATIONS, CIPHERTEXTS, REVIEWS, WRAPS, SETTLEMENTS, ANSWERS)
 MAKERS = {
     "Counter": ("_total",),
     "CounterMetricFamily": ("_total",),

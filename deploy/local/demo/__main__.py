@@ -92,8 +92,10 @@ def main() -> int:
 
 def _play(story: Story, cast: Cast, submission_seconds: int) -> None:
     bounty = _fund(story, cast, submission_seconds)
+    _look(story, cast, bounty, "open", "Open for work")
     winner, loser = _submit(story, cast, bounty)
     _open_and_judge(story, cast, bounty, winner, loser)
+    _look(story, cast, bounty, "decided", "Awarded")
     _pay(story, cast, bounty, winner)
     _deliver(story, cast, bounty, winner)
     _check_record(story, cast, bounty, winner)
@@ -111,6 +113,12 @@ def _fund(story: Story, cast: Cast, submission_seconds: int) -> Funded:
     on_chain = "0x" + cast.stack.hub.hub.call("getBounty", int(bounty.bounty_id))[2].hex()
     story.verified("publish", "spec_commitment on chain is the page's", derived.text("spec_commitment") == on_chain)
     return bounty
+
+
+def _look(story: Story, cast: Cast, bounty: Funded, when: str, text: str) -> None:
+    """Anyone can look: the page follows the chain within seconds, and states what it has checked."""
+    story.tell(f"Anyone can look at it: {cast.page_address(bounty)}")
+    story.verified(f"page, {when}", f"the bounty's page shows {text!r}", cast.page_shows(bounty, text))
 
 
 def _submit(story: Story, cast: Cast, bounty: Funded) -> tuple[Submitted, Submitted]:
@@ -159,6 +167,8 @@ def _pay(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
         f"the winner received {due}, escrow less both fees",
         paid == due == int(claimed.text("claimable_amount")),
     )
+    transaction = claimed.text("tx_hash")
+    _look(story, cast, bounty, "paid", f"{transaction[:6]}…{transaction[-4:]}")
     again = cast.person("solver-1").run("claim", bounty.bounty_id, code=1).event("claim.refused").text("code")
     story.verified(
         "claim again",

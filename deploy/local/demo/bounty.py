@@ -3,15 +3,21 @@
 Shared by the demo and the end-to-end tests: they differ in what they check and in how a bounty ends.
 """
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+import urllib3
 from local_stack.stack import Stack
 
 from demo.examples import artifact, challenge_page
 from demo.person import Person, Ran
+
+PAGE_SECONDS: Final = 30.0
+"""For how long a page is waited for: the index follows the chain by a block, and pages keep answers for two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +107,19 @@ class Cast:
         body = person.home / f"verdict-{bounty.bounty_id}.md"
         body.write_text(reasons, encoding="utf-8")
         return person.run("guardian:verdict", bounty.bounty_id, "no_valid_submission", str(body))
+
+    def page_address(self, bounty: Funded) -> str:
+        """Where people look at a bounty."""
+        return f"{self.stack.pages_url}/bounties/{bounty.bounty_id}"
+
+    def page_shows(self, bounty: Funded, text: str) -> bool:
+        """Whether the bounty's page comes to show a text, and that its challenge was checked."""
+        ends = time.monotonic() + PAGE_SECONDS
+        while time.monotonic() < ends:
+            self.stack.runtime.family.checkpoint()
+            answer = urllib3.request("GET", self.page_address(bounty), timeout=10.0, retries=False)
+            page = re.sub(r"<[^>]*>", "", answer.data.decode())  # 404 or 503 until the index has the bounty
+            if text in page and "The bytes of this page hash to the commitment on the chain." in page:
+                return True
+            time.sleep(0.2)
+        return False

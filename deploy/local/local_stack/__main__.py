@@ -54,6 +54,8 @@ def _up(options: argparse.Namespace, interrupts: Interrupts) -> int:
     try:
         with running_stack(settings, checkpoint=interrupts.checkpoint, say=say) as stack:
             ready = True
+            if stack.pages_url is not None:
+                say(f"look at the bounties at {stack.pages_url}/")
             say(f"ready after {time.monotonic() - started:.1f} s; variables in {stack.files and stack.files.path}")
             _write(sys.stdout, json.dumps(stack.ready_event()) + "\n")
             while True:

@@ -130,8 +130,11 @@ class Launcher:
             "SERVICE_INTERNAL_PORT": str(internal_port),
             **{name: self.variables[name] for name in process.variables},
             **{f"{name}_FILE": self._file(process, name, self.secrets[name]) for name in process.secrets},
-            "SERVICE_DATABASE_URL_FILE": self._file(process, "SERVICE_DATABASE_URL", self.databases[process.role]),
         }
+        if process.role is not None:
+            values["SERVICE_DATABASE_URL_FILE"] = self._file(
+                process, "SERVICE_DATABASE_URL", self.databases[process.role]
+            )
         if port is not None:
             metrics = home / "metrics"
             metrics.mkdir()

@@ -23,7 +23,8 @@ class ServiceProcess:
 
     name: str
     command: tuple[str, ...]
-    role: str
+    role: str | None
+    """Its role in the database, where it has one."""
     variables: tuple[str, ...]
     secrets: tuple[str, ...] = ("SERVICE_REDIS_URL",)
     serves: bool = False
@@ -38,6 +39,7 @@ _API: Final = (*_RPC, *_BEACON, *_STORAGE, *_LIMITS, "SERVICE_PUBLIC_HOST", "SER
 _API_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_STORAGE_CREDENTIALS")
 _DELIVERY: Final = (*_RPC, "SERVICE_PUBLIC_HOST")
 _DELIVERY_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_DELIVERY_PRIVATE_KEYS")
+_WEB: Final = ("SERVICE_API_URL", "SERVICE_PAGES_URL", "SERVICE_PUBLIC_HOST", "SERVICE_BUDGET_FACTOR")
 _REVIEWER: Final = ("SERVICE_REVIEW_PROVIDER", *_CHAIN)
 
 SERVICES: Final = (
@@ -51,4 +53,5 @@ SERVICES: Final = (
         "delivery", ("service-delivery", "serve"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS, serves=True
     ),
     ServiceProcess("delivery-worker", ("service-delivery", "worker"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS),
+    ServiceProcess("web", ("service-web", "serve"), None, _WEB, (), serves=True),
 )

@@ -72,6 +72,12 @@ class Stack:
         """The public API."""
         return self.common["SERVICE_API_BASE_URL"]
 
+    @property
+    def pages_url(self) -> str | None:
+        """Where people look at the bounties; None in a stack without the pages."""
+        running = self.services.get("web")
+        return None if running is None else f"http://{HOST}:{running.port}"
+
     def environment(self, role: str) -> dict[str, str]:
         """What ``service-cli`` needs as this role: the common values and only that role's keys."""
         return {**self.common, **self.people.by_name()[role].variables()}
@@ -89,6 +95,7 @@ class Stack:
         return {
             "event": "stack.ready",
             "env_file": str(self.files.path) if self.files else None,
+            "pages_url": self.pages_url,
             "api_base_url": self.api_base_url,
             "subgraph_endpoint": self.common["SERVICE_SUBGRAPH_ENDPOINT"],
             "rpc_url": self.anvil.url,
@@ -171,6 +178,8 @@ def _bring_up(
         "SERVICE_RPC_URLS": chain.url,
         "SERVICE_PUBLIC_HOST": f"{HOST}:{launcher.port('api')}",
         "SERVICE_DELIVERY_URL": f"http://{HOST}:{launcher.port('delivery')}",
+        "SERVICE_API_URL": common["SERVICE_API_BASE_URL"],
+        "SERVICE_PAGES_URL": f"http://{HOST}:{launcher.port('web')}",
         "SERVICE_STORAGE_BUCKET": storage.bucket,
         "SERVICE_STORAGE_ENDPOINT": storage.url,
         "SERVICE_REVIEW_PROVIDER": "rules",

@@ -1,0 +1,187 @@
+"""Each question that a page has, as a method with a typed answer.
+
+An answer is what the API states. What can be checked here is checked: bytes against their commitment, rosters against
+the hash that the bounty pinned. What does not hold is not returned as if it did.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode
+
+from service_common.domain.commitments import report_commitment
+from service_common.types import Address, BountyId, Bytes32
+from service_common.wire.bounties import BountyDetail, BountyList
+from service_common.wire.delivery import DeliveryKey
+from service_common.wire.deployment import Deployment
+from service_common.wire.reading import read
+
+from service_web.api import rows
+from service_web.api.client import Answer, ApiClient, ApiUnavailable, Question, parse_json
+from service_web.api.rows import HEAD, Head, read_rows
+
+T = TypeVar("T")
+PAGE_LENGTH: Final = 20
+MOST_ROWS: Final = 1_000
+"""Rows of a list field that the API returns at once."""
+FEED_LENGTH: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRows:
+    """What the log has of an account, the newest first."""
+
+    posted: tuple[rows.BountyRow, ...]
+    submitted: tuple[rows.SubmissionRow, ...]
+    judged: tuple[rows.VerdictRow, ...]
+    claimed: tuple[rows.ClaimRow, ...]
+    rosters: tuple[rows.MemberRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecentRows:
+    """The newest of what happened, for feeds."""
+
+    created: tuple[rows.BountyRow, ...]
+    verdicts: tuple[rows.VerdictRow, ...]
+    claims: tuple[rows.ClaimRow, ...]
+
+
+class Api:
+    """The public API, as one process of the pages reads it. Thread-safe."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self._client = client
+
+    def deployment(self) -> Answer[Deployment]:
+        """Chain, Hub, token, fees, roster, limits."""
+        return self._client.ask(Question("/api/deployment"), _shape(Deployment))
+
+    def delivery_key(self) -> Answer[DeliveryKey]:
+        """The deployment's delivery key, as its holder states it."""
+        return self._client.ask(Question("/api/deployment/delivery-key"), _shape(DeliveryKey))
+
+    def bounties(self, filters: Mapping[str, str], cursor: str | None, limit: int = PAGE_LENGTH) -> Answer[BountyList]:
+        """A page of the list."""
+        query = {**filters, "limit": str(limit)} | ({} if cursor is None else {"cursor": cursor})
+        return self._client.ask(Question(f"/api/bounties?{urlencode(query)}"), _shape(BountyList))
+
+    def bounty(self, bounty_id: BountyId) -> Answer[BountyDetail]:
+        """One bounty; its roster hashes to what it pinned."""
+
+        def parse(body: bytes) -> BountyDetail:
+            found = read(BountyDetail, parse_json(body))
+            roster = found.guardian_roster
+            computed = roster.compute_hash(found.chain_id, found.hub_address)
+            if not (found.bounty_id == bounty_id and computed == found.facts.guardian_roster_hash):
+                raise ValueError("another bounty, or a roster that is not the pinned one")
+            return found
+
+        return self._client.ask(Question(f"/api/bounties/{bounty_id}"), parse)
+
+    def written_verdict(self, commitment: Bytes32) -> bytes:
+        """The exact bytes behind a report commitment; ``ApiUnavailable`` where others came."""
+
+        def parse(body: bytes) -> bytes:
+            if report_commitment(body) != commitment:
+                raise ValueError("bytes that do not hash to the report commitment")
+            return body
+
+        return self._client.ask(Question(f"/api/written-verdicts/{commitment}"), parse).value
+
+    def head(self) -> Answer[Head]:
+        """How far the index is."""
+        return self._ask_rows(rows.question(**{HEAD: ("", Head)}), lambda data: read(Head, data[HEAD]))
+
+    def history(self, bounty_id: BountyId) -> Answer[rows.BountyHistory]:
+        """Submissions, Verdicts and claims of one bounty."""
+        question = rows.question(bounty=(f"(id: {rows.text(str(bounty_id))})", rows.BountyHistory))
+        return self._ask_rows(question, lambda data: read(rows.BountyHistory, data["bounty"]))
+
+    def person(self, account: Address) -> Answer[PersonRows]:
+        """Everything of one account, of each kind at most a thousand rows."""
+
+        def newest(field: str) -> str:
+            return (
+                f"(where: {{{field}: {rows.text(account)}}}, orderBy: block_number, orderDirection: desc, first: 500)"
+            )
+
+        question = rows.question(
+            bounties=(newest("poster_address"), rows.BountyRow),
+            submissions=(newest("solver_address"), rows.SubmissionRow),
+            verdicts=(newest("guardian_address"), rows.VerdictRow),
+            claims=(newest("recipient"), rows.ClaimRow),
+            roster_members=(newest("guardian_address"), rows.MemberRow),
+        )
+        return self._ask_rows(
+            question,
+            lambda data: PersonRows(
+                read_rows(data, "bounties", rows.BountyRow),
+                read_rows(data, "submissions", rows.SubmissionRow),
+                read_rows(data, "verdicts", rows.VerdictRow),
+                read_rows(data, "claims", rows.ClaimRow),
+                read_rows(data, "roster_members", rows.MemberRow),
+            ),
+        )
+
+    def bounty_rows(self, ids: frozenset[BountyId]) -> Mapping[BountyId, rows.BountyRow]:
+        """Bounties by their ids, at most 500."""
+        if not ids:
+            return {}
+        listed = ", ".join(rows.text(str(each)) for each in sorted(ids, reverse=True)[:500])
+        question = rows.question(bounties=(f"(where: {{bounty_id_in: [{listed}]}}, first: 500)", rows.BountyRow))
+        found = self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
+        return {row.bounty_id: row for row in found.value}
+
+    def rosters(self) -> Answer[tuple[rows.RosterRow, ...]]:
+        """Every published roster version, the newest first, at most a hundred."""
+        question = rows.question(
+            guardian_rosters=("(orderBy: version, orderDirection: desc, first: 100)", rows.RosterRow)
+        )
+        return self._ask_rows(question, lambda data: read_rows(data, "guardian_rosters", rows.RosterRow))
+
+    def decided(self) -> Answer[tuple[rows.BountyRow, ...]]:
+        """The newest decided bounties, at most a thousand."""
+        arguments = f'(where: {{status: "final"}}, orderBy: block_number, orderDirection: desc, first: {MOST_ROWS})'
+        question = rows.question(bounties=(arguments, rows.BountyRow))
+        return self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
+
+    def verdicts(self) -> Answer[tuple[rows.VerdictRow, ...]]:
+        """The newest Verdicts, at most a thousand."""
+        arguments = f"(orderBy: block_number, orderDirection: desc, first: {MOST_ROWS})"
+        question = rows.question(verdicts=(arguments, rows.VerdictRow))
+        return self._ask_rows(question, lambda data: read_rows(data, "verdicts", rows.VerdictRow))
+
+    def recent(self) -> Answer[RecentRows]:
+        """What happened last."""
+        newest = f"(orderBy: block_number, orderDirection: desc, first: {FEED_LENGTH})"
+        question = rows.question(
+            bounties=(newest, rows.BountyRow), verdicts=(newest, rows.VerdictRow), claims=(newest, rows.ClaimRow)
+        )
+        return self._ask_rows(
+            question,
+            lambda data: RecentRows(
+                read_rows(data, "bounties", rows.BountyRow),
+                read_rows(data, "verdicts", rows.VerdictRow),
+                read_rows(data, "claims", rows.ClaimRow),
+            ),
+        )
+
+    def _ask_rows(self, question: Question, parse: Callable[[Mapping[str, Any]], T]) -> Answer[T]:
+        def take(body: bytes) -> T:
+            data = parse_json(body).get("data")
+            if not isinstance(data, dict):
+                raise ValueError("an answer without data")
+            try:
+                return parse(data)
+            except (KeyError, TypeError) as error:
+                raise ValueError("an answer of another form") from error
+
+        return self._client.ask(question, take)
+
+
+def _shape(shape: type[T]) -> Callable[[bytes], T]:
+    return lambda body: read(shape, parse_json(body))
+
+
+__all__ = ["Api", "ApiUnavailable", "PersonRows", "RecentRows"]

@@ -1,0 +1,220 @@
+"""Questions to the API over HTTP: each bounded in time, bytes and number, and kept for a moment.
+
+What was answered is kept for about a second and then asked again with its ETag, so that an unchanged answer costs no
+bytes and no parsing. When the API does not answer, or what it answers cannot be read, the last good answer is shown for
+up to ten minutes with the time at which it was good; after that, and for what was never answered, ``ApiUnavailable``.
+A failure is remembered for a second, and only so many questions wait at a time: a silent API holds few threads, and
+pages that need nothing from it stay up.
+"""
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from threading import BoundedSemaphore, Lock
+from typing import Any, Final, Generic, TypeVar, cast
+
+import urllib3
+from service_common.clock import Clock
+from service_common.log import correlation_id, get_logger
+from service_common.recent import Recent
+from service_common.traces import port as traces
+from service_common.types import UnixSeconds
+
+from service_web.metrics import ANSWERS, ApiAnswer
+
+T = TypeVar("T")
+YOUNG_SECONDS: Final = 1.0
+"""For how long an answer is shown without asking again; nothing that is twice as old is, while the API answers."""
+STALE_SECONDS: Final = 600.0
+FAILED_SECONDS: Final = 1.0
+CONNECT_SECONDS: Final = 1.0
+ANSWER_SECONDS: Final = 6.0
+"""For a whole answer, however slowly its bytes come; the API itself gives up a query after four."""
+MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
+"""The longest page with a thousand Submissions takes less than one."""
+MAX_AT_ONCE: Final = 32
+MAX_KEPT: Final = 2_048
+MAX_KEPT_BYTES: Final = 16 * 1024 * 1024
+"""Of answers as they came; what is made of them takes a few times as much."""
+_PIECE_BYTES: Final = 64 * 1024
+
+log = get_logger(__name__)
+
+
+class ApiUnavailable(Exception):
+    """The API did not answer in time, or nothing that can be read."""
+
+
+class ApiAbsent(Exception):
+    """The API answers that there is no such thing."""
+
+
+class ApiRefused(Exception):
+    """The API answers that it does not take this question: what was asked for cannot be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """A parsed answer. ``good_at`` is when the API last confirmed it; ``is_stale``: it could not be confirmed since."""
+
+    value: T
+    etag: str | None
+    size: int
+    good_at: UnixSeconds
+    good_since: float
+    is_stale: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A GET of a path, or a POST where there is a body."""
+
+    path: str
+    body: bytes | None = None
+
+
+class ApiClient:
+    """One process's questions. Thread-safe."""
+
+    def __init__(self, origin: str, clock: Clock, http: urllib3.PoolManager | None = None) -> None:
+        self._origin, self._clock = origin, clock
+        self._http = http or urllib3.PoolManager(
+            maxsize=MAX_AT_ONCE,
+            retries=False,
+            timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS),
+        )
+        self._places = BoundedSemaphore(MAX_AT_ONCE)
+        self._failed_at = float("-inf")
+        self._lock = Lock()
+        self._good: OrderedDict[Question, Answer[Any]] = OrderedDict()
+        self._good_bytes = 0
+        self._young: Recent[Question, Answer[Any]] = Recent(
+            YOUNG_SECONDS, MAX_KEPT, clock, weigh=lambda answer: answer.size, most_weight=MAX_KEPT_BYTES
+        )
+
+    def ask(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
+        """The answer to a question, parsed by ``parse``, which raises ``ValueError`` for what it cannot read.
+
+        Raises ``ApiAbsent`` for 404, ``ApiRefused`` for 400, ``ApiUnavailable`` otherwise.
+        """
+        return cast("Answer[T]", self._young.get(question, lambda: self._make(question, parse)))
+
+    def _make(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
+        with self._lock:
+            known = self._good.get(question)
+        try:
+            found = self._send(question, parse, known)
+        except (ApiAbsent, ApiRefused):
+            self._forget(question)
+            raise
+        except ApiUnavailable:
+            if known is None or self._clock.monotonic() - known.good_since > STALE_SECONDS:
+                raise
+            return replace(known, is_stale=True)
+        self._keep(question, found)
+        return found
+
+    def _send(self, question: Question, parse: Callable[[bytes], T], known: Answer[T] | None) -> Answer[T]:
+        if self._clock.monotonic() - self._failed_at < FAILED_SECONDS:
+            raise ApiUnavailable
+        if not self._places.acquire(timeout=CONNECT_SECONDS):
+            raise ApiUnavailable
+        good_at, good_since = self._clock.now(), self._clock.monotonic()
+        try:
+            status, etag, body = self._exchange(question, None if known is None else known.etag)
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            self._failed_at = self._clock.monotonic()
+            ANSWERS.labels(ApiAnswer.FAILED).inc()
+            log.warning("the API does not answer", error=type(error).__name__)
+            raise ApiUnavailable from error
+        finally:
+            self._places.release()
+        if status == 304 and known is not None:
+            ANSWERS.labels(ApiAnswer.UNCHANGED).inc()
+            return replace(known, good_at=good_at, good_since=good_since, is_stale=False)
+        _raise_for(status)
+        try:
+            value = parse(body)
+        except (ValueError, RecursionError) as error:
+            ANSWERS.labels(ApiAnswer.MALFORMED).inc()
+            log.warning("an answer of the API cannot be read", path=question.path, reason=str(error)[:200])
+            raise ApiUnavailable from error
+        ANSWERS.labels(ApiAnswer.NEW).inc()
+        return Answer(value, etag, len(body), good_at, good_since)
+
+    def _exchange(self, question: Question, etag: str | None) -> tuple[int, str | None, bytes]:
+        """Status, ETag and body; a slow or endless body is given up."""
+        ends = time.monotonic() + ANSWER_SECONDS
+        method = "GET" if question.body is None else "POST"
+        headers = {"X-Correlation-Id": correlation_id.get() or "web-pages", "Accept-Encoding": "identity"}
+        headers |= {"Content-Type": "application/json"} if question.body is not None else {}
+        headers |= {"If-None-Match": etag} if etag is not None else {}
+        with traces.client(f"api {method}", {"http.request.method": method}) as span:
+            headers |= traces.carrier()
+            answer = self._http.request(
+                method,
+                self._origin + question.path,
+                body=question.body,
+                headers=headers,
+                redirect=False,
+                preload_content=False,
+            )
+            span.note({"http.response.status_code": answer.status})
+            try:
+                body = _read(answer, ends)
+            except BaseException:
+                answer.close()
+                raise
+            answer.release_conn()
+        return answer.status, answer.headers.get("ETag"), body
+
+    def _keep(self, question: Question, found: Answer[T]) -> None:
+        with self._lock:
+            self._drop(question)
+            self._good[question] = found
+            self._good_bytes += found.size
+            while len(self._good) > MAX_KEPT or self._good_bytes > MAX_KEPT_BYTES:
+                self._drop(next(iter(self._good)))
+
+    def _forget(self, question: Question) -> None:
+        with self._lock:
+            self._drop(question)
+
+    def _drop(self, question: Question) -> None:
+        if (former := self._good.pop(question, None)) is not None:
+            self._good_bytes -= former.size
+
+
+def _read(answer: urllib3.BaseHTTPResponse, ends: float) -> bytes:
+    pieces, size = [], 0
+    while piece := answer.read1(_PIECE_BYTES):
+        size += len(piece)
+        if size > MAX_ANSWER_BYTES:
+            raise OSError("the answer is too long")
+        if time.monotonic() > ends:
+            raise TimeoutError("the answer takes too long")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _raise_for(status: int) -> None:
+    if status == 200:
+        return
+    if status == 404:
+        ANSWERS.labels(ApiAnswer.ABSENT).inc()
+        raise ApiAbsent
+    ANSWERS.labels(ApiAnswer.REFUSED).inc()
+    if status == 400:
+        raise ApiRefused
+    log.warning("the API refuses", status=status)
+    raise ApiUnavailable
+
+
+def parse_json(body: bytes) -> Mapping[str, Any]:
+    """A JSON object; ``ValueError`` for anything else."""
+    found = json.loads(body)
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")
+    return found

@@ -1,0 +1,153 @@
+"""Challenge pages as they may be shown: only bytes that hash to what the chain has, checked here and not by the API.
+
+Bytes behind a commitment never change, so what was made of them is kept by commitment.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Final
+
+from markupsafe import Markup
+from service_common.clock import Clock
+from service_common.domain.challenge import ChallengePage, parse_challenge
+from service_common.domain.commitments import spec_commitment
+from service_common.errors import ServiceError
+from service_common.recent import Recent
+from service_common.types import BountyId, Bytes32
+from service_common.wire.bounties import BountyDetail
+
+from service_web.api.answers import Api
+from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.hostile import mixes_scripts, visible
+from service_web.markdown import as_text, render, render_line
+
+MAX_KEPT_BYTES: Final = 8 * 1024 * 1024
+MAX_TITLES: Final = 20_000
+ABSENT_SECONDS: Final = 15.0
+"""How long a page that could not be shown is not looked for again, for a list."""
+_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """Verified bytes, and what they say where they are a page. What is drawn of them is drawn once."""
+
+    content: bytes
+    commitment: Bytes32
+    page: ChallengePage | None
+    """None where the bytes are the committed ones and not in the form of a page."""
+
+    @cached_property
+    def title(self) -> "Title":
+        """For lists."""
+        if self.page is None:
+            return Title(None, "", is_mixed=False)
+        return Title(visible(self.page.title), visible(self.page.summary), mixes_scripts(self.page.title))
+
+    @cached_property
+    def body(self) -> Markup:
+        """The rendered body; the bytes as text where they are no page."""
+        if self.page is None:
+            return as_text(self.content)
+        return render(self.page.body)
+
+    @cached_property
+    def criteria(self) -> tuple[Markup, ...]:
+        """Acceptance criteria, rendered."""
+        return () if self.page is None else tuple(render_line(each) for each in self.page.acceptance_criteria)
+
+    @cached_property
+    def deliverables(self) -> tuple[Markup, ...]:
+        """Deliverables, rendered."""
+        return () if self.page is None else tuple(render_line(each) for each in self.page.deliverables)
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """A bounty in a list. ``title`` None: its page cannot be shown. ``is_mixed``: a word of it mixes alphabets."""
+
+    title: str | None
+    summary: str
+    is_mixed: bool
+
+
+NO_TITLE: Final = Title(None, "", is_mixed=False)
+
+
+def read_challenge(text: str | None, commitment: Bytes32) -> Challenge | None:
+    """The challenge of a bounty, where these bytes are the committed ones."""
+    if text is None:
+        return None
+    try:
+        content = text.encode()
+    except UnicodeEncodeError:  # JSON can name halves of characters, which no bytes are
+        return None
+    if spec_commitment(content) != commitment:
+        return None
+    try:
+        return Challenge(content, commitment, parse_challenge(content))
+    except ServiceError:
+        return Challenge(content, commitment, None)
+
+
+class Challenges:
+    """The verified pages of one process, by commitment. Thread-safe."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        self._api = api
+        self._lock = Lock()
+        self._kept: OrderedDict[Bytes32, Challenge] = OrderedDict()
+        self._bytes = 0
+        self._titles: OrderedDict[Bytes32, Title] = OrderedDict()
+        self._looked: Recent[BountyId, Title] = Recent(ABSENT_SECONDS / 2, MAX_TITLES, clock)
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="titles")
+
+    def of(self, detail: BountyDetail) -> Challenge | None:
+        """The challenge of a bounty; None where what was answered is missing or others, and the bytes are not known."""
+        commitment = detail.facts.spec_commitment
+        with self._lock:
+            found = self._kept.get(commitment)
+            if found is not None:
+                self._kept.move_to_end(commitment)
+                return found
+        made = read_challenge(detail.challenge, commitment)
+        if made is not None:
+            self._keep(made)
+        return made
+
+    def titles(self, bounties: Iterable[tuple[BountyId, Bytes32]]) -> dict[BountyId, Title]:
+        """The titles of these bounties, by their commitments; those not known yet are asked for side by side."""
+        wanted = dict(bounties)
+        with self._lock:
+            found = {each: self._titles[at] for each, at in wanted.items() if at in self._titles}
+        unknown = [each for each in wanted if each not in found]
+        asked = {each: self._pool.submit(copy_context().run, self._look, each, wanted[each]) for each in unknown}
+        return found | {each: answer.result() for each, answer in asked.items()}
+
+    def _look(self, bounty_id: BountyId, commitment: Bytes32) -> Title:
+        def ask() -> Title:
+            try:
+                detail = self._api.bounty(bounty_id).value
+            except (ApiAbsent, ApiRefused, ApiUnavailable):
+                return NO_TITLE
+            made = self.of(detail) if detail.facts.spec_commitment == commitment else None
+            return NO_TITLE if made is None else made.title
+
+        return self._looked.get(bounty_id, ask)
+
+    def _keep(self, made: Challenge) -> None:
+        with self._lock:
+            if made.commitment not in self._kept:
+                self._kept[made.commitment] = made
+                self._bytes += len(made.content)
+            self._titles[made.commitment] = made.title
+            while self._bytes > MAX_KEPT_BYTES:
+                _, oldest = self._kept.popitem(last=False)
+                self._bytes -= len(oldest.content)
+            while len(self._titles) > MAX_TITLES:
+                self._titles.popitem(last=False)

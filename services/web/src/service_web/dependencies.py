@@ -1,0 +1,56 @@
+"""Everything a page may reach, made once per process and passed in."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, cast
+
+from flask import current_app
+from service_common.budgets import Budgets
+from service_common.clock import Clock, SystemClock
+from service_common.web.callers import CallerBudgets, Callers
+
+from service_web.api.answers import Api
+from service_web.api.client import ApiClient
+from service_web.challenge import Challenges
+from service_web.config import PagesConfig
+from service_web.written import WrittenVerdicts
+
+EXTENSION: Final = "service-web"
+_AT_ONCE: Final = 16
+"""Of a network address: requests that one process answers at a time."""
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What the pages of one process share. Thread-safe."""
+
+    config: PagesConfig
+    api: Api
+    challenges: Challenges
+    written: WrittenVerdicts
+    clock: Clock
+
+    @cached_property
+    def callers(self) -> Callers:
+        """Who calls, and how much each may use: each process counts for itself, since there is nothing to spend here
+        but its own time."""
+        factor = self.config.budget_factor
+        usual = CallerBudgets()
+        budgets = replace(
+            usual,
+            reads=replace(usual.reads, amount=usual.reads.amount * factor),
+            refusals=replace(usual.refusals, amount=usual.refusals.amount * factor),
+        )
+        return Callers(Budgets(self.clock), budgets, self.config.web.forwarded_hops, _AT_ONCE * factor)
+
+
+def make_dependencies(config: PagesConfig) -> Dependencies:
+    """The real ones."""
+    clock = SystemClock()
+    api = Api(ApiClient(config.api_url, clock))
+    return Dependencies(config, api, Challenges(api, clock), WrittenVerdicts(api, clock), clock)
+
+
+def dependencies() -> Dependencies:
+    """Those of the app that answers this request."""
+    return cast("Dependencies", current_app.extensions[EXTENSION])

@@ -1,0 +1,22 @@
+"""What the pages count; nothing of it names a person, a bounty or an address."""
+
+from enum import StrEnum
+from typing import Final
+
+from service_common.counters import counter_by
+
+
+class ApiAnswer(StrEnum):
+    """How a question to the API ended."""
+
+    NEW = "new"
+    UNCHANGED = "unchanged"
+    ABSENT = "absent"
+    REFUSED = "refused"
+    FAILED = "failed"
+    MALFORMED = "malformed"
+
+
+ANSWERS: Final = counter_by(
+    "outcome", ApiAnswer, "service_web_api_answers_total", "Questions of the pages to the API, by how they ended"
+)

@@ -1,0 +1,178 @@
+"""Feeds for reader programs, as Atom and as JSON Feed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from feedgenerator import Atom1Feed
+from flask import Blueprint, Response
+from markupsafe import escape
+from service_common.types import Address, BountyId
+from service_common.web.authentication import public, read_query
+from service_common.web.versions import REVALIDATE, Version, text_version, versioned
+from werkzeug.exceptions import NotFound
+
+from service_web import words
+from service_web.api.answers import PersonRows
+from service_web.api.rows import BountyRow
+from service_web.challenge import NO_TITLE, Title
+from service_web.dependencies import Dependencies, dependencies
+from service_web.routes.pages import parsed_account, parsed_bounty_id
+from service_web.views.entries import Chronicle, Entry, endings, newest
+
+routes = Blueprint("feeds", __name__)
+
+ATOM: Final = "application/atom+xml"
+JSON_FEED: Final = "application/feed+json"
+_NAMES: Final = {"feed.atom": ATOM, "feed.json": JSON_FEED}
+MAX_TITLES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One feed, in no format yet. ``path`` is the page that shows the same."""
+
+    title: str
+    path: str
+    entries: tuple[Entry, ...]
+
+
+@routes.get("/<any('feed.atom', 'feed.json'):name>")
+@public
+def get_feed(name: str) -> Response:
+    """What happened last, of all bounties."""
+    read_query(allowed=frozenset())
+
+    def make() -> Feed:
+        deps = dependencies()
+        found, deployment = deps.api.recent().value, deps.api.deployment().value
+        named = {each.bounty_id for each in found.verdicts} | {each.bounty_id for each in found.claims}
+        known = bounties_named(deps, found.created, named)
+        chronicle = Chronicle(deployment, titles_of(deps, known))
+        entries = [chronicle.created(each) for each in found.created]
+        entries += [chronicle.judged(each) for each in found.verdicts]
+        entries += [chronicle.claimed(each) for each in found.claims]
+        entries += endings(chronicle, known.values(), found.verdicts)
+        return Feed("Bounties", "/", newest(entries))
+
+    return versioned(lambda: _rendered(make(), name))
+
+
+@routes.get("/bounties/<bounty_id>/<any('feed.atom', 'feed.json'):name>")
+@public
+def get_bounty_feed(bounty_id: str, name: str) -> Response:
+    """What happened with one bounty."""
+    read_query(allowed=frozenset())
+    number = parsed_bounty_id(bounty_id)
+
+    def make() -> Feed:
+        deps = dependencies()
+        known = deps.api.bounty_rows(frozenset({number}))
+        if number not in known:
+            raise NotFound
+        history, deployment = deps.api.history(number).value, deps.api.deployment().value
+        chronicle = Chronicle(deployment, titles_of(deps, known))
+        entries = [chronicle.created(known[number])]
+        entries += [chronicle.submitted(each) for each in history.submissions]
+        entries += [chronicle.judged(each) for each in history.verdicts]
+        entries += [chronicle.claimed(each) for each in history.claims]
+        entries += endings(chronicle, known.values(), history.verdicts)
+        title = chronicle.titles.get(number, NO_TITLE).title or f"Bounty {number}"
+        return Feed(title, f"/bounties/{number}", newest(entries))
+
+    return versioned(lambda: _rendered(make(), name))
+
+
+@routes.get("/people/<account>/<any('feed.atom', 'feed.json'):name>")
+@public
+def get_person_feed(account: str, name: str) -> Response:
+    """What one account did, and what happened to what it did."""
+    read_query(allowed=frozenset())
+    address = parsed_account(account)
+
+    def make() -> Feed:
+        deps = dependencies()
+        found, known = rows_of_person(deps, address)
+        chronicle = Chronicle(deps.api.deployment().value, titles_of(deps, known))
+        entries = [chronicle.created(each) for each in found.posted]
+        entries += [chronicle.submitted(each) for each in found.submitted]
+        entries += [chronicle.judged(each) for each in found.judged]
+        entries += [chronicle.claimed(each) for each in found.claimed]
+        entries += endings(chronicle, known.values(), found.judged)
+        return Feed(f"Account {address}", f"/people/{address}", newest(entries))
+
+    return versioned(lambda: _rendered(make(), name))
+
+
+def rows_of_person(deps: Dependencies, account: Address) -> tuple[PersonRows, Mapping[BountyId, BountyRow]]:
+    """The account's rows and every bounty that they name."""
+    found = deps.api.person(account).value
+    named = {each.bounty_id for each in found.submitted} | {each.bounty_id for each in found.judged}
+    return found, bounties_named(deps, found.posted, named | {each.bounty_id for each in found.claimed})
+
+
+def bounties_named(
+    deps: Dependencies, known: tuple[BountyRow, ...], named: set[BountyId]
+) -> Mapping[BountyId, BountyRow]:
+    """Those that are known, and the others by their ids."""
+    found = {row.bounty_id: row for row in known}
+    return found | dict(deps.api.bounty_rows(frozenset(named - set(found))))
+
+
+def titles_of(deps: Dependencies, bounties: Mapping[BountyId, BountyRow]) -> Mapping[BountyId, Title]:
+    """The titles of the newest of them."""
+    recent = sorted(bounties.values(), key=lambda each: -each.bounty_id)[:MAX_TITLES]
+    return deps.challenges.titles((each.bounty_id, each.spec_commitment) for each in recent)
+
+
+def _rendered(feed: Feed, name: str) -> Version:
+    origin = dependencies().config.pages_url
+    made = _atom(feed, origin) if name == "feed.atom" else _json_feed(feed, origin)
+    return text_version(made, _NAMES[name], REVALIDATE)
+
+
+def _atom(feed: Feed, origin: str) -> str:
+    made = Atom1Feed(
+        title=f"{feed.title} – Bounty Escrow",
+        link=origin + feed.path,
+        description="",
+        feed_url=f"{origin}{feed.path.rstrip('/')}/feed.atom",
+        feed_guid=origin + feed.path,
+        language="en",
+    )
+    for each in feed.entries:
+        at = datetime.fromtimestamp(min(each.at, words.MOST_SECONDS), UTC)
+        made.add_item(
+            title=each.title,
+            link=origin + each.path,
+            description=str(escape(each.text)),  # the library declares it as HTML
+            unique_id=each.id,
+            pubdate=at,
+            updateddate=at,
+        )
+    return str(made.writeString("utf-8"))
+
+
+def _json_feed(feed: Feed, origin: str) -> str:
+    return json.dumps(
+        {
+            "version": "https://jsonfeed.org/version/1.1",
+            "title": f"{feed.title} – Bounty Escrow",
+            "home_page_url": origin + feed.path,
+            "feed_url": f"{origin}{feed.path.rstrip('/')}/feed.json",
+            "language": "en",
+            "items": [
+                {
+                    "id": each.id,
+                    "url": origin + each.path,
+                    "title": each.title,
+                    "content_text": each.text,
+                    "date_published": words.machine_time(each.at),
+                }
+                for each in feed.entries
+            ],
+        },
+        ensure_ascii=False,
+    )

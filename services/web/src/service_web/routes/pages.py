@@ -1,0 +1,199 @@
+"""The pages."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, redirect, render_template
+from service_common.types import Address, BountyId, parse_address, parse_bounty_id
+from service_common.web.authentication import public, read_query
+from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
+from service_common.wire.cursor import parse_cursor
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response as PlainResponse
+
+from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.rows import Head
+from service_web.dependencies import dependencies
+from service_web.views import bounty, guardians, listing, person, timeline
+from service_web.views.freshness import Freshness, is_late, notices
+
+routes = Blueprint("pages", __name__)
+
+HTML: Final = "text/html"
+
+
+def page(template: str, make: Callable[[Freshness], dict[str, object]]) -> Response:
+    """A page made of what the API answers, with what a reader has to know about how old that is."""
+
+    def render() -> Version:
+        deps, fresh = dependencies(), Freshness()
+        values = make(fresh)
+        head = _head(fresh)
+        try:
+            deployment = fresh.of(deps.api.deployment())
+        except ApiUnavailable:
+            deployment = None
+        warned = notices(fresh, head, deployment, deps.clock.now())
+        text = render_template(template, notices=warned, head=head, deployment=deployment, **values)
+        return text_version(text, HTML, REVALIDATE)
+
+    return versioned(render)
+
+
+def static_page(template: str) -> Response:
+    """A page that needs nothing from the API."""
+    return versioned(lambda: text_version(render_template(template, notices=()), HTML, DOCUMENT))
+
+
+@routes.get("/")
+@public
+def get_list() -> Response:
+    """The bounties."""
+    query = read_query(allowed=frozenset({"show", "cursor"}))
+    try:
+        chosen = listing.Filter(query.get("show", listing.Filter.OPEN))
+        cursor = query.get("cursor")
+        if cursor is not None:
+            parse_cursor(cursor)
+    except ValueError:
+        raise NotFound from None
+
+    def make(fresh: Freshness) -> dict[str, object]:
+        found = listing.list_page(dependencies(), chosen, cursor, fresh)
+        following = None if found.next_cursor is None else urlencode({"show": chosen, "cursor": found.next_cursor})
+        return {"list": found, "filters": listing.FILTERS, "following": following}
+
+    return page("list.html", make)
+
+
+@routes.get("/find")
+@public
+def find() -> PlainResponse:
+    """Where a bounty's number or an account's address is shown."""
+    text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
+    number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
+    if number is not None:
+        return redirect(f"/bounties/{parsed_bounty_id(number.group(1))}", 303)
+    try:
+        return redirect(f"/people/{parse_address(text)}", 303)
+    except ValueError:
+        response = Response(render_template("find.html", notices=(), query=text[:100]), 404, mimetype=HTML)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+
+
+@routes.get("/bounties/<bounty_id>")
+@public
+def get_bounty(bounty_id: str) -> Response:
+    """One bounty."""
+    read_query(allowed=frozenset())
+    number = parsed_bounty_id(bounty_id)
+
+    def make(fresh: Freshness) -> dict[str, object]:
+        deps = dependencies()
+        detail = fresh.of(deps.api.bounty(number))
+        found = bounty.bounty_page(deps, detail, fresh)
+        return {
+            "page": found,
+            "heights": {shape.value: timeline.height(shape, len(found.milestones)) for shape in timeline.Shape},
+            "reasons": bounty.REASONS,
+            "record_failures": bounty.RECORD_FAILURES,
+        }
+
+    return page("bounty.html", make)
+
+
+@routes.get("/bounties/<bounty_id>/challenge.md")
+@public
+def get_challenge(bounty_id: str) -> Response:
+    """The exact bytes of a challenge page, to be saved and hashed; only verified ones."""
+    read_query(allowed=frozenset())
+    number = parsed_bounty_id(bounty_id)
+
+    def make() -> Version:
+        deps = dependencies()
+        found = deps.challenges.of(deps.api.bounty(number).value)
+        if found is None:
+            raise ApiAbsent
+        return text_version(found.content.decode(), "text/plain", REVALIDATE)
+
+    return versioned(make)
+
+
+@routes.get("/people/<account>")
+@public
+def get_person(account: str) -> Response | PlainResponse:
+    """What one account has done, and what waits for it."""
+    read_query(allowed=frozenset())
+    address = parsed_account(account)
+    if account != address:
+        return redirect(f"/people/{address}", 301)
+    return page("person.html", lambda fresh: {"page": person.person_page(dependencies(), address, fresh)})
+
+
+@routes.get("/guardians")
+@public
+def get_guardians() -> Response:
+    """The rosters, and how their members have judged."""
+    read_query(allowed=frozenset())
+    return page("guardians.html", lambda fresh: {"page": guardians.guardians_page(dependencies(), fresh)})
+
+
+@routes.get("/deployment")
+@public
+def get_deployment() -> Response:
+    """What this deployment is, and how it is."""
+    read_query(allowed=frozenset())
+
+    def make(fresh: Freshness) -> dict[str, object]:
+        deps = dependencies()
+        try:
+            key = fresh.of(deps.api.delivery_key())
+        except (ApiAbsent, ApiRefused, ApiUnavailable):
+            key = None
+        now = deps.clock.now()
+        found, head = fresh.of(deps.api.deployment()), fresh.of(deps.api.head())
+        return {"key": key, "found": found, "now": now, "is_late": is_late(head, found, now), "index": head}
+
+    return page("deployment.html", make)
+
+
+@routes.get("/how-it-works")
+@public
+def get_how_it_works() -> Response:
+    """What happens with a bounty, for people who hear of it for the first time."""
+    read_query(allowed=frozenset())
+    return static_page("how_it_works.html")
+
+
+@routes.get("/glossary")
+@public
+def get_glossary() -> Response:
+    """The terms of the pages."""
+    read_query(allowed=frozenset())
+    return static_page("glossary.html")
+
+
+def parsed_bounty_id(text: str) -> BountyId:
+    """A bounty's number in a path; no page for anything else."""
+    try:
+        return parse_bounty_id(text)
+    except ValueError:
+        raise NotFound from None
+
+
+def parsed_account(text: str) -> Address:
+    """An account in a path; no page for anything else."""
+    try:
+        return parse_address(text)
+    except ValueError:
+        raise NotFound from None
+
+
+def _head(fresh: Freshness) -> Head | None:
+    try:
+        return fresh.of(dependencies().api.head())
+    except ApiUnavailable:
+        return None

@@ -1,0 +1,226 @@
+"""One bounty, as its page shows it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+from service_common.domain.bounty import TermDifference, term_differences
+from service_common.domain.hub_events import BountyTerms
+from service_common.domain.lifecycle import BountyStatus, SettlementReason
+from service_common.domain.record import VerificationRecord
+from service_common.domain.roster import RosterMember
+from service_common.types import ZERO_ADDRESS, Bytes32, RosterVersion, UnixSeconds
+from service_common.wire.bounties import ActiveSubmission, BountyDetail, Facts
+from service_common.wire.deployment import Deployment
+from service_common.wire.reading import read
+
+from service_web.api.rows import BountyHistory, SubmissionRow, VerdictRow
+from service_web.challenge import Challenge, Title
+from service_web.dependencies import Dependencies
+from service_web.views.freshness import Freshness, finality, finality_seconds
+from service_web.views.money import Ending, Payment, endings, guardian_share, payments
+from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
+from service_web.views.timeline import Milestone
+from service_web.written import Written
+
+SHOWN_SUBMISSIONS: Final = 100
+REASONS: Final = {
+    SettlementReason.JUDGED: "A quorum of the Guardians decided it.",
+    SettlementReason.NO_SUBMISSIONS: "Nobody submitted anything before the deadline.",
+    SettlementReason.GUARDIANS_SILENT: "No Guardian recorded a Verdict in time. The Guardians are paid nothing.",
+    SettlementReason.QUORUM_NOT_REACHED: "Guardians recorded Verdicts, but no quorum agreed in time.",
+}
+RECORD_FAILURES: Final = {
+    "not_finalized": "It follows once the block that decided the bounty is finalized.",
+    "index_behind": "The index has not read far enough yet.",
+    "derivation_failed": "The service could not derive it. Derive it from the chain yourself with service-audit.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A Guardian of the pinned roster, and what it recorded. ``reasons`` None: nobody published what hashes to it."""
+
+    member: RosterMember
+    verdict: VerdictRow | None
+    reasons: Markup | None
+    is_about_this: bool
+    """Whether the written Verdict names this bounty, this Guardian and what the chain has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A Submission as it may be shown: who and when, never what."""
+
+    submission: ActiveSubmission
+    row: SubmissionRow | None
+    is_winner: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BountyPage:
+    """Everything on the page."""
+
+    detail: BountyDetail
+    deployment: Deployment
+    title: Title
+    challenge: Challenge | None
+    differences: tuple[TermDifference, ...]
+    stage: Stage
+    deadline: Deadline | None
+    milestones: tuple[Milestone, ...]
+    now: UnixSeconds
+    finality: str
+    finality_seconds: int
+    endings: tuple[Ending, ...]
+    guardian_share: int
+    payments: tuple[Payment, ...]
+    judges: tuple[Judge, ...]
+    works: tuple[Work, ...]
+    record: VerificationRecord | None
+    created_tx: Bytes32
+
+
+def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> BountyPage:
+    """The page of a bounty as it was answered."""
+    now = deps.clock.now()
+    deployment, head = fresh.of(deps.api.deployment()), fresh.of(deps.api.head())
+    history = fresh.of(deps.api.history(detail.bounty_id))
+    challenge = deps.challenges.of(detail)
+    facts, roster = detail.facts, detail.guardian_roster
+    record = record_of(detail)
+    made = payments(record.amounts, history.claims) if record else ()
+    stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
+    block_time = deployment.block_time_seconds
+    return BountyPage(
+        detail=detail,
+        deployment=deployment,
+        title=challenge.title if challenge else Title(None, "", is_mixed=False),
+        challenge=challenge,
+        differences=_differences(challenge, detail),
+        stage=stage,
+        deadline=next_deadline(facts, stage),
+        milestones=milestones_of(detail, history, made, now),
+        now=now,
+        finality=finality(_what_is_final(facts), detail.block.number, head, block_time),
+        finality_seconds=finality_seconds(detail.block.number, head, block_time),
+        endings=_endings(detail),
+        guardian_share=guardian_share(facts, len(roster.members)),
+        payments=made,
+        judges=tuple(_judge(deps, member, detail, history) for member in roster.members),
+        works=_works(detail, history),
+        record=record,
+        created_tx=history.tx_hash,
+    )
+
+
+def record_of(detail: BountyDetail) -> VerificationRecord | None:
+    """The record, where there is one that fits the facts beside it."""
+    if detail.verification_record is None:
+        return None
+    try:
+        record = read(VerificationRecord, detail.verification_record)
+    except ValueError:
+        return None
+    facts = detail.facts
+    fits = (
+        (record.bounty_id, record.outcome, record.winner, record.spec_commitment, record.guardian_roster_hash)
+        == (detail.bounty_id, facts.outcome, facts.winner, facts.spec_commitment, facts.guardian_roster_hash)
+    ) and sum(each.amount for each in record.amounts) == facts.escrow_amount
+    return record if fits else None
+
+
+def milestones_of(
+    detail: BountyDetail, history: BountyHistory, made: tuple[Payment, ...], now: int
+) -> tuple[Milestone, ...]:
+    """The moments of a bounty in order; those that a decision made meaningless are left out."""
+    facts = detail.facts
+    planned = [
+        Milestone("Created", history.time, is_past=True),
+        Milestone("Submissions close", facts.submission_deadline, facts.submission_deadline <= now),
+        Milestone("Work can be opened", facts.reveal_at, facts.reveal_at <= now),
+        Milestone("Judging ends", facts.judging_deadline, facts.judging_deadline <= now),
+    ]
+    if facts.status is BountyStatus.OPEN:
+        return tuple(planned)
+    decided = decided_at(detail, history)
+    if facts.settlement_reason is SettlementReason.NO_SUBMISSIONS:
+        planned = planned[:2]
+    elif decided is not None:
+        planned = [each for each in planned if each.at is not None and each.at <= decided]
+    claims = [payment.claim.time for payment in made if payment.claim is not None]
+    is_paid = bool(made) and len(claims) == len(made)
+    paid = Milestone("All paid out", max(claims) if is_paid else None, is_past=is_paid, is_key=True)
+    return (*planned, Milestone("Decided", decided, is_past=True, is_key=True), paid)
+
+
+def decided_at(detail: BountyDetail, history: BountyHistory) -> UnixSeconds | None:
+    """When Guardians decided: with the last Verdict. When somebody settled, the API does not state."""
+    if detail.facts.settlement_reason is not SettlementReason.JUDGED or not history.verdicts:
+        return None
+    return max(verdict.time for verdict in history.verdicts)
+
+
+def _what_is_final(facts: Facts) -> str:
+    return "The terms of this bounty" if facts.status is BountyStatus.OPEN else "The outcome of this bounty"
+
+
+def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:
+    """Where the page states other terms than the chain: anyone can fund a bounty with any page."""
+    if challenge is None or challenge.page is None:
+        return ()
+    facts = detail.facts
+    terms = BountyTerms(
+        poster=facts.poster_address,
+        spec_commitment=facts.spec_commitment,
+        guardian_roster_hash=facts.guardian_roster_hash,
+        roster_version=RosterVersion(detail.guardian_roster.version),
+        escrow_amount=facts.escrow_amount,
+        submission_deadline=facts.submission_deadline,
+        reveal_at=facts.reveal_at,
+        judging_deadline=facts.judging_deadline,
+        protocol_fee=facts.protocol_fee,
+        guardian_fee=facts.guardian_fee,
+        protocol_fee_recipient=ZERO_ADDRESS,  # no term of a page
+    )
+    return term_differences(challenge.page, terms)
+
+
+def _endings(detail: BountyDetail) -> tuple[Ending, ...]:
+    if detail.facts.status is BountyStatus.FINAL:
+        return ()
+    try:
+        return endings(detail.facts, len(detail.guardian_roster.members))
+    except ValueError:
+        return ()
+
+
+def _judge(deps: Dependencies, member: RosterMember, detail: BountyDetail, history: BountyHistory) -> Judge:
+    verdict = next((each for each in history.verdicts if each.guardian_address == member.guardian_address), None)
+    if verdict is None:
+        return Judge(member, None, None, is_about_this=False)
+    written = deps.written.of(verdict.report_commitment)
+    if written is None:
+        return Judge(member, verdict, None, is_about_this=False)
+    return Judge(member, verdict, written.reasons, _is_about(written, member, verdict, detail))
+
+
+def _is_about(written: Written, member: RosterMember, verdict: VerdictRow, detail: BountyDetail) -> bool:
+    found = written.parsed
+    if found is None:
+        return False
+    named = (found.chain_id, found.hub_address, found.bounty_id, found.guardian_address)
+    judged = (found.kind, found.solver_address, found.submission_commitment)
+    return named == (detail.chain_id, detail.hub_address, detail.bounty_id, member.guardian_address) and judged == (
+        verdict.kind, verdict.solver_address, verdict.submission_commitment
+    )  # fmt: skip
+
+
+def _works(detail: BountyDetail, history: BountyHistory) -> tuple[Work, ...]:
+    rows = {row.solver_address: row for row in history.submissions}
+    winner = detail.facts.winner
+    named = None if winner is None else (winner.solver_address, winner.submission_commitment)
+    return tuple(
+        Work(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
+        for each in sorted(detail.active_submissions, key=lambda each: each.submitted_at)[:SHOWN_SUBMISSIONS]
+    )

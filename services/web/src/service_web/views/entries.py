@@ -1,0 +1,110 @@
+"""What happened, as entries of feeds.
+
+An entry's id is made of what the chain identifies (chain, Hub, bounty, kind, account), never of a block: when a reorg
+moves or replaces an event, the entry with the same id has another text or time, and a reader program shows the
+correction. Ids do not change with the address of the pages either.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
+from service_common.types import BountyId, UnixSeconds
+from service_common.wire.deployment import Deployment
+
+from service_web import words
+from service_web.api.rows import BountyRow, ClaimRow, SubmissionRow, VerdictRow
+from service_web.challenge import Title
+from service_web.views.money import KINDS
+
+MAX_ENTRIES: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that happened. ``path`` is the page to read on."""
+
+    id: str
+    title: str
+    text: str
+    path: str
+    at: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class Chronicle:
+    """Makes entries of rows."""
+
+    deployment: Deployment
+    titles: Mapping[BountyId, Title]
+
+    def created(self, row: BountyRow) -> Entry:
+        """A bounty was created."""
+        award = row.escrow_amount - row.protocol_fee - row.guardian_fee
+        token = self.deployment.escrow_token
+        text = (
+            f"The winner gets {words.amount(award, token)} of an escrow of {words.amount(row.escrow_amount, token)}. "
+            f"Submissions close at {words.moment(row.submission_deadline)}."
+        )
+        return self._entry(row.bounty_id, "created", f"New: {self._name(row.bounty_id)}", text, row.time)
+
+    def submitted(self, row: SubmissionRow) -> Entry:
+        """A Solver recorded a Submission; a later one replaces it, and is the same entry."""
+        text = f"By {row.solver_address}. It is sealed until the reveal point."
+        kind = f"submission:{row.solver_address}"
+        return self._entry(row.bounty_id, kind, f"Submission: {self._name(row.bounty_id)}", text, row.time)
+
+    def judged(self, row: VerdictRow) -> Entry:
+        """A Guardian recorded a Verdict; a later one replaces it."""
+        awarded = row.kind == VerdictKind.AWARDED
+        what = f"awards the Submission of {row.solver_address}" if awarded else "finds no valid Submission"
+        text = f"The Guardian {row.guardian_address} {what}."
+        kind = f"verdict:{row.guardian_address}"
+        return self._entry(row.bounty_id, kind, f"Verdict: {self._name(row.bounty_id)}", text, row.time)
+
+    def claimed(self, row: ClaimRow) -> Entry:
+        """An amount was paid."""
+        paid = words.amount(row.amount, self.deployment.escrow_token)
+        text = f"{KINDS[row.kind]}: {paid} to {row.recipient}."
+        kind = f"claim:{row.kind}:{row.recipient}"
+        return self._entry(row.bounty_id, kind, f"Paid: {self._name(row.bounty_id)}", text, row.time)
+
+    def decided(self, row: BountyRow, judged_at: UnixSeconds | None) -> Entry:
+        """A bounty ended. When somebody settled it, the index does not state: not before its time was up."""
+        awarded = row.outcome is Outcome.AWARDED
+        how = f"Awarded to {row.winner_solver_address}" if awarded else "Ended without an award"
+        at = judged_at if judged_at is not None else _time_was_up(row)
+        return self._entry(row.bounty_id, "decided", f"Decided: {self._name(row.bounty_id)}", f"{how}.", at)
+
+    def _name(self, bounty_id: BountyId) -> str:
+        found = self.titles.get(bounty_id)
+        return found.title if found is not None and found.title is not None else f"bounty {bounty_id}"
+
+    def _entry(self, bounty_id: BountyId, kind: str, title: str, text: str, at: UnixSeconds) -> Entry:
+        found = self.deployment
+        identifier = f"urn:bounty-escrow:{found.chain_id}:{found.hub_address}:{bounty_id}:{kind}"
+        return Entry(identifier, title, text, f"/bounties/{bounty_id}", at)
+
+
+def newest(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """In the order of a feed, each id once."""
+    by_id = {each.id: each for each in entries}
+    return tuple(sorted(by_id.values(), key=lambda each: (-each.at, each.id))[:MAX_ENTRIES])
+
+
+def endings(chronicle: Chronicle, bounties: Iterable[BountyRow], verdicts: Iterable[VerdictRow]) -> Iterable[Entry]:
+    """Of those bounties that ended."""
+    last: dict[BountyId, UnixSeconds] = {}
+    for each in verdicts:
+        last[each.bounty_id] = max(each.time, last.get(each.bounty_id, each.time))
+    for row in bounties:
+        if row.status is BountyStatus.FINAL:
+            judged = row.settlement_reason is SettlementReason.JUDGED
+            yield chronicle.decided(row, last.get(row.bounty_id) if judged else None)
+
+
+def _time_was_up(row: BountyRow) -> UnixSeconds:
+    if row.settlement_reason is SettlementReason.NO_SUBMISSIONS:
+        return row.submission_deadline
+    return row.judging_deadline

@@ -1,0 +1,102 @@
+"""The Guardians of a deployment: who they are now and were before, and how they have judged so far."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from service_common.domain.lifecycle import SettlementReason
+from service_common.domain.roster import Roster, RosterMember
+from service_common.types import Address, BountyId, UnixSeconds
+from service_common.wire.deployment import Deployment
+
+from service_web.api.answers import MOST_ROWS
+from service_web.api.rows import BountyRow, RosterRow, VerdictRow
+from service_web.dependencies import Dependencies
+from service_web.views.freshness import Freshness
+
+SILENT_SECONDS: Final = 14 * 86_400
+"""After so long without a sign of life a Guardian may be gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How a Guardian has judged: bounties with Submissions that are decided, and that pinned a roster with it."""
+
+    judged: int
+    missed: int
+    typical_seconds: int | None
+    """From the reveal point to the Verdict, the median."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guardian:
+    """A member of the current roster. ``is_silent``: no sign of life for long, or none at all."""
+
+    member: RosterMember
+    conduct: Conduct
+    is_silent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GuardiansPage:
+    """Everything on the page. ``is_cut``: there are more decided bounties than were counted."""
+
+    deployment: Deployment
+    roster: Roster | None
+    guardians: tuple[Guardian, ...]
+    versions: tuple[RosterRow, ...]
+    decided: int
+    is_cut: bool
+    now: UnixSeconds
+
+
+def guardians_page(deps: Dependencies, fresh: Freshness) -> GuardiansPage:
+    """The page."""
+    deployment, versions = fresh.of(deps.api.deployment()), fresh.of(deps.api.rosters())
+    decided, verdicts = fresh.of(deps.api.decided()), fresh.of(deps.api.verdicts())
+    roster, now = deployment.guardian_roster, deps.clock.now()
+    is_cut = len(decided) >= MOST_ROWS or len(verdicts) >= MOST_ROWS
+    counted = _counted(decided, verdicts) if is_cut else decided
+    found = conduct_of(versions, counted, verdicts)
+    guardians = tuple(
+        Guardian(each, found.get(each.guardian_address, Conduct(0, 0, None)), _is_silent(each, now))
+        for each in (roster.members if roster else ())
+    )
+    return GuardiansPage(deployment, roster, guardians, versions, len(counted), is_cut, now)
+
+
+def _counted(decided: tuple[BountyRow, ...], verdicts: tuple[VerdictRow, ...]) -> tuple[BountyRow, ...]:
+    """The bounties of which all Verdicts are among these: those created after the oldest of them."""
+    oldest = min((each.time for each in verdicts), default=0)
+    return tuple(each for each in decided if len(verdicts) < MOST_ROWS or each.time >= oldest)
+
+
+def conduct_of(
+    versions: tuple[RosterRow, ...], decided: tuple[BountyRow, ...], verdicts: tuple[VerdictRow, ...]
+) -> dict[Address, Conduct]:
+    """By Guardian. A bounty that a quorum decided without a Guardian's Verdict counts as missed by it, too: it was
+    decided before this Guardian judged, or it never would have."""
+    members = {row.version: [each.guardian_address for each in row.members] for row in versions}
+    given: dict[BountyId, dict[Address, VerdictRow]] = defaultdict(dict)
+    for verdict in verdicts:
+        given[verdict.bounty_id][verdict.guardian_address] = verdict
+    judged, missed = defaultdict[Address, list[int]](list), defaultdict[Address, int](int)
+    for bounty in decided:
+        if bounty.settlement_reason is SettlementReason.NO_SUBMISSIONS:
+            continue
+        for account in members.get(bounty.roster_version, []):
+            if (found := given[bounty.bounty_id].get(account)) is not None:
+                judged[account].append(max(0, found.time - bounty.reveal_at))
+            else:
+                missed[account] += 1
+    return {
+        account: Conduct(
+            len(judged[account]), missed[account], round(median(judged[account])) if judged[account] else None
+        )
+        for account in {*judged, *missed}
+    }
+
+
+def _is_silent(member: RosterMember, now: UnixSeconds) -> bool:
+    return member.last_active_at is None or now - member.last_active_at > SILENT_SECONDS

@@ -1,0 +1,86 @@
+"""Who gets what of a bounty's escrow: in each ending while it is open, and who has been paid once it is final.
+
+Computed here from the bounty's own figures by the rules of the Hub, and not taken from what the API adds up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.domain.lifecycle import Outcome
+from service_common.domain.money import AmountDue, AmountKind, settlement
+from service_common.types import Address, TokenAmount
+from service_common.wire.bounties import Facts
+
+from service_web.api.rows import ClaimRow
+
+KINDS: Final = {
+    AmountKind.WINNER_AWARD: "Award to the winner",
+    AmountKind.POSTER_REFUND: "Refund to the Poster",
+    AmountKind.GUARDIAN_FEE: "Fee of a Guardian",
+    AmountKind.PROTOCOL_FEE: "Protocol fee",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """One way in which a bounty can end, and what each party gets then."""
+
+    name: str
+    winner: TokenAmount
+    poster: TokenAmount
+    guardians: TokenAmount
+    """Of all Guardians together, where each of them records a Verdict."""
+    protocol: TokenAmount
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """An amount that a party may pull, and the claim that did it."""
+
+    name: str
+    due: AmountDue
+    claim: ClaimRow | None
+
+
+def award_of(facts: Facts) -> TokenAmount:
+    """What the winner gets: the escrow less both fees."""
+    return TokenAmount(facts.escrow_amount - facts.protocol_fee - facts.guardian_fee)
+
+
+def guardian_share(facts: Facts, roster_size: int) -> TokenAmount:
+    """What each Guardian with a recorded Verdict earns."""
+    return TokenAmount(facts.guardian_fee // roster_size)
+
+
+def endings(facts: Facts, roster_size: int) -> tuple[Ending, ...]:
+    """The endings of an open bounty; ``ValueError`` for figures that no Hub holds."""
+    return (
+        _ending("A Submission is awarded", facts, Outcome.AWARDED, roster_size, roster_size),
+        _ending("The Guardians find no valid Submission", facts, Outcome.NO_VALID_SUBMISSION, roster_size, roster_size),
+        _ending("No Guardian judges in time", facts, Outcome.NO_VALID_SUBMISSION, roster_size, 0),
+    )
+
+
+def _ending(name: str, facts: Facts, outcome: Outcome, roster_size: int, verdicts: int) -> Ending:
+    found = settlement(
+        outcome,
+        escrow_amount=facts.escrow_amount,
+        protocol_fee=facts.protocol_fee,
+        guardian_fee=facts.guardian_fee,
+        roster_size=roster_size,
+        verdict_count=verdicts,
+    )
+    guardians = TokenAmount(found.guardian_fee_each * found.guardian_fee_count)
+    return Ending(name, found.award, found.refund, guardians, found.protocol_fee)
+
+
+def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[Payment, ...]:
+    """Each amount with its claim: of the same kind, account and value."""
+    left = {(claim.kind, claim.recipient, claim.amount): claim for claim in claims}
+    return tuple(Payment(KINDS[due.kind], due, left.get((due.kind, due.recipient, due.amount))) for due in amounts)
+
+
+def waiting_for(made: Sequence[Payment], account: Address) -> tuple[Payment, ...]:
+    """What this account has not pulled yet."""
+    return tuple(each for each in made if each.due.recipient == account and each.claim is None)

@@ -1,0 +1,119 @@
+"""What the log has of one account: what it posted, submitted, judged and was paid, and what waits for it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.domain.lifecycle import BountyStatus, Outcome
+from service_common.domain.money import AmountKind
+from service_common.types import Address, BountyId, UnixSeconds
+from service_common.wire.deployment import Deployment
+
+from service_web.api.answers import PersonRows
+from service_web.api.rows import BountyRow
+from service_web.challenge import NO_TITLE, Title
+from service_web.dependencies import Dependencies
+from service_web.views.freshness import Freshness
+from service_web.views.stage import Stage, stage_of
+
+SHOWN: Final = 50
+"""Rows of each kind; the rest is in the subgraph."""
+MAX_WAITING: Final = 50
+_JUDGED_AT_MOST: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Something that an account can do now, or has to do in time."""
+
+    bounty_id: BountyId
+    role: str
+    what: str
+    until: UnixSeconds | None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPage:
+    """Everything on the page. ``total`` counts at most 500 of a kind."""
+
+    account: Address
+    deployment: Deployment
+    rows: PersonRows
+    bounties: Mapping[BountyId, BountyRow]
+    titles: Mapping[BountyId, Title]
+    stages: Mapping[BountyId, Stage]
+    waiting: tuple[Waiting, ...]
+    is_guardian: bool
+    now: UnixSeconds
+
+    def title(self, bounty_id: BountyId) -> Title:
+        """Of a bounty that is named on the page."""
+        return self.titles.get(bounty_id, NO_TITLE)
+
+
+def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> PersonPage:
+    """The page of an account; one that the log has nothing of is a page, too."""
+    found = fresh.of(deps.api.person(account))
+    deployment = fresh.of(deps.api.deployment())
+    now = deps.clock.now()
+    shown = PersonRows(
+        found.posted[:SHOWN], found.submitted[:SHOWN], found.judged[:SHOWN], found.claimed[:SHOWN], found.rosters
+    )
+    to_judge = _to_judge(deps, account, found) if found.rosters else ()
+    named = {row.bounty_id for row in shown.submitted} | {row.bounty_id for row in shown.judged}
+    named |= {row.bounty_id for row in shown.claimed} | set(to_judge)
+    known = {row.bounty_id: row for row in found.posted}
+    bounties = known | dict(deps.api.bounty_rows(frozenset(named - set(known))))
+    commitments = [(each, bounties[each].spec_commitment) for each in (*named, *known) if each in bounties]
+    titles = deps.challenges.titles(commitments[: 4 * SHOWN])
+    stages = {each: stage_of(row, now, has_submissions=True) for each, row in bounties.items()}
+    is_guardian = deployment.guardian_roster is not None and account in deployment.guardian_roster.accounts
+    waiting = waiting_for(account, found, bounties, to_judge, now)
+    return PersonPage(account, deployment, shown, bounties, titles, stages, waiting, is_guardian, now)
+
+
+def _to_judge(deps: Dependencies, account: Address, found: PersonRows) -> tuple[BountyId, ...]:
+    """Open bounties whose pinned roster names this account, without its Verdict."""
+    asked = deps.api.bounties({"status": "open", "guardian_address": account}, None, _JUDGED_AT_MOST)
+    judged = {row.bounty_id for row in found.judged}
+    return tuple(each.bounty_id for each in asked.value.items if each.bounty_id not in judged)
+
+
+def waiting_for(
+    account: Address,
+    found: PersonRows,
+    bounties: Mapping[BountyId, BountyRow],
+    to_judge: Iterable[BountyId],
+    now: UnixSeconds,
+) -> tuple[Waiting, ...]:
+    """What waits for an account, the most urgent first."""
+    claimed = {(row.bounty_id, row.kind) for row in found.claimed}
+    waiting = []
+    for each in to_judge:
+        row = bounties.get(each)
+        if row is not None and now < row.judging_deadline:
+            what = "Judge the Submissions" if now >= row.reveal_at else "Judging starts at the reveal point"
+            waiting.append(Waiting(each, "Guardian", what, row.judging_deadline))
+    for each, row in bounties.items():
+        if row.status is BountyStatus.OPEN:
+            continue
+        waiting += [
+            Waiting(each, role, what, None)
+            for kind, role, what, is_due in _claims_of(account, row, found)
+            if is_due and (each, kind) not in claimed
+        ]
+    return tuple(sorted(waiting, key=_urgency)[:MAX_WAITING])
+
+
+def _claims_of(account: Address, row: BountyRow, found: PersonRows) -> Iterable[tuple[AmountKind, str, str, bool]]:
+    awarded = row.outcome is Outcome.AWARDED
+    is_winner = awarded and row.winner_solver_address == account
+    yield AmountKind.WINNER_AWARD, "Solver", "Claim the award", is_winner
+    is_poster = row.poster_address == account and not awarded
+    yield AmountKind.POSTER_REFUND, "Poster", "Claim the refund", is_poster
+    judged = row.guardian_fee > 0 and any(each.bounty_id == row.bounty_id for each in found.judged)
+    yield AmountKind.GUARDIAN_FEE, "Guardian", "Claim the fee for the Verdict", judged
+
+
+def _urgency(waiting: Waiting) -> tuple[int, int]:
+    return (0, waiting.until) if waiting.until is not None else (1, -waiting.bounty_id)

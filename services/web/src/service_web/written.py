@@ -1,0 +1,64 @@
+"""Written Verdicts: bytes that hash to what a Guardian recorded, kept since they never change."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from markupsafe import Markup
+from service_common.clock import Clock
+from service_common.domain.verdict import WrittenVerdict, parse_verdict
+from service_common.errors import ServiceError
+from service_common.recent import Recent
+from service_common.types import Bytes32
+
+from service_web.api.answers import Api
+from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.markdown import as_text, render
+
+_KEPT_SECONDS: Final = 86_400.0
+_ABSENT_SECONDS: Final = 10.0
+_MAX_KEPT: Final = 1_000
+_MAX_KEPT_BYTES: Final = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Written:
+    """Verified bytes; what is made of them is made once."""
+
+    content: bytes
+
+    @cached_property
+    def parsed(self) -> WrittenVerdict | None:
+        """What they state; None where they are in no required form: a Guardian may record any commitment."""
+        try:
+            return parse_verdict(self.content)
+        except ServiceError:
+            return None
+
+    @cached_property
+    def reasons(self) -> Markup:
+        """The reasons, rendered; everything as text where there is no such form."""
+        if self.parsed is None:
+            return as_text(self.content)
+        return render(self.parsed.body)
+
+
+class WrittenVerdicts:
+    """Those of one process. Thread-safe."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        self._api = api
+        self._kept: Recent[Bytes32, Written] = Recent(
+            _KEPT_SECONDS, _MAX_KEPT, clock, weigh=lambda each: len(each.content), most_weight=_MAX_KEPT_BYTES
+        )
+        self._absent: Recent[Bytes32, bool] = Recent(_ABSENT_SECONDS, _MAX_KEPT, clock)
+
+    def of(self, commitment: Bytes32) -> Written | None:
+        """The document; None where nobody published them, or they cannot be had at the moment."""
+        if self._kept.young(commitment) is None and self._absent.young(commitment):
+            return None
+        try:
+            return self._kept.get(commitment, lambda: Written(self._api.written_verdict(commitment)))
+        except (ApiAbsent, ApiRefused, ApiUnavailable):
+            self._absent.get(commitment, lambda: True)
+            return None

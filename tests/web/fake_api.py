@@ -1,0 +1,456 @@
+"""The public API as a fake behind the real contract: each answer is of the published document, each query of the real
+GraphQL schema.
+
+A ``Ledger`` holds bounties; ``FakeApi`` answers from it as an HTTP pool of connections, without a socket. A test makes
+it silent, slow or wrong on purpose.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, cast
+from urllib.parse import parse_qsl, urlsplit
+
+import urllib3
+from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
+from service_api.graphql.schema import make_schema
+from service_common.crypto.beacon_info import QUICKNET
+from service_common.domain.bounty import Bounty as ChainBounty
+from service_common.domain.bounty import Winner
+from service_common.domain.commitments import report_commitment, spec_commitment
+from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
+from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
+from service_common.domain.money import AmountKind
+from service_common.domain.record import derive_record
+from service_common.domain.roster import Roster, RosterMember
+from service_common.domain.verdict import WrittenVerdict, render_verdict
+from service_common.shapes import to_json
+from service_common.types import (
+    ZERO_ADDRESS,
+    ZERO_BYTES32,
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    ChainId,
+    RosterVersion,
+    TokenAmount,
+    UnixSeconds,
+    address_of,
+    bytes32,
+)
+from service_common.wire.bounties import (
+    ActiveSubmission,
+    Block,
+    BountyDetail,
+    BountyItem,
+    BountyList,
+    Facts,
+)
+from service_common.wire.delivery import DeliveryKey
+from service_common.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
+from service_common.wire.errors import ErrorBody
+from service_common.wire.values import Finality
+
+from tests.api.contract import check_answer
+
+CHAIN = ChainId(31_337)
+NOW = UnixSeconds(1_800_000_000)
+BLOCK = BlockNumber(5_000)
+FINALIZED = BlockNumber(4_990)
+Json = dict[str, Any]
+
+
+def account(name: str) -> Address:
+    """An account by a name."""
+    return address_of(hashlib.sha256(name.encode()).digest()[:20])
+
+
+def hash_of(name: str) -> Bytes32:
+    """A hash by a name."""
+    return bytes32(hashlib.sha256(name.encode()).digest())
+
+
+HUB = account("hub")
+POSTER = account("poster")
+SOLVERS = tuple(account(f"solver-{number}") for number in range(1, 4))
+GUARDIANS = tuple(sorted(account(f"guardian-{number}") for number in range(1, 4)))
+ESCROW = TokenAmount(25_000_000)
+PAGE = """---
+version: 1
+title: {title}
+summary: {summary}
+escrow_amount: 25000000
+submission_deadline: {deadline}
+judging_window_seconds: 7200
+acceptance_criteria:
+  - "`parse` returns the same"
+deliverables:
+  - "one file"
+language: en
+---
+
+{body}
+"""
+
+
+def page_of(
+    body: str = "# Task\n\nDo it.",
+    title: str = "A fast parser",
+    summary: str = "Make it fast.",
+    deadline: int = NOW + 3_600,
+) -> bytes:
+    """A challenge page."""
+    return PAGE.format(title=json.dumps(title), summary=json.dumps(summary), body=body, deadline=deadline).encode()
+
+
+def roster(version: int = 1, last: int = NOW - 600) -> Roster:
+    """The Guardians."""
+    members = tuple(
+        RosterMember(each, hash_of(f"key {each}"), UnixSeconds(last) if index else None)
+        for index, each in enumerate(GUARDIANS)
+    )
+    made = Roster(version, hash_of("none"), 2, members)
+    return replace(made, guardian_roster_hash=made.compute_hash(CHAIN, HUB))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A recorded Verdict; ``written`` None: nobody published the reasons."""
+
+    guardian: Address
+    kind: VerdictKind
+    solver: Address | None
+    at: UnixSeconds
+    written: bytes | None
+
+
+@dataclass
+class Bounty:
+    """One bounty of the ledger."""
+
+    id: BountyId
+    page: bytes = field(default_factory=page_of)
+    poster: Address = POSTER
+    escrow: TokenAmount = ESCROW
+    deadline: int = NOW + 3_600
+    reveal_delay: int = 60
+    window: int = 7_200
+    created_at: int = NOW - 7_200
+    block: int = 4_000
+    submitted: list[Address] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    outcome: Outcome | None = None
+    reason: SettlementReason | None = None
+    winner: Address | None = None
+    claims: list[tuple[AmountKind, Address, int]] = field(default_factory=list)
+    is_published: bool = True
+
+    @property
+    def commitment(self) -> Bytes32:
+        return spec_commitment(self.page)
+
+    def work(self, solver: Address) -> Bytes32:
+        """What a Solver submitted."""
+        return hash_of(f"work {self.id} {solver}")
+
+    def judge(self, number: int, kind: VerdictKind, solver: Address | None, reasons: str, *, at: int) -> None:
+        """A Guardian records a Verdict with published reasons."""
+        guardian = GUARDIANS[number]
+        named = None if solver is None else self.work(solver)
+        written = render_verdict(WrittenVerdict(kind, CHAIN, HUB, self.id, guardian, solver, named, reasons))
+        self.verdicts.append(Verdict(guardian, kind, solver, UnixSeconds(at), written))
+
+    def award(self, solver: Address, *, at: int) -> None:
+        """Two Guardians award a Submission."""
+        for number in (0, 1):
+            self.judge(number, VerdictKind.AWARDED, solver, f"Meets every criterion, says {number}.\n", at=at + number)
+        self.outcome, self.reason, self.winner = Outcome.AWARDED, SettlementReason.JUDGED, solver
+
+
+@dataclass
+class Ledger:
+    """Everything there is. ``head_time`` is the newest block's."""
+
+    bounties: dict[BountyId, Bounty] = field(default_factory=dict)
+    head_time: UnixSeconds = NOW
+    has_errors: bool = False
+
+    def add(self, **fields: Any) -> Bounty:
+        """One more bounty."""
+        number = BountyId(len(self.bounties) + 1)
+        made = self.bounties[number] = Bounty(number, **fields)
+        return made
+
+    def deployment(self) -> Deployment:
+        return Deployment(
+            chain_id=CHAIN,
+            hub_address=HUB,
+            escrow_token=TokenDescription(account("token"), "USDC", 6),
+            fee_policy=CurrentFees(100, 300, account("fees")),
+            guardian_roster=roster(),
+            limits=HubLimits(TokenAmount(1_000_000), 3_600, 2_592_000, 3_600, 7_776_000, 262_144, 1_073_741_824),
+            reveal_delay_seconds=60,
+            block_time_seconds=2.0,
+            freshness_window_blocks=150,
+            beacon=QUICKNET,
+            public_host="api.example",
+        )
+
+    def facts(self, bounty: Bounty) -> Facts:
+        status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL
+        reveal = bounty.deadline + bounty.reveal_delay
+        schedule = Schedule(UnixSeconds(bounty.deadline), UnixSeconds(reveal), UnixSeconds(reveal + bounty.window))
+        won = None if bounty.winner is None else Winner(bounty.winner, bounty.work(bounty.winner))
+        return Facts(
+            status=status,
+            accepting=schedule.accepting(status, self.head_time),
+            judgeable=schedule.judgeable(status, self.head_time),
+            poster_address=bounty.poster,
+            escrow_amount=bounty.escrow,
+            spec_commitment=bounty.commitment,
+            submission_deadline=schedule.submission_deadline,
+            reveal_at=schedule.reveal_at,
+            judging_deadline=schedule.judging_deadline,
+            guardian_roster_hash=roster().guardian_roster_hash,
+            protocol_fee=TokenAmount(bounty.escrow // 100),
+            guardian_fee=TokenAmount(bounty.escrow * 3 // 100),
+            outcome=bounty.outcome,
+            settlement_reason=bounty.reason,
+            winner=won,
+        )
+
+    def detail(self, bounty: Bounty) -> BountyDetail:
+        facts = self.facts(bounty)
+        mismatch = ErrorBody("bounty_challenge_content_mismatch", "The page is missing.", (), "Ask the Poster.")
+        return BountyDetail(
+            bounty_id=bounty.id,
+            chain_id=CHAIN,
+            hub_address=HUB,
+            facts=facts,
+            guardian_roster=roster(),
+            active_submissions=tuple(
+                ActiveSubmission(each, bounty.work(each), UnixSeconds(bounty.created_at + 60), BLOCK, hash_of("block"))
+                for each in bounty.submitted
+            ),
+            active_submission_count=len(bounty.submitted),
+            challenge=bounty.page.decode() if bounty.is_published else None,
+            challenge_terms=None,
+            finality=Finality.FINALIZED if bounty.block <= FINALIZED else Finality.UNSAFE,
+            block=Block(BlockNumber(bounty.block), hash_of("block")),
+            error=None if bounty.is_published else mismatch,
+            verification_record=None if facts.outcome is None else self.record(bounty, facts),
+        )
+
+    def record(self, bounty: Bounty, facts: Facts) -> Json:
+        """The VerificationRecord, derived as everyone derives it."""
+        assert facts.outcome is not None
+        assert facts.settlement_reason is not None
+        settled = Origin(BLOCK, hash_of("block"), 0, hash_of("settled"), UnixSeconds(NOW - 60))
+        created = BountyCreated(
+            bounty.poster, bounty.commitment, facts.guardian_roster_hash, RosterVersion(1), bounty.escrow,
+            facts.submission_deadline, facts.reveal_at, facts.judging_deadline, facts.protocol_fee,
+            facts.guardian_fee, account("fees"), bounty.id, hash_of("nonce"),
+        )  # fmt: skip
+        nothing = TokenAmount(0)
+        ending = BountyFinalized(
+            bounty.id, facts.outcome, facts.settlement_reason, bounty.winner or ZERO_ADDRESS,
+            bounty.work(bounty.winner) if bounty.winner else ZERO_BYTES32, nothing, nothing, nothing, nothing, 0,
+        )  # fmt: skip
+        verdicts = [
+            VerdictRecorded(
+                bounty.id, each.guardian, each.kind, each.solver or ZERO_ADDRESS,
+                bounty.work(each.solver) if each.solver else ZERO_BYTES32, report_commitment(each.written or b""),
+            )
+            for each in bounty.verdicts
+        ]  # fmt: skip
+        final = ChainBounty(Logged(created, settled), Logged(ending, settled))
+        return derive_record(CHAIN, HUB, final, roster(), verdicts, hash_of("log")).to_json()
+
+    def listed(self, query: Mapping[str, str]) -> BountyList:
+        shown = []
+        for bounty in self.bounties.values():
+            facts = self.facts(bounty)
+            wanted = {
+                "status": facts.status.value,
+                "accepting": str(facts.accepting).lower(),
+                "judgeable": str(facts.judgeable).lower(),
+                "poster_address": bounty.poster,
+            }
+            if query.get("guardian_address", GUARDIANS[0]) not in GUARDIANS:
+                continue
+            if all(query[name] == value for name, value in wanted.items() if name in query):
+                shown.append(bounty)
+        shown.sort(key=lambda each: (each.outcome is not None, -each.id))
+        start = int(query.get("cursor", "0"))
+        limit = int(query["limit"])
+        items = tuple(
+            BountyItem(
+                each.id, self.facts(each), len(each.submitted),
+                Finality.FINALIZED if each.block <= FINALIZED else Finality.UNSAFE,
+                Block(BlockNumber(each.block), hash_of("block")),
+            )
+            for each in shown[start : start + limit]
+        )  # fmt: skip
+        return BountyList(items, str(start + limit) if len(shown) > start + limit else None)
+
+    def rows(self) -> Json:
+        """The root of a query: what the GraphQL schema's fields read."""
+        bounties = [self._bounty_row(each) for each in self.bounties.values()]
+        members = [
+            {"version": 1, "guardian_address": each.guardian_address, "id": f"1-{index}", **_origin(NOW - 90_000)}
+            for index, each in enumerate(roster().members)
+        ]
+        versions = [
+            {
+                "id": "1", "version": 1, "guardian_roster_hash": roster().guardian_roster_hash, "quorum": 2,
+                "members": lambda _info, **_: members, **_origin(NOW - 90_000),
+            }
+        ]  # fmt: skip
+        plurals = {
+            "bounties": bounties,
+            "submissions": [row for each in self.bounties.values() for row in self._submission_rows(each)],
+            "verdicts": [row for each in self.bounties.values() for row in self._verdict_rows(each)],
+            "claims": [row for each in self.bounties.values() for row in self._claim_rows(each)],
+            "roster_members": members,
+            "guardian_rosters": versions,
+        }
+        found: Json = {name: _listing(rows) for name, rows in plurals.items()}
+        found["bounty"] = lambda _info, id: next((row for row in bounties if row["id"] == id), None)  # noqa: A006
+        block = {"number": BLOCK, "hash": hash_of("block"), "timestamp": self.head_time}
+        found["_meta"] = {
+            "block": block, "finalized_block_number": FINALIZED, "hasIndexingErrors": self.has_errors,
+        }  # fmt: skip
+        return found
+
+    def _bounty_row(self, bounty: Bounty) -> Json:
+        shown = to_json(self.facts(bounty))
+        return {
+            **{name: value for name, value in shown.items() if name != "winner"},
+            "id": str(bounty.id),
+            "bounty_id": str(bounty.id),
+            "roster_version": 1,
+            "winner_solver_address": bounty.winner,
+            "submissions": _listing(self._submission_rows(bounty)),
+            "verdicts": _listing(self._verdict_rows(bounty)),
+            "claims": _listing(self._claim_rows(bounty)),
+            **_origin(bounty.created_at),
+        }
+
+    def _submission_rows(self, bounty: Bounty) -> list[Json]:
+        return [
+            {
+                "bounty_id": str(bounty.id), "solver_address": each, "submission_commitment": bounty.work(each),
+                **_origin(bounty.created_at + 60),
+            }
+            for each in bounty.submitted
+        ]  # fmt: skip
+
+    def _verdict_rows(self, bounty: Bounty) -> list[Json]:
+        return [
+            {
+                "bounty_id": str(bounty.id), "guardian_address": each.guardian, "kind": each.kind.value,
+                "solver_address": each.solver,
+                "submission_commitment": bounty.work(each.solver) if each.solver else None,
+                "report_commitment": report_commitment(each.written or b""), **_origin(each.at),
+            }
+            for each in bounty.verdicts
+        ]  # fmt: skip
+
+    def _claim_rows(self, bounty: Bounty) -> list[Json]:
+        return [
+            {
+                "bounty_id": str(bounty.id), "kind": kind.value, "recipient": recipient, "amount": str(amount),
+                **_origin(NOW - 60),
+            }
+            for kind, recipient, amount in bounty.claims
+        ]  # fmt: skip
+
+
+def _origin(at: int) -> Json:
+    return {"block_number": BLOCK, "block_hash": hash_of("block"), "tx_hash": hash_of(f"tx {at}"), "time": at}
+
+
+def _listing(rows: list[Json]) -> Callable[..., list[Json]]:
+    """A list field: equality and ``_in`` as filters, and its length."""
+
+    def resolve(_info: object, where: Json | None = None, first: int = 100, **order: object) -> list[Json]:
+        found = rows
+        for name, value in (where or {}).items():
+            if name.endswith("_in"):
+                found = [row for row in found if row[name.removesuffix("_in")] in value]
+            else:
+                found = [row for row in found if row[name] == value]
+        return (list(reversed(found)) if order.get("orderBy") else found)[:first]
+
+    return resolve
+
+
+@cache
+def _schema() -> GraphQLSchema:
+    """The real schema, with resolvers that read what ``Ledger.rows`` holds."""
+    return build_schema(print_schema(make_schema()))
+
+
+@dataclass
+class FakeApi:
+    """A pool of connections to the fake. ``alter`` may change an answer, or raise what a silent peer does."""
+
+    ledger: Ledger
+    asked: list[str] = field(default_factory=list)
+    alter: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (status, body)
+    etags: Callable[[bytes], str] = lambda body: f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+    def request(self, method: str, url: str, **options: Any) -> urllib3.HTTPResponse:
+        """What ``urllib3.PoolManager.request`` does."""
+        parts = urlsplit(url)
+        self.asked.append(parts.path)
+        media_type, (status, body) = "application/json", self._answer(method, parts.path, parts.query, options)
+        if parts.path.startswith("/api/written-verdicts/") and status == 200:
+            media_type = "text/markdown"
+        check_answer(method, parts.path, status, media_type, body)
+        status, body = self.alter(parts.path, status, body)
+        etag = self.etags(body)
+        if status == 200 and method == "GET" and options["headers"].get("If-None-Match") == etag:
+            status, body = 304, b""
+        headers = {"Content-Type": media_type, "Content-Length": str(len(body))}
+        headers |= {"ETag": etag} if method == "GET" else {}
+        return urllib3.HTTPResponse(io.BytesIO(body), headers=headers, status=status, preload_content=False)
+
+    def _answer(self, method: str, path: str, query: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
+        if (method, path) == ("POST", "/subgraph"):
+            return self._query(json.loads(options["body"])["query"])
+        if path == "/api/deployment":
+            return _json(self.ledger.deployment())
+        if path == "/api/deployment/delivery-key":
+            return _json(DeliveryKey(hash_of("delivery"), "0x0123456789abcdef", "x25519-sealed-box"))
+        if path == "/api/bounties":
+            return _json(self.ledger.listed(dict(parse_qsl(query))))
+        if path.startswith("/api/bounties/"):
+            found = self.ledger.bounties.get(BountyId(int(path.rpartition("/")[2])))
+            return _error(404, "bounty_not_found") if found is None else _json(self.ledger.detail(found))
+        if path.startswith("/api/written-verdicts/"):
+            written = {report_commitment(each): each for each in self._written()}
+            found_bytes = written.get(cast("Bytes32", path.rpartition("/")[2]))
+            return _error(404, "written_verdict_not_found") if found_bytes is None else (200, found_bytes)
+        raise AssertionError(path)
+
+    def _written(self) -> Iterable[bytes]:
+        for bounty in self.ledger.bounties.values():
+            yield from (each.written for each in bounty.verdicts if each.written is not None)
+
+    def _query(self, text: str) -> tuple[int, bytes]:
+        found = graphql_sync(_schema(), text, root_value=self.ledger.rows())
+        assert not found.errors, found.errors
+        return 200, json.dumps({"data": found.data}).encode()
+
+
+def _json(value: object) -> tuple[int, bytes]:
+    return 200, json.dumps(to_json(value), sort_keys=True).encode()
+
+
+def _error(status: int, code: str) -> tuple[int, bytes]:
+    return status, json.dumps({"error": {"code": code, "message": ".", "issues": [], "next_action": "."}}).encode()

@@ -1,0 +1,186 @@
+"""What the pages do when the API is silent, slow, wrong on purpose or out of its mind."""
+
+import io
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+import urllib3
+from service_web.api import client as module
+from service_web.api.client import ApiAbsent, ApiClient, ApiRefused, ApiUnavailable, Question, parse_json
+
+from tests.web.conftest import OwnClock, Pages
+from tests.web.fake_api import NOW, SOLVERS
+
+QUESTION = Question("/api/deployment")
+UP_WITHOUT_API = ("/how-it-works", "/glossary", "/how-it-works/wide-light.svg", "/healthz")
+
+
+class Scripted:
+    """A pool of connections that answers with what a list says; an exception is raised."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.headers: list[dict[str, str]] = []
+
+    def request(self, method: str, url: str, **options: Any) -> urllib3.HTTPResponse:
+        self.headers.append(options["headers"])
+        assert options["redirect"] is False
+        found = self.answers.pop(0)
+        if isinstance(found, BaseException):
+            raise found
+        return cast("urllib3.HTTPResponse", found)
+
+
+def answer(status: int = 200, body: bytes = b"{}", **headers: str) -> urllib3.HTTPResponse:
+    return urllib3.HTTPResponse(io.BytesIO(body), headers=headers, status=status, preload_content=False)
+
+
+def client_of(*answers: object, clock: OwnClock | None = None) -> tuple[ApiClient, Scripted]:
+    scripted = Scripted(*answers)
+    return ApiClient("http://api", clock or OwnClock(), cast("urllib3.PoolManager", scripted)), scripted
+
+
+def silent(*_: object) -> tuple[int, bytes]:
+    raise urllib3.exceptions.ReadTimeoutError(cast("Any", None), "", "silent")
+
+
+def test_answer__with_an_etag__is_asked_for_again_with_it() -> None:
+    client, scripted = client_of(answer(ETag='"a"', body=b'{"x": 1}'), answer(304, b""), answer(body=b'{"x": 2}'))
+    first, second, third = (client.ask(QUESTION, parse_json).value for _ in range(3))
+    assert (first, second, third) == ({"x": 1}, {"x": 1}, {"x": 2})
+    assert [each.get("If-None-Match") for each in scripted.headers] == [None, '"a"', '"a"']
+
+
+def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
+    client, _ = client_of(answer(body=b'{"x": 1}'), clock=OwnClock(step=0.01))
+    assert [client.ask(QUESTION, parse_json).value for _ in range(3)] == [{"x": 1}] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "raised"),
+    [
+        (answer(404), ApiAbsent),
+        (answer(400), ApiRefused),
+        (answer(503), ApiUnavailable),
+        (answer(429), ApiUnavailable),
+        (answer(302, Location="http://inside"), ApiUnavailable),
+        (answer(304), ApiUnavailable),
+        (answer(body=b"<html>"), ApiUnavailable),
+        (answer(body=b"[]"), ApiUnavailable),
+        (answer(body=b"[" * 100_000), ApiUnavailable),
+        (answer(body=b"\xff"), ApiUnavailable),
+        (answer(body=b'{"a": "' + b"x" * module.MAX_ANSWER_BYTES + b'"}'), ApiUnavailable),
+        (urllib3.exceptions.NewConnectionError(cast("Any", None), "refused"), ApiUnavailable),
+        (urllib3.exceptions.ProtocolError("cut"), ApiUnavailable),
+        (ConnectionResetError(), ApiUnavailable),
+    ],
+    ids=str,
+)
+def test_answer__that_cannot_be_used__is_one_of_three_errors(given: object, raised: type[Exception]) -> None:
+    client, _ = client_of(given)
+    with pytest.raises(raised):
+        client.ask(QUESTION, parse_json)
+
+
+def test_answer__whose_bytes_never_end__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Dripping(io.BytesIO):
+        def read1(self, _size: int | None = -1, /) -> bytes:
+            return b" "
+
+    endless = urllib3.HTTPResponse(Dripping(), status=200, preload_content=False)
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.0)
+    client, _ = client_of(endless)
+    with pytest.raises(ApiUnavailable):
+        client.ask(QUESTION, parse_json)
+
+
+def test_failure__is_remembered__so_that_others_do_not_wait_for_the_same() -> None:
+    clock = OwnClock(step=0.01)
+    client, scripted = client_of(ConnectionResetError(), answer(body=b'{"x": 1}'), clock=clock)
+    for path in ("/a", "/b", "/c"):
+        with pytest.raises(ApiUnavailable):
+            client.ask(Question(path), parse_json)
+    assert len(scripted.headers) == 1
+    clock.ticks += 2
+    assert client.ask(Question("/d"), parse_json).value == {"x": 1}
+
+
+def test_good_answer__of_a_silent_api__is_shown_with_its_age_and_not_for_ever() -> None:
+    clock = OwnClock()
+    failures = [ConnectionResetError() for _ in range(2)]
+    client, _ = client_of(answer(body=b'{"x": 1}'), *failures, clock=clock)
+    assert not client.ask(QUESTION, parse_json).is_stale
+    clock.at += 60
+    found = client.ask(QUESTION, parse_json)
+    assert (found.value, found.is_stale, found.good_at) == ({"x": 1}, True, NOW)
+    clock.ticks += 601
+    with pytest.raises(ApiUnavailable):
+        client.ask(QUESTION, parse_json)
+
+
+def test_good_answer__of_what_is_gone__is_not_shown() -> None:
+    client, _ = client_of(answer(body=b'{"x": 1}'), answer(404), ConnectionResetError())
+    client.ask(QUESTION, parse_json)
+    with pytest.raises(ApiAbsent):
+        client.ask(QUESTION, parse_json)
+    with pytest.raises(ApiUnavailable):
+        client.ask(QUESTION, parse_json)
+
+
+def test_pages__of_an_api_that_never_answered__say_so_and_stay_up(pages: Pages) -> None:
+    pages.api.alter = silent
+    for path in ("/", "/bounties/1", "/guardians", "/deployment", "/feed.atom", "/bounties/1/timeline/wide-light.svg"):
+        answered = pages.get(path)
+        assert (answered.status_code, answered.headers["Retry-After"]) == (503, "10"), path
+        assert "The API does not answer" in answered.get_data(as_text=True)
+    for path in UP_WITHOUT_API:
+        assert pages.get(path).status_code == 200
+
+
+def test_pages__of_an_api_that_fell_silent__show_what_was_true_and_when() -> None:
+    pages = Pages(clock=OwnClock(step=1.5))
+    pages.ledger.add(submitted=[SOLVERS[0]])
+    for path in ("/", "/bounties/1", "/guardians"):
+        assert "does not answer" not in pages.text(path)
+    pages.api.alter = silent
+    pages.clock.at += 120
+    for path in ("/", "/bounties/1", "/guardians"):
+        shown = pages.text(path)
+        assert "The API does not answer at the moment" in shown
+        assert "What you see was true at 15 January 2027, 08:00:00 UTC" in shown
+
+
+MALFORMED: dict[str, Callable[[bytes], bytes]] = {
+    "no json": lambda _: b"<html>",
+    "null": lambda _: b"null",
+    "a list": lambda _: b"[]",
+    "an empty object": lambda _: b"{}",
+    "numbers as text": lambda body: body.replace(b": 5000", b': "5000"'),
+    "text as numbers": lambda body: body.replace(b'"25000000"', b"25000000"),
+    "an amount below zero": lambda body: body.replace(b'"25000000"', b'"-1"'),
+    "truth as a number": lambda body: body.replace(b'"quorum": 2', b'"quorum": true'),
+    "an unknown status": lambda body: body.replace(b'"open"', b'"opened"'),
+    "addresses that are none": lambda body: body.replace(b'"0x', b'"0y'),
+}
+
+
+@pytest.mark.parametrize("how", MALFORMED)
+def test_pages__of_an_api_out_of_its_mind__show_nothing_wrong(pages: Pages, how: str) -> None:
+    pages.ledger.add(submitted=[SOLVERS[0]])
+    pages.api.alter = lambda _path, status, body: (status, MALFORMED[how](body))
+    statuses = {pages.get(path).status_code for path in ("/", "/bounties/1", "/guardians", "/feed.json")}
+    assert 503 in statuses
+    assert statuses <= {200, 503}
+    for path in UP_WITHOUT_API:
+        assert pages.get(path).status_code == 200
+
+
+def test_answer__with_keys_of_a_later_release__is_read(pages: Pages) -> None:
+    pages.ledger.add()
+    pages.api.alter = lambda _path, status, body: (
+        status,
+        body.replace(b'"facts": {', b'"facts": {"title": {"a": []}, '),
+    )
+    assert pages.get("/bounties/1").status_code == 200
+    assert pages.get("/").status_code == 200

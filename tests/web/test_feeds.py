@@ -1,0 +1,190 @@
+"""Feeds and calendars, read back by libraries that did not write them."""
+
+import calendar
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from xml.etree import ElementTree as Tree
+
+import feedparser
+import pytest
+from icalendar import Calendar
+from PIL import Image
+from service_common.domain.money import AmountKind
+
+from tests.web.conftest import Pages
+from tests.web.fake_api import CHAIN, GUARDIANS, HUB, NOW, POSTER, SOLVERS, Ledger, page_of
+
+ORIGIN = "https://bounties.example"
+FEEDS = ("/feed", "/bounties/1/feed", f"/people/{POSTER}/feed", f"/people/{SOLVERS[0]}/feed")
+
+
+@pytest.fixture
+def lived(pages: Pages) -> Pages:
+    """A bounty that was decided and partly paid, and an open one."""
+    bounty = pages.ledger.add(page=page_of(title="Awarded <b>work</b> & more"), deadline=NOW - 1_200)
+    bounty.submitted = [SOLVERS[0], SOLVERS[1]]
+    bounty.award(SOLVERS[0], at=NOW - 300)
+    bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
+    pages.ledger.add(page=page_of(title="Open work"), created_at=NOW - 60, submitted=[SOLVERS[0]])
+    return pages
+
+
+def atom(pages: Pages, path: str) -> Any:
+    answer = pages.get(f"{path}.atom")
+    assert (answer.status_code, answer.mimetype) == (200, "application/atom+xml")
+    found = feedparser.parse(io.BytesIO(answer.data))
+    assert not found.bozo, found.bozo_exception
+    return found
+
+
+def entries(pages: Pages, path: str) -> dict[str, str]:
+    """The kind of each entry, with its title."""
+    prefix = f"urn:bounty-escrow:{CHAIN}:{HUB}:"
+    found = {entry.id.removeprefix(prefix): entry.title for entry in atom(pages, path).entries}
+    assert all(not name.startswith("urn") for name in found)
+    return found
+
+
+def test_feed__of_one_bounty__has_everything_that_happened(lived: Pages) -> None:
+    title = "Awarded <b>work</b> & more"
+    assert entries(lived, "/bounties/1/feed") == {
+        f"1:claim:winner_award:{SOLVERS[0]}": f"Paid: {title}",
+        "1:decided": f"Decided: {title}",
+        f"1:verdict:{GUARDIANS[1]}": f"Verdict: {title}",
+        f"1:verdict:{GUARDIANS[0]}": f"Verdict: {title}",
+        f"1:submission:{SOLVERS[0]}": f"Submission: {title}",
+        f"1:submission:{SOLVERS[1]}": f"Submission: {title}",
+        "1:created": f"New: {title}",
+    }
+
+
+def test_feed__of_all_and_of_one_account__have_what_concerns_them(lived: Pages) -> None:
+    assert {name.partition(":")[2] for name in entries(lived, "/feed") if name.startswith("2:")} == {"created"}
+    assert set(entries(lived, f"/people/{SOLVERS[0]}/feed")) == {
+        f"1:submission:{SOLVERS[0]}", f"2:submission:{SOLVERS[0]}", "1:decided", f"1:claim:winner_award:{SOLVERS[0]}",
+    }  # fmt: skip
+    assert set(entries(lived, f"/people/{POSTER}/feed")) == {"1:created", "2:created", "1:decided"}
+
+
+def test_entry__of_a_feed__leads_to_its_page_at_its_time(lived: Pages) -> None:
+    (decided,) = (each for each in atom(lived, "/bounties/1/feed").entries if each.id.endswith(":decided"))
+    assert decided.link == f"{ORIGIN}/bounties/1"
+    assert calendar.timegm(decided.updated_parsed) == NOW - 299
+    assert decided.summary == f"Awarded to {SOLVERS[0]}."
+
+
+def test_entry__after_a_reorg__is_the_same_one_corrected(lived: Pages) -> None:
+    before = {each.id: each for each in atom(lived, "/bounties/2/feed").entries}
+    lived.ledger.bounties[max(lived.ledger.bounties)].created_at += 12
+    after = {each.id: each for each in atom(lived, "/bounties/2/feed").entries}
+    assert set(before) == set(after)
+    moved = [name for name in before if before[name].updated != after[name].updated]
+    assert {name.rpartition(":")[2] for name in moved} == {"created", SOLVERS[0]}
+
+
+@pytest.mark.parametrize("path", FEEDS)
+def test_json_feed__beside_atom__has_the_same_entries(lived: Pages, path: str) -> None:
+    answer = lived.get(f"{path}.json")
+    assert answer.mimetype == "application/feed+json"
+    found = json.loads(answer.data)
+    assert found["version"] == "https://jsonfeed.org/version/1.1"
+    assert [each["id"] for each in found["items"]] == [each.id for each in atom(lived, path).entries]
+    assert all(each["url"].startswith(f"{ORIGIN}/bounties/") for each in found["items"])
+
+
+def test_feed__unchanged__is_not_sent_again(lived: Pages) -> None:
+    for path in ("/feed.atom", "/feed.json", f"/people/{SOLVERS[0]}/calendar.ics"):
+        etag = lived.get(path).headers["ETag"]
+        assert lived.get(path, **{"If-None-Match": etag}).status_code == 304
+
+
+def test_feed__of_nothing_and_of_no_bounty__is_empty_and_absent() -> None:
+    empty = Pages(Ledger())
+    assert atom(empty, "/feed").entries == []
+    assert empty.get("/bounties/1/feed.atom").status_code == 404
+    assert empty.get("/people/nobody/feed.atom").status_code == 404
+
+
+def test_feed__of_a_hostile_title__is_well_formed_text(pages: Pages) -> None:
+    pages.ledger.add(page=page_of(title="]]><script>alert(1)</script>\u202e & <!--"))
+    (entry,) = atom(pages, "/feed").entries
+    assert entry.title_detail.type == "text/plain"
+    assert entry.title == "New: ]]><script>alert(1)</script>[U+202E] & <!--"
+
+
+def test_calendar__of_a_guardian__has_the_deadlines_to_judge_with_reminders(lived: Pages) -> None:
+    found = Calendar.from_ical(lived.get(f"/people/{GUARDIANS[0]}/calendar.ics").data)
+    by_summary = {str(event["summary"]): event for event in found.walk("VEVENT")}
+    assert set(by_summary) == {"Submissions close: Open work", "Last moment to judge: Open work"}
+    event = by_summary["Last moment to judge: Open work"]
+    deadline = datetime.fromtimestamp(NOW + 3_600 + 60 + 7_200, UTC)
+    end: Any = event["dtend"]
+    assert end.dt == deadline
+    assert event["url"] == f"{ORIGIN}/bounties/2"
+    start: Any = event["dtstart"]
+    triggers: list[Any] = [alarm["trigger"] for alarm in event.walk("VALARM")]
+    alarms = [start.dt + trigger.dt for trigger in triggers]
+    assert alarms == [deadline - timedelta(days=1), deadline - timedelta(hours=1)]
+
+
+def test_calendar__of_a_solver__keeps_its_ids_and_leaves_out_what_is_decided(lived: Pages) -> None:
+    path = f"/people/{SOLVERS[0]}/calendar.ics"
+    found = Calendar.from_ical(lived.get(path).data).walk("VEVENT")
+    uids = {str(event["uid"]) for event in found}
+    assert uids == {f"{CHAIN}-{HUB}-2-{kind}@bounty-escrow" for kind in ("submission", "decided")}
+    lived.clock.at += 600
+    assert {str(event["uid"]) for event in Calendar.from_ical(lived.get(path).data).walk("VEVENT")} == uids
+
+
+def test_calendar__of_a_hostile_title__has_one_event_still(pages: Pages) -> None:
+    pages.ledger.add(page=page_of(title="x\\nEND:VEVENT; BEGIN:VEVENT, SUMMARY:y"))
+    found = Calendar.from_ical(pages.get(f"/people/{POSTER}/calendar.ics").data).walk("VEVENT")
+    assert len(found) == 2
+    assert "x\\nEND:VEVENT; BEGIN:VEVENT, SUMMARY:y" in str(found[0]["summary"])
+
+
+@pytest.mark.parametrize("title", ["A fast parser", "x" * 200, "東京の仕事", "<script>", "W" * 40 + " " + "i" * 100])
+def test_card__of_any_title__is_a_picture_of_the_announced_size(pages: Pages, title: str) -> None:
+    pages.ledger.add(page=page_of(title=title))
+    answer = pages.get("/bounties/1/card.png")
+    assert answer.mimetype == "image/png"
+    with Image.open(io.BytesIO(answer.data)) as picture:
+        picture.load()
+        assert (picture.size, picture.format) == ((1200, 630), "PNG")
+    assert f'content="{ORIGIN}/bounties/1/card.png"' in pages.get("/bounties/1").get_data(as_text=True)
+
+
+def test_card__of_an_unverified_page__shows_the_number_alone(pages: Pages) -> None:
+    pages.ledger.add(is_published=False, page=page_of(title="Never shown"))
+    other = Pages(Ledger())
+    other.ledger.add(is_published=False, page=page_of(title="Something else"))
+    assert pages.get("/bounties/1/card.png").data == other.get("/bounties/1/card.png").data
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("shape", ["wide", "narrow"])
+def test_timeline__drawn__is_an_image_that_can_do_nothing(lived: Pages, shape: str, theme: str) -> None:
+    for path in (f"/bounties/1/timeline/{shape}-{theme}.svg", f"/how-it-works/{shape}-{theme}.svg"):
+        answer = lived.get(path)
+        assert answer.mimetype == "image/svg+xml"
+        root = Tree.fromstring(answer.data)  # noqa: S314  # our own
+        kinds = {found.tag.rpartition("}")[2] for found in root.iter()}
+        assert kinds <= {"svg", "line", "circle", "text", "path", "rect"}
+        names = {name for found in root.iter() for name in found.attrib}
+        assert not {name for name in names if name == "style" or name.startswith("on") or "href" in name}
+
+
+def test_timeline__of_an_open_bounty__marks_the_present_between_its_moments(lived: Pages) -> None:
+    assert ">now<" in lived.get("/bounties/2/timeline/wide-light.svg").get_data(as_text=True)
+    bounty = lived.ledger.bounties[min(lived.ledger.bounties)]
+    assert ">not yet<" in lived.get("/bounties/1/timeline/wide-light.svg").get_data(as_text=True)
+    bounty.claims = [
+        (AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000), (AmountKind.POSTER_REFUND, POSTER, 250_000),
+        (AmountKind.GUARDIAN_FEE, GUARDIANS[0], 250_000), (AmountKind.GUARDIAN_FEE, GUARDIANS[1], 250_000),
+        (AmountKind.PROTOCOL_FEE, lived.ledger.deployment().fee_policy.protocol_fee_recipient, 250_000),  # type: ignore[union-attr]
+    ]  # fmt: skip
+    paid = lived.get("/bounties/1/timeline/wide-light.svg").get_data(as_text=True)
+    assert ">now<" not in paid
+    assert ">not yet<" not in paid

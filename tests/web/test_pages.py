@@ -1,0 +1,406 @@
+"""What the pages show of what the API answers, and what they never show."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from service_common.domain.money import AmountKind
+from service_common.types import UnixSeconds
+from service_common.wire.cursor import BountySort, Cursor
+
+from tests.web.conftest import Pages, text_of
+from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of
+
+EVERY_PAGE = (
+    "/", "/?show=all", "/?show=judging", "/?show=decided", "/bounties/1", "/bounties/1/challenge.md",
+    f"/people/{POSTER}", f"/people/{account('nobody')}", "/guardians", "/deployment", "/how-it-works", "/glossary",
+)  # fmt: skip
+
+
+def accepting(bounty: Bounty) -> None:
+    bounty.submitted = [SOLVERS[0]]
+
+
+def judging(bounty: Bounty) -> None:
+    bounty.submitted, bounty.deadline = [SOLVERS[0]], NOW - 600
+
+
+def sealed(bounty: Bounty) -> None:
+    bounty.submitted, bounty.deadline = [SOLVERS[0]], NOW - 10
+
+
+def due(bounty: Bounty) -> None:
+    bounty.deadline = NOW - 10
+
+
+def awarded(bounty: Bounty) -> None:
+    bounty.submitted, bounty.deadline = [SOLVERS[0], SOLVERS[1]], NOW - 1_200
+    bounty.award(SOLVERS[0], at=NOW - 300)
+
+
+def silent(bounty: Bounty) -> None:
+    bounty.submitted, bounty.deadline = [SOLVERS[0]], NOW - 90_000
+    bounty.outcome, bounty.reason = Outcome.NO_VALID_SUBMISSION, SettlementReason.GUARDIANS_SILENT
+
+
+STAGES = {
+    "Open for work": accepting,
+    "Work is sealed": sealed,
+    "Being judged": judging,
+    "Time is up": due,
+    "Awarded": awarded,
+    "Not awarded": silent,
+}
+
+
+@pytest.mark.parametrize("label", STAGES)
+def test_bounty__in_each_stage__is_named_on_its_page_and_in_the_list(pages: Pages, label: str) -> None:
+    STAGES[label](pages.ledger.add())
+    shown = pages.text("/bounties/1")
+    assert f"State {label}" in shown
+    assert "The bytes of this page hash to the commitment on the chain." in shown
+    assert f"A fast parser Make it fast. {label}" in pages.text("/?show=all")
+
+
+@pytest.mark.parametrize(
+    ("show", "labels"),
+    [("open", {"Open for work"}), ("judging", {"Work is sealed", "Being judged", "Time is up"}),
+     ("decided", {"Awarded", "Not awarded"}), ("all", set(STAGES))],
+)  # fmt: skip
+def test_list__with_a_filter__shows_those_bounties_only(pages: Pages, show: str, labels: set[str]) -> None:
+    for label, change in STAGES.items():
+        change(pages.ledger.add(page=page_of(title=f"The title of {label}")))
+    shown = pages.text(f"/?show={show}")
+    assert {label for label in STAGES if f"The title of {label}" in shown} == labels
+
+
+def test_list__longer_than_a_page__goes_on_at_the_cursor(pages: Pages) -> None:
+    cursor = Cursor(BountySort.NEWEST, 0, 6).to_text()
+    real = pages.ledger.listed
+
+    def listed(query: dict[str, str]) -> Any:
+        return real({**query, "cursor": "20" if query.get("cursor") == cursor else "0"})
+
+    for _ in range(25):
+        pages.ledger.add()
+    pages.ledger.listed = listed  # type: ignore[method-assign,assignment]
+    first = pages.text("/")
+    assert "Older" in first
+    assert "Newest" not in first
+    second = pages.text(f"/?show=open&cursor={cursor}")
+    assert "Newest" in second
+    assert "Older" not in second
+
+
+def test_list__of_nothing__states_so(pages: Pages) -> None:
+    assert "There is no such bounty at the moment." in pages.text("/")
+
+
+def test_money__of_an_open_bounty__is_what_each_ending_pays(pages: Pages) -> None:
+    pages.ledger.add()
+    shown = pages.text("/bounties/1")
+    assert "A Submission is awarded Winner 24 USDC Poster 0 USDC Guardians 0.75 USDC Protocol 0.25 USDC" in shown
+    assert "no valid Submission Winner 0 USDC Poster 24.25 USDC Guardians 0.75 USDC Protocol 0 USDC" in shown
+    assert "No Guardian judges in time Winner 0 USDC Poster 25 USDC Guardians 0 USDC Protocol 0 USDC" in shown
+
+
+def test_money__of_a_final_bounty__shows_who_has_claimed(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    awarded(bounty)
+    bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
+    shown = pages.text("/bounties/1")
+    assert "24 USDC Paid" in shown
+    assert shown.count("Waits to be claimed") == 4  # the Poster, two Guardians, the protocol
+    bounty.claims.append((AmountKind.GUARDIAN_FEE, GUARDIANS[1], 250_000))
+    assert pages.text("/bounties/1").count("Waits to be claimed") == 3
+    bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[1], 24_000_000)]
+    assert pages.text("/bounties/1").count("Waits to be claimed") == 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda page: page + b" ",
+        lambda page: page.replace(b"Do it.", b"Send your key."),
+        lambda _: b"",
+        lambda page: "\ud800".encode("utf-8", "surrogatepass") + page,
+    ],
+    ids=["a space more", "another task", "nothing", "half a character"],
+)
+def test_challenge__that_does_not_hash_to_the_commitment__is_never_shown(
+    pages: Pages, change: Callable[[bytes], bytes]
+) -> None:
+    bounty = pages.ledger.add(page=page_of(title="The true title"))
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path != "/api/bounties/1":
+            return status, body
+        found = json.loads(body)
+        found["challenge"] = change(bounty.page).decode("utf-8", "surrogatepass")
+        return status, json.dumps(found).encode()
+
+    pages.api.alter = alter
+    shown = pages.text("/bounties/1")
+    assert "The page of this bounty cannot be shown" in shown
+    for words in ("The true title", "Do it.", "Send your key.", "Checked here The bytes"):
+        assert words not in shown
+    assert "Bounty 1, whose page cannot be shown" in pages.text("/")
+    assert pages.get("/bounties/1/challenge.md").status_code == 404
+
+
+def test_challenge__nobody_published__is_said_to_be_missing(pages: Pages) -> None:
+    pages.ledger.add(is_published=False)
+    assert "The page of this bounty cannot be shown" in pages.text("/bounties/1")
+
+
+def test_challenge__of_verified_bytes_that_are_no_page__is_shown_as_text(pages: Pages) -> None:
+    pages.ledger.add(page=b"<script>alert(1)</script> no page")
+    answer = pages.get("/bounties/1").get_data(as_text=True)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; no page" in answer
+    assert "not in the form of a challenge page" in text_of(answer)
+
+
+def test_challenge__saved__is_the_exact_bytes_as_plain_text(pages: Pages) -> None:
+    bounty = pages.ledger.add(page=page_of(body="<b>é</b>\n"))
+    answer = pages.get("/bounties/1/challenge.md")
+    assert answer.data == bounty.page
+    assert answer.mimetype == "text/plain"
+
+
+def test_terms__that_differ_from_the_chain__warn_before_anything_else(pages: Pages) -> None:
+    pages.ledger.add(deadline=NOW + 7_200)
+    shown = pages.text("/bounties/1")
+    assert "The page states other terms than the chain" in shown
+    assert f"submission_deadline : the page has {NOW + 3_600}, the chain {NOW + 7_200}" in shown
+
+
+def test_verdicts__with_reasons__show_what_hashes_to_the_chain_only(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    judging(bounty)
+    bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "The first *reasons*.\n", at=NOW - 30)
+    bounty.judge(1, VerdictKind.NO_VALID_SUBMISSION, None, "The second reasons.\n", at=NOW - 20)
+    shown = pages.text("/bounties/1")
+    assert "The first reasons ." in shown
+    assert "The second reasons." in shown
+    assert shown.count("These reasons hash to what the Guardian recorded.") == 2
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        return status, body.replace(b"reasons", b"bribes") if "written-verdicts" in path else body
+
+    other = Pages(pages.ledger)
+    other.api.alter = alter
+    shown = other.text("/bounties/1")
+    assert "bribes" not in shown
+    assert shown.count("Nobody has published reasons that hash to what this Guardian recorded.") == 2
+
+
+def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -> None:
+    bounty, other = pages.ledger.add(), pages.ledger.add(page=page_of(title="Other"))
+    for each in (bounty, other):
+        judging(each)
+    other.judge(0, VerdictKind.AWARDED, SOLVERS[0], "Good.\n", at=NOW - 30)
+    assert "They do not name this bounty" not in pages.text("/bounties/2")
+    bounty.verdicts = list(other.verdicts)
+    assert "They do not name this bounty and this Verdict in the required form." in pages.text("/bounties/1")
+
+
+def test_roster__that_is_not_the_pinned_one__is_not_shown(pages: Pages) -> None:
+    pages.ledger.add()
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        return status, body.replace(GUARDIANS[0].encode(), account("impostor").encode())
+
+    assert pages.get("/bounties/1").status_code == 200
+    pages = Pages(pages.ledger)
+    pages.api.alter = alter
+    assert pages.get("/bounties/1").status_code == 503
+
+
+def test_record__that_contradicts_the_facts__is_not_shown(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    awarded(bounty)
+    assert "Digest of the log" in pages.text("/bounties/1")
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path == "/api/bounties/1":
+            found = json.loads(body)
+            found["verification_record"]["amounts"][0]["amount"] = "25000000"
+            body = json.dumps(found).encode()
+        return status, body
+
+    pages.api.alter = alter
+    shown = pages.text("/bounties/1")
+    assert "does not fit the other facts of this bounty" in shown
+    assert "Digest of the log" not in shown
+
+
+def test_finality__of_a_young_block__is_said_in_minutes(pages: Pages) -> None:
+    pages.ledger.add(block=5_000)
+    pages.ledger.add(block=4_990)
+    assert "The terms of this bounty can still change for about 20 seconds" in pages.text("/bounties/1")
+    assert "The terms of this bounty cannot change any more" in pages.text("/bounties/2")
+
+
+def test_timeline__as_text__has_every_moment(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    awarded(bounty)
+    shown = pages.text("/bounties/1")
+    assert "Created 15 January 2027, 06:00:00 UTC (2 hours ago)" in shown
+    assert "Decided 15 January 2027, 07:55:01 UTC" in shown
+    assert "Judging ends 15" not in shown  # it was decided before
+    assert "All paid out not yet" in shown
+
+
+def test_person__with_work_to_do__sees_it_first(pages: Pages) -> None:
+    judging(pages.ledger.add(page=page_of(title="To judge")))
+    won = pages.ledger.add(page=page_of(title="Won work"))
+    awarded(won)
+    silent(pages.ledger.add(page=page_of(title="Nobody judged")))
+    solver, poster, guardian = (pages.text(f"/people/{each}") for each in (SOLVERS[0], POSTER, GUARDIANS[0]))
+    assert "Won work Claim the award, as Solver" in solver
+    assert "Nobody judged Claim the refund, as Poster" in poster
+    assert "To judge Judge the Submissions, as Guardian: until" in guardian
+    assert "Won work Claim the fee for the Verdict, as Guardian" in guardian
+    assert "Guardian of the current roster" in guardian
+    won.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
+    assert "Claim the award" not in pages.text(f"/people/{SOLVERS[0]}")
+
+
+def test_person__nobody_knows__has_an_empty_page(pages: Pages) -> None:
+    assert pages.text(f"/people/{account('nobody')}").count("Nothing.") == 5
+
+
+def test_person__in_another_spelling__is_led_to_the_one_address(pages: Pages) -> None:
+    answer = pages.get(f"/people/0x{POSTER[2:].upper()}")
+    assert (answer.status_code, answer.headers["Location"]) == (301, f"/people/{POSTER}")
+
+
+def test_guardians__as_they_judged__are_counted(pages: Pages) -> None:
+    awarded(pages.ledger.add())
+    silent(pages.ledger.add())
+    shown = pages.text("/guardians")
+    assert "2 of 3 decide bounties that are created now" in shown
+    assert "Of 2 decided bounties." in shown
+    first, third = (f"{each[:6]}…{each[-4:]}" for each in (GUARDIANS[0], GUARDIANS[2]))
+    assert f"{first} none on this chain 1 1 14 minutes" in shown
+    assert f"{third} 10 minutes ago 0 2 –" in shown
+
+
+def test_deployment__shows_what_it_is_and_how_it_is(pages: Pages) -> None:
+    shown = pages.text("/deployment")
+    for words in ("Everything answers", "1% of the escrow, only on an award", "3% of the escrow", "1 hour to 30 days"):
+        assert words in shown
+    pages.ledger.has_errors = True
+    assert "The index has stopped" in pages.text("/deployment")
+
+
+def test_find__a_number_or_an_address__leads_there(pages: Pages) -> None:
+    for asked, place in (("7", "/bounties/7"), ("+%237+", "/bounties/7"), (POSTER, f"/people/{POSTER}")):
+        answer = pages.get(f"/find?q={asked}")
+        assert (answer.status_code, answer.headers["Location"]) == (303, place)
+    for asked in ("", "0x12", "7.5", "-1", "//evil.example", "9999999999999999999", "<script>"):
+        answer = pages.get(f"/find?q={asked}")
+        assert answer.status_code == 404
+        assert b"<script" not in answer.data
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/bounties/0", "/bounties/01", "/bounties/x", "/bounties/9999999999999999999", "/bounties/99",
+     "/people/0x12", "/people/poster", "/bounties/1/timeline/huge-pink.svg", "/assets/style.css", "/?show=nothing",
+     "/?cursor=x", "//evil.example", "/bounties//1", "/bounties/1/", "/assets/..%2fapp.py"],
+)  # fmt: skip
+def test_path__of_nothing__is_a_page_that_says_so(pages: Pages, path: str) -> None:
+    path, _, query = path.partition("?")
+    answer = pages.client.get("/", environ_overrides={"PATH_INFO": path, "QUERY_STRING": query})
+    assert answer.status_code == 404
+    assert answer.mimetype == "text/html"
+    assert "There is no such page" in text_of(answer.get_data(as_text=True))
+
+
+@pytest.mark.parametrize("path", EVERY_PAGE)
+def test_query__nobody_knows__is_refused_everywhere(pages: Pages, path: str) -> None:
+    pages.ledger.add()
+    assert pages.get(path).status_code == 200
+    join = "&" if "?" in path else "?"
+    assert pages.get(f"{path}{join}utm_source=x").status_code == 400
+
+
+@pytest.mark.parametrize("path", [*EVERY_PAGE, "/nothing", "/feed.atom", "/bounties/1/card.png", "/healthz"])
+def test_answer__whatever_it_is__has_the_policy_and_no_cookie(pages: Pages, path: str) -> None:
+    pages.ledger.add()
+    pages.clock.step = 0.0
+    for _ in range(2):  # the second is a kept one
+        answer = pages.get(path)
+        policy = answer.headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self'")
+        assert "unsafe" not in policy
+        assert "script-src" not in policy
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert "Set-Cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("path", [path for path in EVERY_PAGE if not path.endswith(".md")])
+def test_page__as_html__names_only_this_origin_and_needs_no_script(pages: Pages, path: str) -> None:
+    awarded(pages.ledger.add())
+    html = pages.get(path).get_data(as_text=True)
+    text_of(html)
+    for forbidden in ("<script", "style=", " onclick", "<iframe", "http-equiv", "javascript:"):
+        assert forbidden not in html
+    for reference in (*_values(html, "src"), *_values(html, "srcset")):
+        assert reference.startswith("/")
+    assert html.count("<h1") == 1
+    assert html.count("<main") == 1
+
+
+def _values(html: str, attribute: str) -> list[str]:
+    return [part.partition('"')[0] for part in html.split(f' {attribute}="')[1:]]
+
+
+def test_method__other_than_reading__is_refused(pages: Pages) -> None:
+    answer = pages.client.post("/bounties/1")
+    assert answer.status_code == 405
+    assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
+
+
+def test_body__where_none_belongs__is_refused(pages: Pages) -> None:
+    assert pages.client.get("/how-it-works", data=b"x").status_code == 400
+
+
+def test_page__unchanged__is_not_sent_again(pages: Pages) -> None:
+    pages.ledger.add()
+    etag = pages.get("/bounties/1").headers["ETag"]
+    answer = pages.get("/bounties/1", **{"If-None-Match": etag})
+    assert (answer.status_code, answer.data) == (304, b"")
+    pages.ledger.bounties[next(iter(pages.ledger.bounties))].submitted = [SOLVERS[0]]
+    assert pages.get("/bounties/1", **{"If-None-Match": etag}).status_code == 200
+
+
+def test_page__asked_for_often__is_made_once(pages: Pages) -> None:
+    pages.ledger.add()
+    pages.clock.step = 0.0
+    first = pages.get("/bounties/1").data
+    asked = len(pages.api.asked)
+    assert pages.get("/bounties/1").data == first
+    assert len(pages.api.asked) == asked
+
+
+def test_index__behind_the_chain__is_said_on_every_page(pages: Pages) -> None:
+    pages.ledger.add()
+    assert "The index is behind" not in pages.text("/bounties/1")
+    pages.ledger.head_time = UnixSeconds(NOW - 900)
+    for path in ("/", "/bounties/1", "/guardians", f"/people/{POSTER}"):
+        assert "The index is behind the chain" in pages.text(path)
+    assert "15 minutes ago" in pages.text("/bounties/1")
+
+
+def test_strangers__over_their_budget__get_a_page_that_says_so(pages: Pages) -> None:
+    pages = Pages(pages.ledger, variables=pages.variables | {"SERVICE_BUDGET_FACTOR": "1"})
+    pages.clock.step = 0.0
+    statuses = [pages.get(f"/find?q={number}").status_code for number in range(1, 1_202)]
+    assert set(statuses[:1_200]) == {303}
+    assert statuses[1_200] == 429
+    assert "Too many requests" in pages.text("/find?q=1", 429)
