@@ -177,3 +177,21 @@ def test_graphql__of_a_bounty__has_title_summary_and_award(service: Service) -> 
     assert bounty["title"] == "Also in GraphQL"
     fees = int(bounty["protocol_fee"]) + int(bounty["guardian_fee"])
     assert int(bounty["award_amount"]) == int(bounty["escrow_amount"]) - fees
+
+
+def test_graphql__of_a_bounty_that_ended__has_when_and_by_which_transaction(service: Service) -> None:
+    world = service.world
+    bounty_id = published(service, "Ended")
+    query = f'{{ bounty(id: "{bounty_id}") {{ settled_at settlement_tx_hash }} }}'
+
+    def shown() -> dict[str, Any]:
+        answer = service.client.post("/subgraph", json={"query": query}).get_json()
+        found: dict[str, Any] = answer["data"]["bounty"]
+        return found
+
+    assert shown() == {"settled_at": None, "settlement_tx_hash": None}
+    world.advance_to(world.time() + 2_000)
+    receipt = world.contract.transact(world.people.poster.wallet, "settle", bounty_id)
+    at = world.time()
+    world.finalize()
+    assert shown() == {"settled_at": at, "settlement_tx_hash": receipt["transactionHash"].to_0x_hex()}
