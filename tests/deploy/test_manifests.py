@@ -19,7 +19,10 @@ from bench.watching.manifests import memory_requests, quantity
 from .manifests import FOLDERS, OVERLAYS, by_name
 
 KUBERNETES_VERSION = "1.33"
-FOREIGN = {"ScaledObject", "TriggerAuthentication", "PodMonitor", "PrometheusRule"}
+FOREIGN = {
+    *("ScaledObject", "TriggerAuthentication", "PodMonitor", "PrometheusRule"),
+    *("Gateway", "HTTPRoute", "BackendTrafficPolicy", "ClientTrafficPolicy"),
+}
 """Kinds that other operators define; their schemas are not Kubernetes' own."""
 
 
@@ -89,7 +92,7 @@ def test_manifests__of_an_overlay_as_it_comes__say_what_is_to_be_set(
             f"manifests: to be set: the image service-{name}:0.1.0 names no registry"
             for name in ("api", "indexer", "reviewer", "delivery", "web")
         ),
-        "manifests: to be set: the host of the Ingress is still staging.bounties.example",
+        "manifests: to be set: the host of the Gateway is still staging.bounties.example",
         "manifests: to be set: SERVICE_HUB_ADDRESS in the ConfigMap chain is empty",
         "manifests: to be set: SERVICE_DEPLOY_BLOCK in the ConfigMap chain is empty",
         "manifests: to be set: SERVICE_PUBLIC_HOST in the ConfigMap web is still staging.bounties.example",
@@ -110,8 +113,8 @@ def _filled(overlay: str) -> list[Object]:
         if each["kind"] == "ConfigMap":
             each["data"] = {key: value or "set" for key, value in each["data"].items()}
             each["data"] |= {key: "bounties.org" for key in each["data"] if key == "SERVICE_PUBLIC_HOST"}
-        if each["kind"] == "Ingress":
-            each["spec"]["rules"][0]["host"] = "bounties.org"
+        if each["kind"] == "Gateway":
+            each["spec"]["listeners"] = [{**one, "hostname": "bounties.org"} for one in each["spec"]["listeners"]]
     return objects
 
 

@@ -22,9 +22,9 @@ def unset(objects: Iterable[Object]) -> list[str]:
 def _of(each: Object) -> Iterator[str]:
     if each["kind"] == "ConfigMap":
         yield from _of_values(each["metadata"]["name"], each["data"])
-    if each["kind"] == "Ingress":
-        hosts = (rule["host"] for rule in each["spec"]["rules"])
-        yield from (f"the host of the Ingress is still {host}" for host in hosts if host.endswith(PLACEHOLDER))
+    hosts = [rule.get("host", "") for rule in each["spec"]["rules"]] if each["kind"] == "Ingress" else []
+    hosts += [listener["hostname"] for listener in each["spec"]["listeners"]] if each["kind"] == "Gateway" else []
+    yield from (f"the host of the {each['kind']} is still {host}" for host in hosts if host.endswith(PLACEHOLDER))
     for container in containers(each):
         image = container["image"]
         if image.startswith(OWN_IMAGES):
