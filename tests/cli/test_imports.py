@@ -81,6 +81,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, PUBLIC, ["guardian:judgeable", "--guardian-address", ADDRESS]),
     (1, NEVER | LATE, ["bounty:watch", "1"]),
     (1, NEVER | LATE, ["doctor"]),
+    (1, NEVER | LATE, ["status"]),
     (1, NEVER | LATE, ["claim", "1", "--claimant-address", ADDRESS]),
     (1, NEVER | LATE, ["claim", "1"]),
     (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),

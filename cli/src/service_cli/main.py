@@ -23,6 +23,7 @@ from service_cli.shell.command import (
 )
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "status": ("status", "Show your accounts, and what waits for you."),
     "bounty:list": ("bounty.commands", "List bounties; those to act on first."),
     "bounty:show": ("bounty.commands", "Show one bounty."),
     "bounty:watch": ("bounty.commands", "Follow one bounty until its end is final."),

@@ -1,0 +1,157 @@
+"""``status``: whose accounts are configured, what they hold, and what waits for each of them, soonest deadline first.
+
+Nothing is signed. The API's list says which bounties to look at; what waits is read from the contract, so that an API
+that shows less than there is can only hide work, never invent any. A key is read to know its account.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import click
+from service_common.domain.lifecycle import Outcome
+from service_common.types import Address, BountyId
+
+from service_cli.config.settings import Settings, load_settings
+from service_cli.shell.arguments import ADDRESS
+from service_cli.shell.command import command
+from service_cli.shell.output import event, say
+from service_cli.shell.text import moment
+from service_cli.shell.text import wei as in_wei
+
+if TYPE_CHECKING:
+    from service_common.chain.hub import BountyView
+
+    from service_cli.api import ApiClient
+    from service_cli.chain.session import ChainClient
+
+MOST_BOUNTIES: Final = 200
+"""Looked at for each account in each role, the newest first."""
+_ROLES: Final = {
+    "poster": "SERVICE_POSTER_PRIVATE_KEY",
+    "solver": "SERVICE_SOLVER_PRIVATE_KEY",
+    "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
+    "claimant": "SERVICE_CLAIMANT_PRIVATE_KEY",
+}
+"""The variable that has each role's key."""
+_FILTERS: Final = ("poster_address", "solver_address", "guardian_address")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an account can do now; ``until`` is chain time, None where nothing ends it."""
+
+    account: Address
+    bounty_id: BountyId
+    task: str
+    """``judge``, ``claim``, ``claim_fee`` or ``open``."""
+    what: str
+    until: int | None
+    command: str
+
+    def show(self, now: int) -> None:
+        """As an event and as text."""
+        named = {"account": self.account, "bounty_id": str(self.bounty_id)}
+        event("status.task", {**named, "task": self.task, "until": self.until, "command": self.command})
+        ends = "" if self.until is None else f", until {moment(self.until, now)}"
+        say(f"bounty {self.bounty_id}: {self.what}{ends}\n    {self.command}")
+
+
+def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
+    """The command ``status``."""
+    from service_cli.api import api_of
+    from service_cli.chain.session import ChainClient
+
+    chain, api = ChainClient.checked(settings), api_of(settings)
+    accounts = _accounts(settings, addresses)
+    now, tasks = chain.latest().time, list[Task]()
+    for account, roles in accounts.items():
+        _show_account(chain, account, roles)
+        tasks += _tasks(chain, api, account, now)
+    tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
+    for task in tasks:
+        task.show(now)
+    event("status.done", {"accounts": len(accounts), "tasks": len(tasks)})
+    if not accounts:
+        say("no key is configured and no --address given; service-cli config shows what is")
+    elif not tasks:
+        say("nothing waits for you")
+
+
+def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[str, ...]]:
+    """Each account with the roles whose keys it has."""
+    from service_cli.chain.signer import local_signer
+
+    found: dict[Address, tuple[str, ...]] = {}
+    for role, variable in _ROLES.items():
+        if settings.environment.get(variable) or settings.environment.get(f"{variable}_FILE"):
+            account = local_signer(settings.environment, variable).address
+            found[account] = (*found.get(account, ()), role)
+    return found | {address: found.get(address, ()) for address in addresses}
+
+
+def _show_account(chain: "ChainClient", account: Address, roles: tuple[str, ...]) -> None:
+    from service_cli.chain.token import allowance, amount_shown
+
+    shown, held, tokens = amount_shown(chain), chain.balance(account), chain.token_balance(account)
+    allowed = allowance(chain, account)
+    balances = {"balance_wei": str(held), "token_balance": str(tokens), "allowance": str(allowed)}
+    event("status.account", {"account": account, "roles": list(roles), **balances})
+    who = f"{account} ({', '.join(roles)})" if roles else account
+    say(f"{who}: {in_wei(held)}; {shown(tokens)}, of which the Hub may take {shown(allowed)}")
+
+
+def _tasks(chain: "ChainClient", api: "ApiClient", account: Address, now: int) -> Iterator[Task]:
+    """What waits for an account, whatever its role in each bounty is."""
+    from service_cli.bounty.listing import listed, require_deployment
+
+    require_deployment(chain.settings, api)
+    ids = {str(item.get("bounty_id")) for name in _FILTERS for item in listed(api, {name: account}, MOST_BOUNTIES)}
+    for text in sorted(ids):
+        if text.isascii() and text.isdigit() and 0 < int(text) < 2**63:
+            bounty_id = BountyId(int(text))
+            yield from _of_bounty(chain, bounty_id, chain.bounty(bounty_id), account, now)
+
+
+def _of_bounty(
+    chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView", account: Address, now: int
+) -> Iterator[Task]:
+    from service_cli.chain.session import chain_errors
+
+    guards = account in chain.pinned_roster(bounty).accounts
+    if bounty.outcome is None:
+        if guards and bounty.has_submissions and bounty.reveal_at <= now < bounty.judging_deadline:
+            with chain_errors():
+                judged = chain.hub.verdict(bounty_id, account).kind is not None
+            if not judged:
+                listing = f"service-cli guardian:judgeable --guardian-address {account}"
+                yield Task(account, bounty_id, "judge", "waits for your Verdict", bounty.judging_deadline, listing)
+        return
+    with chain_errors():
+        (due,) = chain.hub.read("claimable", bounty_id, account)
+    if due and account in {bounty.poster, bounty.winner}:
+        yield Task(account, bounty_id, "claim", "has money for you", None, f"service-cli claim {bounty_id}")
+    elif due and guards:
+        claiming = f"service-cli guardian:claim-fee {bounty_id}"
+        yield Task(account, bounty_id, "claim_fee", "has your Guardian's share", None, claiming)
+    if bounty.outcome is Outcome.AWARDED and account == bounty.poster:
+        opening = f"service-cli poster:open-winning-submission {bounty_id}"
+        yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
+
+
+@command("status", "status", api=True)
+@click.option("--address", "addresses", multiple=True, type=ADDRESS, help="This account, too; may be given often.")
+def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
+    """Show your accounts, and what waits for them in every role: judging, claiming, opening.
+
+    \b
+    Reads:    the keys that are configured, to know their accounts; nothing is signed
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Prints:   status.account (account, roles, balance_wei, token_balance, allowance), one for each;
+              status.task (account, bounty_id, task, until, command), soonest deadline first; status.done
+    Refuses:  an API or a Hub of another deployment
+    Examples: service-cli status
+              service-cli status --address $ACCOUNT
+    """
+    show_status(load_settings(network, api_base_url), addresses)

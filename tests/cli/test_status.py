@@ -1,0 +1,86 @@
+"""``status``: accounts, and what waits for them by the contract."""
+
+from collections.abc import Callable
+
+from service_common.types import BountyId
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.submitted import Submitted
+from tests.cli.terminal import Ran, Terminal
+
+Tasks = list[tuple[object, object, object]]
+
+
+def tasks_of(ran: Ran) -> Tasks:
+    return [(each["bounty_id"], each["task"], each["until"]) for each in ran.events if each["event"] == "status.task"]
+
+
+def showing(api: ApiTwin, *bounties: str | int) -> None:
+    """The API lists these."""
+    api.listed = {"items": [api.item(int(bounty)) for bounty in bounties], "next_cursor": None}
+
+
+def test_status__of_a_poster__shows_what_it_holds_and_what_waits(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted, ended: int
+) -> None:
+    account = ledger.people.poster.address
+    refundable = ledger.ended_in_silence()
+    showing(api, won.bounty, refundable)
+    ran = poster.run("status")
+    shown = ran.event("status.account")
+    assert (shown["account"], shown["roles"]) == (account, ["poster", "claimant"])
+    assert int(str(shown["balance_wei"])) > 0
+    assert (str(refundable), "claim", None) in tasks_of(ran)
+    assert (won.bounty, "open", None) in tasks_of(ran)
+    commands = [str(event["command"]) for event in ran.events if event["event"] == "status.task"]
+    assert f"service-cli poster:open-winning-submission {won.bounty}" in commands
+    assert ran.last["tasks"] == len(commands)
+    claimed = poster.run("claim", str(refundable)).last
+    assert claimed["claimable_amount"] == str(ESCROW)
+    assert (str(refundable), "claim", None) not in tasks_of(poster.run("status"))
+
+
+def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recorded(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    bounty, _ = ledger.fund(seconds=500, judging=5_000)
+    ledger.submit(bounty, ledger.people.solvers[0].wallet)
+    showing(api, bounty)
+    assert tasks_of(guardian.run("status")) == []
+    ledger.reveal(bounty)
+    view = api.hub.bounty(BountyId(bounty))
+    assert view is not None
+    assert tasks_of(guardian.run("status")) == [(str(bounty), "judge", view.judging_deadline)]
+    wallet = ledger.people.guardians[0].wallet
+    wallet.forget_nonce()
+    ledger.contract.transact(wallet, "recordVerdict", bounty, 2, "0x" + "00" * 20, bytes(32), b"\1" * 32)
+    assert tasks_of(guardian.run("status")) == []
+
+
+def test_status__of_an_address_without_a_key__is_shown_and_nothing_is_signed(
+    ledger: Ledger, api: ApiTwin, shell: Terminal, won: Submitted
+) -> None:
+    showing(api, won.bounty)
+    bare = Terminal(shell.home, api.variables())
+    assert "no key is configured" in bare.run("status").words
+    ran = bare.run("status", "--address", won.solver, "--address", "0x" + "ab" * 20)
+    assert [each["account"] for each in ran.events if each["event"] == "status.account"] == [
+        won.solver,
+        "0x" + "ab" * 20,
+    ]
+    assert tasks_of(ran) == [(won.bounty, "claim", None)]
+    assert api.approvals() == []
+
+
+def test_status__of_an_api_that_invents_bounties_or_money__shows_none(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str
+) -> None:
+    item: Callable[..., dict[str, object]] = api.item
+    made = item(int(bounty), outcome=None)
+    api.listed = {"items": [made, {**made, "bounty_id": "x"}, {**made, "bounty_id": "0"}], "next_cursor": None}
+    ran = poster.run("status")
+    assert tasks_of(ran) == []
+    assert "nothing waits for you" in ran.words
+    api.listed = {"items": [{**made, "bounty_id": "999999"}], "next_cursor": None}
+    assert poster.run("status", code=1).last["code"] == "bounty_not_found"
