@@ -50,6 +50,36 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 """Each command's module, which has it as a function of the command's name, and its line of help."""
 
 
+HABITS: Final = {
+    "audit": "service-audit, a program of its own",
+    "balance": "status",
+    "create": "poster:new",
+    "deliver": "guardian:deliver-key",
+    "fund": "poster:publish-fund",
+    "heartbeat": "guardian:heartbeat",
+    "init": "poster:new",
+    "judge": "guardian:verdict",
+    "keygen": "guardian:new-key",
+    "list": "bounty:list",
+    "ls": "bounty:list",
+    "new": "poster:new",
+    "open": "guardian:open or poster:open-winning-submission",
+    "publish": "poster:publish-fund",
+    "refund": "claim",
+    "search": "bounty:list --search",
+    "show": "bounty:show",
+    "submit": "solver:submit",
+    "todo": "status",
+    "upload": "solver:submit",
+    "verdict": "guardian:verdict",
+    "version": "--version",
+    "view": "bounty:show",
+    "watch": "bounty:watch",
+    "whoami": "status",
+    "withdraw": "claim",
+}
+"""What people type by habit, and what they mean."""
+
 EPILOG: Final = """\b
 Network: --network mainnet|staging|local (or a chain id), before or after any
          command, else SERVICE_CHAIN_ID, else mainnet. Single values are
@@ -98,8 +128,8 @@ class LazyGroup(Program, click.Group):
         if args and not known and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.7)
-            hint = f" Did you mean {near[0]}?" if near else ""
+            meant = HABITS.get(args[0]) or next(iter(get_close_matches(args[0], COMMANDS, n=1, cutoff=0.7)), None)
+            hint = f" Did you mean {meant}?" if meant else ""
             ctx.fail(f"No such command {args[0][:60]!r}.{hint}")
         return super().resolve_command(ctx, args)
 

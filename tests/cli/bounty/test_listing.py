@@ -27,6 +27,24 @@ def test_list__over_several_pages__prints_each_bounty_once_up_to_the_limit(api: 
     assert queries[1] == "status=open&accepting=true&limit=1&cursor=c"
 
 
+def test_list__with_words_award_deadline_and_order__asks_the_api_for_them(api: ApiTwin, poster: Terminal) -> None:
+    poster.run(
+        "bounty:list", "--search", "tile set", "--min-award", "2.5 USDC", "--deadline-before", "2027-01-31",
+        "--deadline-after", "2027-01-01T00:00Z", "--sort", "award",
+    )  # fmt: skip
+    (query,) = (request.query for request in api.server.requests if request.path == "/api/bounties")
+    assert query == (
+        "search=tile+set&min_award=2500000&deadline_before=1801439999&deadline_after=1798761600&sort=award&limit=20"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--min-award", "25"), ("--deadline-before", "soon"), ("--sort", "size")]
+)
+def test_list__with_a_value_that_cannot_be_read__is_a_usage_error(poster: Terminal, option: str, value: str) -> None:
+    assert option in poster.run("bounty:list", option, value, code=2).words
+
+
 @pytest.mark.parametrize("answer", [{}, {"items": 7}, {"items": [7]}])
 def test_list__an_answer_of_another_shape__fails_in_one_line(
     api: ApiTwin, poster: Terminal, answer: dict[str, object]
@@ -138,6 +156,11 @@ def test_show__at_a_terminal__tells_money_people_and_page(api: ApiTwin, poster: 
 
 def poster_address(api: ApiTwin) -> str:
     return api.ledger.people.poster.address
+
+
+def test_list__of_pages_that_are_there__shows_their_titles_on_one_line(api: ApiTwin, poster: Terminal) -> None:
+    api.listed = {"items": [item(1, OPEN) | {"title": "A\x1b[2J hinge\nthat lasts"}], "next_cursor": None}
+    assert "bounty 1: “A[2J hinge that lasts” 25000000 base units" in at_terminal(poster, "bounty:list").screen
 
 
 def test_list__without_a_terminal_or_quiet__says_nothing(api: ApiTwin, poster: Terminal) -> None:

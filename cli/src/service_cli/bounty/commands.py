@@ -3,11 +3,21 @@
 As in each module of commands, what a command does is imported when it runs.
 """
 
+from collections.abc import Callable
+
 import click
 from service_common.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
-from service_cli.shell.command import command
+from service_cli.shell.command import argument_error, command
+
+
+def _read(option: str, reader: Callable[[str], int], text: str | None) -> str | None:
+    """An option's value as the API takes it."""
+    try:
+        return None if text is None else str(reader(text))
+    except ValueError as error:
+        raise argument_error(option, f"must be {error}") from None
 
 
 @command("bounty:list", "bounty_list", api=True)
@@ -17,6 +27,11 @@ from service_cli.shell.command import command
 @click.option("--poster-address", type=ADDRESS, help="Only bounties of this Poster.")
 @click.option("--solver-address", type=ADDRESS, help="Only bounties this Solver submitted to.")
 @click.option("--guardian-address", type=ADDRESS, help="Only bounties whose roster names this Guardian.")
+@click.option("--search", metavar="WORDS", help="Only pages whose title or summary has these words.")
+@click.option("--min-award", metavar="AMOUNT", help='Only awards from this amount on, such as "25 USDC".')
+@click.option("--deadline-before", metavar="MOMENT", help="Only submission deadlines before it, such as 2027-01-31.")
+@click.option("--deadline-after", metavar="MOMENT", help="Only submission deadlines after it.")
+@click.option("--sort", type=click.Choice(["newest", "deadline", "award"]), help="The order; default newest.")
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), metavar="COUNT", default=20, show_default=True, help="At most so many."
 )
@@ -27,6 +42,11 @@ def bounty_list(
     poster_address: Address | None,
     solver_address: Address | None,
     guardian_address: Address | None,
+    search: str | None,
+    min_award: str | None,
+    deadline_before: str | None,
+    deadline_after: str | None,
+    sort: str | None,
     limit: int,
     network: str | None,
     api_base_url: str | None,
@@ -36,11 +56,15 @@ def bounty_list(
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_API_BASE_URL
-    Prints:   bounty_list.bounty (bounty_id, facts, active_submission_count, finality, block), one for each
+    Prints:   bounty_list.bounty (bounty_id, facts, active_submission_count, finality, block, title, summary),
+              one for each
     Refuses:  an API of another deployment, or one that does not answer in shape
-    Examples: service-cli bounty:list --accepting
+    Examples: service-cli bounty:list --accepting --sort deadline
+              service-cli bounty:list --search "tile set" --min-award 10.00
               service-cli bounty:list --poster-address $ACCOUNT --limit 100
     """
+    from service_common.domain.shorthand import read_amount, read_moment
+
     from service_cli.bounty.listing import list_bounties
     from service_cli.config.settings import load_settings
 
@@ -51,6 +75,11 @@ def bounty_list(
         "poster_address": poster_address,
         "solver_address": solver_address,
         "guardian_address": guardian_address,
+        "search": search,
+        "min_award": _read("--min-award", read_amount, min_award),
+        "deadline_before": _read("--deadline-before", read_moment, deadline_before),
+        "deadline_after": _read("--deadline-after", read_moment, deadline_after),
+        "sort": sort,
     }
     settings = load_settings(network, api_base_url, ("SERVICE_API_BASE_URL",))
     list_bounties(settings, {name: value for name, value in filters.items() if value is not None}, limit)

@@ -49,12 +49,13 @@ def next_step(schedule: Schedule, now: int, *, has_submissions: bool, is_final: 
     return NextStep("settlement", None, "time is up; anyone can settle it now")
 
 
-def one_line(bounty: "BountyItem | BountyDetail", token: Token, now: int) -> str:
-    """A bounty of the list: its id, its money, its Submissions, what it waits for."""
+def one_line(bounty: "BountyItem | BountyDetail", token: Token, now: int, title: str | None = None) -> str:
+    """A bounty of the list: its id, its title as the API has it, its money, its Submissions, what it waits for."""
     count = bounty.active_submission_count
     submissions = f"{count} Submission{'' if count == 1 else 's'}"
     money = amount(bounty.facts.escrow_amount, token)
-    return f"bounty {bounty.bounty_id}: {money}; {submissions}; {_stage(bounty.facts, count, now)}"
+    named = "" if title is None else f" “{printable(title, 60)}”"
+    return f"bounty {bounty.bounty_id}:{named} {money}; {submissions}; {_stage(bounty.facts, count, now)}"
 
 
 def lines(detail: "BountyDetail", token: Token, now: int) -> Iterator[str]:
@@ -110,7 +111,8 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
         if not on_terminal():
             continue
         try:
-            say(one_line(read(BountyItem, item), token, int(time.time())))
+            found = read(BountyItem, item)
+            say(one_line(found, token, int(time.time()), found.title))
         except ValueError:
             say(f"bounty {printable(item.get('bounty_id'))}: its facts cannot be read")
     if not shown:
