@@ -125,12 +125,11 @@ def _submit(story: Story, cast: Cast, bounty: Funded) -> tuple[Submitted, Submit
     story.tell(
         "Two Solvers seal their work for the Guardians and record it. Nobody can read it before the reveal point."
     )
-    first = cast.submit(bounty, "solver-1", note="By solver-1.")
-    _open_early(story, cast, bounty, first)
-    second = cast.submit(bounty, "solver-2", note="By solver-2.")
+    first, second = (cast.submit(bounty, solver, note=f"By {solver}.") for solver in ("solver-1", "solver-2"))
     for number, submitted in enumerate((first, second), 1):
         recorded = "0x" + cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), submitted.solver).hex()
         story.verified(f"submit {number}", "the commitment on chain is the Solver's", recorded == submitted.commitment)
+    _open_early(story, cast, bounty, first)
     return first, second
 
 
