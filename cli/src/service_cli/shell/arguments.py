@@ -10,13 +10,15 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from service_common.types import BountyId, parse_address, parse_bounty_id, parse_bytes32
 
 from service_cli.errors import CommandRefused
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Value(click.ParamType[object]):
@@ -77,7 +79,7 @@ def read_document(path: str) -> bytes:
         if path == "-":
             data = sys.stdin.buffer.read(MAX_BYTES + 1)
         else:
-            with Path(path).open("rb") as file:
+            with open(path, "rb") as file:  # noqa: PTH123  # pathlib takes longer to load than help to be shown
                 data = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or "unreadable"
@@ -89,7 +91,7 @@ def read_document(path: str) -> bytes:
     return data
 
 
-def require_new(directory: Path) -> None:
+def require_new(directory: "Path") -> None:
     """Refuse an output directory that could not take the files, before anything is signed for them."""
     problem = None
     if os.path.lexists(directory):

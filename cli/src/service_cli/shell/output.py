@@ -5,9 +5,7 @@ text that only reports progress, never warnings and refusals. One line that chan
 terminal; it is removed before anything else is printed, and when the work ends.
 """
 
-import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -66,6 +64,8 @@ def event(name: str, fields: Mapping[str, object]) -> None:
     if (sink := _SINK.get()) is not None:
         sink.event(name, fields)
         return
+    import json  # help and version print no event
+
     require_output()
     clear()
     try:
@@ -118,8 +118,10 @@ def draw(line: str) -> None:
     """Replace the changing line on a terminal, cut to its width; elsewhere nothing."""
     global _DRAWN  # noqa: PLW0603
     if on_terminal():
+        from shutil import get_terminal_size  # it brings every compressor along, and most commands draw nothing
+
         _DRAWN = True
-        _put("\r\x1b[K" + line[: max(1, shutil.get_terminal_size().columns - 1)])
+        _put("\r\x1b[K" + line[: max(1, get_terminal_size().columns - 1)])
 
 
 def clear() -> None:

@@ -5,7 +5,6 @@ in ``web/schemas.py``. What a value is on the wire: ids and amounts are decimal 
 values; ``None`` is null, or an absent key where the annotation has ``OMITTED``.
 """
 
-import base64
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
@@ -102,7 +101,7 @@ def _change(kind: Any) -> Callable[[Any], object] | None:
     if kind in _DECIMAL:
         return str
     if kind is bytes:
-        return lambda value: base64.b64encode(value).decode()
+        return _base64
     if get_origin(kind) is tuple:
         inner = _change(get_args(kind)[0])
         return list if inner is None else lambda value: [inner(each) for each in value]
@@ -111,6 +110,12 @@ def _change(kind: Any) -> Callable[[Any], object] | None:
     if issubclass(kind, StrEnum):
         return str.__str__
     return _writer(kind) if is_dataclass(kind) else None
+
+
+def _base64(value: bytes) -> str:
+    from base64 import b64encode  # few shapes have bytes, and every command of the client imports this module
+
+    return b64encode(value).decode()
 
 
 def _part(name: str, hint: Any, default: object) -> Part:
