@@ -16,8 +16,10 @@ AUTHENTICATION = (DOCS / "authentication.md").read_text(encoding="utf-8")
 
 
 def test_interface__of_the_routes__names_each() -> None:
-    missing = [each.path for each in operations() if each.path not in INTERFACE and each.path != "/healthz"]
-    assert missing == []
+    named = set(re.findall(r"`([A-Z]+ /[^`?\s]*)[^`]*`", INTERFACE))
+    there = {f"{each.method.upper()} {each.path}" for each in operations() if each.path != "/healthz"}
+    assert there - named == set(), "docs/interface.md has each with its method, as in `GET /api/status`"
+    assert {each for each in named if each.split()[1].startswith(("/api", "/subgraph"))} - there == set()
 
 
 def test_interface__of_the_error_codes__has_each_under_its_status() -> None:

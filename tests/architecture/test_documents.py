@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 from service_cli.main import COMMANDS
+from service_common.db import hub_index
+from service_common.domain.hub_events import EVENT_CLASSES
 
 TOP = Path(__file__).parents[2]
 DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
 SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
+WITHOUT_A_TABLE = {"OwnershipTransferStarted", "OwnershipTransferred"}
+"""Nothing reads these events: only their raw logs are kept."""
 SPECIFIED = {
     "poster:publish-fund",
     "poster:open-winning-submission",
@@ -25,6 +29,19 @@ SPECIFIED = {
 
 def test_commands__of_the_interface__all_exist() -> None:
     assert set(COMMANDS) >= SPECIFIED
+
+
+def test_indexer_page__of_the_tables__has_each_with_its_events() -> None:
+    page = (TOP / "docs/indexer.md").read_text(encoding="utf-8")
+    table = page.split("| table | from the event |")[1].split("\n\n")[0]
+    rows = re.findall(r"(?m)^\| (`.+?) \| (.*?) ?\| .+ \|$", table)
+    told = {name for names, _ in rows for name in re.findall(r"`(\w+)`", names)}
+    assert told == {each.name for each in hub_index.metadata.tables.values()}, (
+        "docs/indexer.md has a row for each table"
+    )
+    events = {name for _, cell in rows for name in re.findall(r"`(\w+)`", cell)}
+    events |= {each for each in EVENT_CLASSES if each.endswith("Claimed") and "`…Claimed`" in table}
+    assert events == set(EVENT_CLASSES) - WITHOUT_A_TABLE, "docs/indexer.md names the events that a table is made from"
 
 
 def anchors(document: Path) -> set[str]:

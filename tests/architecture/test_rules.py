@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 from service_common.auth import verify
@@ -21,8 +22,10 @@ SOURCES = [path for path in PYTHON if "src" in path.relative_to(TOP).parts]
 def test_queues__all_of_them__have_exactly_one_worker() -> None:
     text = "\n".join(path.read_text() for path in SOURCES if path.name == "main.py")
     worked = re.findall(r"\b(?:run_worker\(\[|_work\([^\n]*, )(QueueName\.\w+(?:, QueueName\.\w+)*)", text)
-    served = re.findall(r"QueueName\.(\w+)", " ".join(worked))
-    assert sorted(served) == sorted(queue.name for queue in QueueName)
+    served = Counter(re.findall(r"QueueName\.(\w+)", " ".join(worked)))
+    wrong = {queue.name: served[queue.name] for queue in QueueName if served[queue.name] != 1}
+    assert wrong == {}, "each queue is in one run_worker([QueueName.…]) of a service's main.py"
+    assert set(served) <= set(QueueName.__members__)
 
 
 def test_migrations__as_a_history__have_one_head() -> None:

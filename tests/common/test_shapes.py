@@ -2,15 +2,15 @@
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, NewType
 
 import pytest
 from marshmallow import ValidationError
 from service_common.domain.bounty import Winner
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
 from service_common.shapes import OMITTED, Note, keys, to_json
-from service_common.types import BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.types import BlockNumber, BountyId, Bytes32, TokenAmount
 from service_common.web.schemas import load
 from service_common.wire.bounties import Block, BountyItem, BountyList, Facts
 from service_common.wire.delivery import RetrieveRequest, WrapRequest
@@ -18,7 +18,7 @@ from service_common.wire.reading import read
 from service_common.wire.submissions import UploadTarget, UploadTargetRequest
 from service_common.wire.values import Finality
 
-from tests.vectors.samples import POSTER, ROSTER, SOLVER, word
+from tests.vectors.samples import FACTS, ROSTER, SOLVER, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,23 +67,10 @@ def test_shape__as_json__has_decimal_strings_base64_and_no_omitted_key() -> None
 
 
 def facts(winner: Winner | None) -> Facts:
-    return Facts(
-        status=BountyStatus.FINAL if winner else BountyStatus.OPEN,
-        accepting=winner is None,
-        judgeable=False,
-        poster_address=POSTER,
-        escrow_amount=TokenAmount(25),
-        spec_commitment=word("page"),
-        submission_deadline=UnixSeconds(1),
-        reveal_at=UnixSeconds(2),
-        judging_deadline=UnixSeconds(3),
-        guardian_roster_hash=word("roster"),
-        protocol_fee=TokenAmount(1),
-        guardian_fee=TokenAmount(0),
-        outcome=Outcome.AWARDED if winner else None,
-        settlement_reason=SettlementReason.JUDGED if winner else None,
-        winner=winner,
-    )
+    if winner is None:
+        return FACTS
+    ending = {"outcome": Outcome.AWARDED, "settlement_reason": SettlementReason.JUDGED, "winner": winner}
+    return replace(FACTS, status=BountyStatus.FINAL, accepting=False, **ending)  # type: ignore[arg-type]
 
 
 LIST = BountyList(
@@ -102,6 +89,20 @@ def test_shape__written_and_read_again__is_the_same(value: object) -> None:
     answer = json.loads(json.dumps(to_json(value)))
     assert load(type(value), answer) == value
     assert read(type(value), answer) == value
+
+
+Unknown = NewType("Unknown", int)
+
+
+@dataclass(frozen=True, slots=True)
+class WithUnknown:
+    number: Unknown
+
+
+def test_shape__with_a_type_that_has_no_form__names_where_to_add_it() -> None:
+    for of in (load, read):
+        with pytest.raises(TypeError, match=r"Unknown annotates a field .* add it to VALUES in .*wire/values\.py"):
+            of(WithUnknown, {"number": 1})
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """docs/configuration.md names every variable that a service reads, and no other, with who reads it."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 
 import pytest
 import service_api.config
@@ -9,7 +10,7 @@ import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
 import service_web.config
-from service_common.config import ConfigurationError
+from service_common.config import ConfigurationError, EnvironmentReader
 
 from .conftest import REPOSITORY
 
@@ -58,7 +59,36 @@ def test_page__of_variables__says_exactly_what_a_service_reads(letter: str) -> N
     with pytest.raises(ConfigurationError):
         READERS[letter](asked)
     told = {name for name, readers in rows().items() if letter in readers} - OUTSIDE_THE_CONFIGURATION
-    assert told == asked.names
+    assert asked.names - told == set(), f"each needs a row of docs/configuration.md that names {letter}"
+    assert told - asked.names == set(), f"{letter} does not read it: correct its row of docs/configuration.md"
+
+
+def test_page__of_defaults__has_those_of_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is read from the page as the service would read it; a default of several words is described."""
+    page = (REPOSITORY / "docs/configuration.md").read_text(encoding="utf-8")
+    stated: dict[str, str] = {}
+    for names, text in re.findall(r"^\| (`SERVICE_.*?) \| [A-Z ]+ \| (.*?) ?\|", page, re.MULTILINE):
+        variables = re.findall(r"`(SERVICE_[A-Z_]+)`", names)
+        values = text.split(", ") if len(variables) > 1 else [text.rpartition("else ")[2]]
+        stated |= zip(variables, values, strict=False)
+    wrong, compared = {}, set()
+
+    def optional(self: EnvironmentReader, name: str, parse: Callable[[str], object], default: object) -> object:
+        text = re.sub(r"(?<=\d),(?=\d)", "", stated[name].strip("`"))
+        if default is not None and " " not in text:
+            compared.add(name)
+            with suppress(ValueError):
+                if parse(text) == default:
+                    return default
+            wrong[name] = f"{text} in docs/configuration.md, {default} in the code"
+        return default
+
+    monkeypatch.setattr(EnvironmentReader, "optional", optional)
+    for read in READERS.values():
+        with pytest.raises(ConfigurationError):
+            read(Asked())
+    assert wrong == {}
+    assert len(compared) > 12
 
 
 def test_page__names_what_is_read_elsewhere() -> None:

@@ -5,20 +5,16 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 import yaml
 from kustomization.render import Object
 from local_stack.services import SERVICES
+from prometheus_client import Counter
 from rq import Queue
-from service_api.metrics import CIPHERTEXTS, PUBLICATIONS
 from service_common.errors import PROBLEMS
 from service_common.jobs.queues import QueueName
-from service_common.web.authentication import REFUSALS
-from service_delivery.metrics import WRAPS
-from service_indexer.settler import SETTLEMENTS
-from service_reviewer.jobs import REVIEWS
-from service_web.metrics import ANSWERS
 
 from tests.api.contract import operations
 from tools.alerts import CASES, NAMESPACES, pairs_of_namespaces, promtool_tests, rule_groups
@@ -41,7 +37,6 @@ OF_THE_CLUSTER = {
     "kube_cronjob_created": {"cronjob"},
 }
 """Series of the kubelet and of kube-state-metrics."""
-COUNTERS = (REFUSALS, PUBLICATIONS, CIPHERTEXTS, REVIEWS, WRAPS, SETTLEMENTS, ANSWERS)
 MAKERS = {
     "Counter": ("_total",),
     "CounterMetricFamily": ("_total",),
@@ -53,18 +48,20 @@ ENDPOINT_FAMILY = "service_rpc_endpoint_"
 """Its names are put together at run time."""
 
 
-def _makers() -> Iterator[tuple[str, ast.Call]]:
+def _makers() -> Iterator[tuple[str, ast.Call, str]]:
+    """What makes a metric, the call, and the module that it is in."""
     for folder in ("libs", "services"):
         for file in (REPOSITORY / folder).rglob("src/**/*.py"):
+            path = file.relative_to(REPOSITORY).with_suffix("").parts
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
-                    yield node.func.id, node
+                    yield node.func.id, node, ".".join(path[path.index("src") + 1 :])
 
 
 def _families() -> dict[str, tuple[tuple[str, ...], set[str]]]:
     """Every metric that the code makes: the ends of its series, and its labels."""
     found: dict[str, tuple[tuple[str, ...], set[str]]] = {}
-    for maker, call in _makers():
+    for maker, call, _ in _makers():
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         names = [each.value for each in given if isinstance(each, ast.Constant) and isinstance(each.value, str)]
         lists = [each for each in given if isinstance(each, ast.List)]
@@ -78,9 +75,17 @@ def _families() -> dict[str, tuple[tuple[str, ...], set[str]]]:
     return found
 
 
+def _counters() -> tuple[Counter, ...]:
+    """The counters by kind, of every module that calls ``counter_by``."""
+    modules = sorted({module for maker, _, module in _makers() if maker == "counter_by"})
+    found = [each for module in modules for each in vars(import_module(module)).values()]
+    return tuple({each._name: each for each in found if isinstance(each, Counter) and each._labelnames}.values())
+
+
 OF_OBJECTS = {"cronjob", "deployment"}
 """Labels of the cluster's series that name an object of ours."""
 FAMILIES = _families()
+COUNTERS = _counters()
 LABELS = {name + end: labels for name, (ends, labels) in FAMILIES.items() for end in ends} | OF_THE_CLUSTER
 
 
@@ -121,7 +126,26 @@ def test_metrics__all_of_the_code__are_shown_or_alerted() -> None:
     """A figure that nobody sees is not worth its series."""
     used = {name for expression in shown("mainnet") for name in named(expression)}
     assert len(FAMILIES) > 25
-    assert {name for name, (ends, _) in FAMILIES.items() if not used & {name + end for end in ends}} == set()
+    unseen = {name for name, (ends, _) in FAMILIES.items() if not used & {name + end for end in ends}}
+    assert unseen == set(), "each needs an alert, a panel of the dashboard, or a line in one (CONTRIBUTING.md)"
+
+
+def test_metrics__all_of_the_code__have_a_row_with_their_labels() -> None:
+    """``index_…`` stands for all that begin so."""
+    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    table = page.split("| metric (`service_…`) |")[1].split("\n\n")[0]
+    left = {
+        name.removeprefix("service_") + "".join(ends if ends == ("_total",) else ()): labels
+        for name, (ends, labels) in FAMILIES.items()
+    }
+    for names, labels in re.findall(r"(?m)^\| (`.+?) \| ([\w, ]*) ?\|", table):
+        for name in re.findall(r"`(\w+…?)`", names):
+            meant = [each for each in left if each == name or (name[-1] == "…" and each.startswith(name[:-1]))]
+            assert meant, f"the table of docs/operations.md names {name}, which no code makes, or names it twice"
+            told = set(filter(None, labels.strip().split(", ")))
+            unknown = set().union(*(left.pop(each) for each in meant)) - told
+            assert unknown == set(), f"labels that the row of {name} in docs/operations.md does not name"
+    assert set(left) == set(), "each needs a row in the table of docs/operations.md"
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -175,15 +199,15 @@ def test_scraper__with_labels_that_the_operator_sets_too__keeps_ours() -> None:
     assert not any(labels & OF_THE_TARGET for labels in LABELS.values()), "and ours never hide where a series is from"
 
 
-def test_counters__by_kind__are_all_known_here() -> None:
+def test_counters__with_one_label__are_made_by_kind() -> None:
     made = {
         name
-        for maker, call in _makers()
+        for maker, call, _ in _makers()
         if maker == "counter_by"
         for each in call.args
         if isinstance(each, ast.Constant) and str(name := each.value).startswith("service_")
     }
-    assert made == {f"{each._name}_total" for each in COUNTERS}
+    assert made == {f"{each._name}_total" for each in COUNTERS}, "use counter_by, and keep what it makes in its module"
     assert all(len(each._metrics) <= 12 for each in COUNTERS)
 
 

@@ -36,10 +36,12 @@ def test_example__of_the_document__can_be_published_as_it_stands() -> None:
 
 def test_table__of_the_example__has_a_row_for_each_field() -> None:
     table = DOCUMENT[DOCUMENT.index("| line |") : DOCUMENT.index("Below the second")]
-    rows = re.findall(r"(?m)^\| `(\w+)` \|", table)
-    properties = challenge_schema()["properties"]
+    rows = dict(re.findall(r"(?m)^\| `(\w+)` \| (.+)", table))
+    schema = challenge_schema()
+    properties = schema["properties"]
     assert isinstance(properties, dict)
-    assert rows == list(properties)
+    assert list(rows) == list(properties), "one row for each field, in the schema's order"
+    assert [name for name, text in rows.items() if not text.startswith("optional: ")] == schema["required"]
     assert set(re.findall(r"(?m)^(\w+):", EXAMPLE.split("---\n")[1])) == set(rows)
 
 

@@ -22,6 +22,7 @@ from tests.vectors.samples import (
     BINDING,
     BOUNTY_ID,
     CHAIN_ID,
+    COMPLETE_PAGE,
     CONTENT,
     GUARDIANS,
     HUB,
@@ -177,7 +178,7 @@ def documents() -> dict[str, object]:
     return {
         "about": "document is base64 of the exact bytes; commitment their keccak256; paths are the issues' paths.",
         "challenge_pages": {
-            "accepted": [_document(PAGE, spec_commitment(PAGE))],
+            "accepted": [_document(page, spec_commitment(page)) for page in dict.fromkeys((PAGE, COMPLETE_PAGE))],
             "rejected": [_rejected(parse_challenge, reason, data) for reason, data in pages],
         },
         "written_verdicts": {

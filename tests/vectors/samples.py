@@ -12,9 +12,11 @@ from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.x25519 import Identity
 from service_common.domain.abi_hashes import guardian_roster_hash
 from service_common.domain.binding import Binding
+from service_common.domain.lifecycle import BountyStatus
 from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.terms import Terms
 from service_common.types import Address, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, address_of, bytes32
+from service_common.wire.bounties import Facts
 
 
 def seeded(label: str) -> Callable[[int], bytes]:
@@ -93,6 +95,30 @@ contact: tiles@example.org
 
 Write a lossless encoder. The tiles are in `tiles.tar`.
 """
+"""What commitments and envelopes are made for. It stays as it is: a new field changes ``documents.json`` alone."""
+LATER_FIELDS: Final = b""
+"""The frontmatter's lines of the fields that ``PAGE`` does not have."""
+COMPLETE_PAGE: Final = PAGE.replace(b"---\n# The", LATER_FIELDS + b"---\n# The")
+"""Every field."""
+
+FACTS: Final = Facts(
+    status=BountyStatus.OPEN,
+    accepting=True,
+    judgeable=False,
+    poster_address=POSTER,
+    escrow_amount=TokenAmount(25_000_000),
+    spec_commitment=word("page"),
+    submission_deadline=UnixSeconds(4_000_000_000),
+    reveal_at=UnixSeconds(4_000_003_600),
+    judging_deadline=UnixSeconds(4_000_100_000),
+    guardian_roster_hash=ROSTER_HASH,
+    protocol_fee=TokenAmount(0),
+    guardian_fee=TokenAmount(0),
+    outcome=None,
+    settlement_reason=None,
+    winner=None,
+)
+"""Of an open bounty, for tests of what reads them."""
 
 TERMS: Final = Terms(
     spec_commitment=word("spec"),

@@ -98,9 +98,8 @@ def test_audit__an_api_that_lies_in_any_single_field__names_the_lie(
                 found = differences(history, evidence(audited, bounty, detail), capsys)
                 told = {each for each in found if each.startswith(named(path))}
                 assert told or (path == ("challenge",) and lie is None and found == {"bounty.error"}), (
-                    path,
-                    lie,
-                    found,
+                    f"service_cli/audit/service.py does not compare {named(path)} with the chain: {lie!r} instead of "
+                    f"{true!r} was not found, but {found}"
                 )
             if isinstance(place, dict):
                 del place[path[-1]]

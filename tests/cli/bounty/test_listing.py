@@ -8,7 +8,7 @@ import pytest
 from service_common.domain.bounty import Winner
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
 from service_common.shapes import to_json
-from service_common.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 from service_common.wire.bounties import Block, BountyItem, Facts
 from service_common.wire.values import Finality
 
@@ -16,6 +16,7 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
 from tests.cli.screen import at_terminal
 from tests.cli.terminal import Terminal
+from tests.vectors.samples import FACTS
 
 
 def test_list__over_several_pages__prints_each_bounty_once_up_to_the_limit(api: ApiTwin, poster: Terminal) -> None:
@@ -70,23 +71,7 @@ def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Te
 
 
 ADDRESS = Address("0x" + "ab" * 20)
-OPEN = Facts(
-    status=BountyStatus.OPEN,
-    accepting=True,
-    judgeable=False,
-    poster_address=ADDRESS,
-    escrow_amount=TokenAmount(25_000_000),
-    spec_commitment=ZERO_BYTES32,
-    submission_deadline=UnixSeconds(4_000_000_000),
-    reveal_at=UnixSeconds(4_000_003_600),
-    judging_deadline=UnixSeconds(4_000_100_000),
-    guardian_roster_hash=ZERO_BYTES32,
-    protocol_fee=TokenAmount(0),
-    guardian_fee=TokenAmount(0),
-    outcome=None,
-    settlement_reason=None,
-    winner=None,
-)
+OPEN = FACTS
 LATE = replace(OPEN, submission_deadline=UnixSeconds(5), reveal_at=UnixSeconds(6), judging_deadline=UnixSeconds(7))
 AWARDED = replace(
     OPEN,

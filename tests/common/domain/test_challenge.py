@@ -11,7 +11,7 @@ from service_common.domain.hub_events import BountyTerms
 from service_common.errors import ServiceError
 from service_common.types import ZERO_BYTES32, RosterVersion, TokenAmount, UnixSeconds
 
-from tests.vectors.samples import PAGE, POSTER
+from tests.vectors.samples import COMPLETE_PAGE, PAGE, POSTER
 
 DELIVERABLES = b"deliverables:\n  - The tool that writes the tiles, with its source.\n"
 
@@ -132,15 +132,27 @@ def test_schema__and_parser__agree_on_names_and_patterns() -> None:
     schema = challenge_schema()
     properties = schema["properties"]
     assert isinstance(properties, dict)
-    frontmatter = split_document(PAGE).frontmatter
-    assert set(properties) == set(frontmatter)
-    assert schema["required"] == [name for name in properties if name not in {"language", "contact"}]
+    frontmatter = split_document(COMPLETE_PAGE).frontmatter
+    assert set(properties) == set(frontmatter), "COMPLETE_PAGE of tests/vectors/samples.py has every field"
+    assert parse_challenge(COMPLETE_PAGE)
     for name, value in frontmatter.items():
         pattern = properties[name].get("pattern")
         if pattern is not None:
             assert isinstance(value, str)
             assert re.search(pattern, value), name
     assert not re.search(properties["escrow_amount"]["pattern"], "0250")
+
+
+@pytest.mark.parametrize("name", split_document(COMPLETE_PAGE).frontmatter)
+def test_page__without_one_field__is_refused_where_the_schema_requires_it(name: str) -> None:
+    page, removed = re.subn(rf"(?m)^{name}:.*\n( +.*\n)*", "", COMPLETE_PAGE.decode(), count=1)
+    assert removed == 1
+    required = challenge_schema()["required"]
+    assert isinstance(required, list)
+    if name in required:
+        assert _issues(page.encode()) == {name: "is missing"}
+    else:
+        assert getattr(parse_challenge(page.encode()), name) is None
 
 
 def test_terms__page_and_chain_differ__each_difference_with_both_values() -> None:

@@ -47,7 +47,9 @@ def test_poison_job__mended_and_put_back_as_the_runbook_says__is_done(
     assert counts() == {"waiting": 0, "failed": 1}
     assert "FileNotFoundError" in poison.latest_result().exc_string  # type: ignore[union-attr, operator]
 
-    # 2. The cause is mended, and the runbook followed.
+    # 2. The cause is mended, and the runbook followed, which shows every queue.
+    for name in set(QueueName) - {QueueName.ARTIFACTS}:
+        open_queue(name, redis).enqueue("os.getcwd")
     missing.mkdir()
     secret = tmp_path / "redis-url"
     secret.write_text(valkey_server.url())
@@ -58,7 +60,7 @@ def test_poison_job__mended_and_put_back_as_the_runbook_says__is_done(
     done = subprocess.run(
         ["sh", "-ec", documented()], env=environment, capture_output=True, text=True, check=True, timeout=60
     )
-    assert "artifacts" in done.stdout
+    assert set(re.findall(r"(?m)^([\w-]+) +\|", done.stdout)) == set(QueueName)
     assert counts() == {"waiting": 1, "failed": 0}
     work(redis)
     assert poison.get_status(refresh=True) == "finished"

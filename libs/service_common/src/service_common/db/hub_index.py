@@ -208,18 +208,7 @@ changes = Table(
 """What the copy took in and took back, in the order in which it did: a log by its place, or without a ``log_index`` a
 reorg that took every log out that is above the block. The numbers are this copy's own, so a replay has none."""
 
-FACTS = (
-    logs,
-    bounties,
-    submissions,
-    verdicts,
-    finalizations,
-    claims,
-    rosters,
-    roster_members,
-    heartbeats,
-    delivery_keys,
-    fee_policies,
-    totals,
+FACTS: tuple[Table, ...] = tuple(
+    table for table in metadata.tables.values() if table not in (head, backfill, blocks, changes)
 )
 """Every table whose rows a reorg retracts."""

@@ -14,6 +14,7 @@ from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterErr
 from service_common.domain.reading import FieldReader
 from service_common.domain.shorthand import read_amount, read_moment, read_span, strictly
 from service_common.errors import Issue, ServiceError
+from service_common.shapes import parts
 from service_common.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
 
 VERSION: Final = 1
@@ -126,13 +127,14 @@ def challenge_schema() -> dict[str, object]:
         "language": _pattern(LANGUAGE_PATTERN) | {"description": "BCP 47 language tag of the page"},
         "contact": _text(MAX_CONTACT) | {"description": "one line"},
     }
+    optional = {part.name for part in parts(ChallengePage) if part.nullable}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Bounty challenge frontmatter",
         "description": "YAML frontmatter of bounty_challenge.md; every scalar is read as a string",
         "type": "object",
         "properties": properties,
-        "required": [name for name in properties if name not in ("language", "contact")],
+        "required": [name for name in properties if name not in optional],
         "additionalProperties": False,
     }
 

@@ -16,7 +16,7 @@ from service_common.domain.roster import Roster
 from service_common.errors import requirement
 from service_common.shapes import Part, parts
 from service_common.wire.deployment import RubricDocument
-from service_common.wire.values import VALUES, ValueForm
+from service_common.wire.values import VALUES, ValueForm, no_form
 
 T = TypeVar("T")
 _NAMES: Final[Mapping[type, str]] = {Roster: "GuardianRoster", RubricDocument: "Rubric"}
@@ -122,7 +122,9 @@ def _field_of(kind: Any, part: Part, known: dict[str, Any]) -> fields.Field[Any]
         return TupleField(_field_of(arguments[0], part, {}), **known)
     if origin is Literal:
         return fields.String(validate=check.OneOf(arguments), **known)
-    field, message, more = _LEAVES[origin or kind]
+    if (leaf := _LEAVES.get(origin or kind)) is None:
+        raise no_form(kind)
+    field, message, more = leaf
     if origin is dict and arguments[1] is str:
         more = {"keys": fields.String(), "values": fields.String()}
     known["error_messages"] = {**known.get("error_messages", {}), "invalid": message}

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin
 
 from service_common.shapes import Part, parts
-from service_common.wire.values import VALUES, ValueForm
+from service_common.wire.values import VALUES, ValueForm, no_form
 
 T = TypeVar("T")
 Reader = Callable[[object, str], object]
@@ -55,6 +55,8 @@ def _reader(kind: Any) -> Reader:
         return partial(_read_literal, arguments)
     if origin is dict and arguments[1] is str:
         return _read_texts
+    if (origin or kind) not in _PLAIN:
+        raise no_form(kind)
     return partial(_read_plain, origin or kind)
 
 

@@ -180,3 +180,8 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     ),
 }
 """By the type that annotates a field."""
+
+
+def no_form(kind: object) -> TypeError:
+    """What is raised for the type of a field that nothing knows how to read."""
+    return TypeError(f"{kind} annotates a field and has no form: add it to VALUES in service_common/wire/values.py")
