@@ -20,6 +20,7 @@ from service_api.graphql.schema import make_schema
 from service_common.crypto.beacon_info import QUICKNET
 from service_common.domain.bounty import Bounty as ChainBounty
 from service_common.domain.bounty import Winner
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
@@ -29,6 +30,7 @@ from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.verdict import WrittenVerdict, render_verdict
 from service_common.shapes import to_json
 from service_common.types import (
+    MAX_UINT256,
     ZERO_ADDRESS,
     ZERO_BYTES32,
     Address,
@@ -50,10 +52,12 @@ from service_common.wire.bounties import (
     BountyList,
     Facts,
 )
+from service_common.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.wire.delivery import DeliveryKey
 from service_common.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
 from service_common.wire.errors import ErrorBody
 from service_common.wire.values import Finality
+from service_web.views.money import award_of
 
 from tests.api.contract import check_answer
 
@@ -271,31 +275,55 @@ class Ledger:
         return derive_record(CHAIN, HUB, final, roster(), verdicts, hash_of("log")).to_json()
 
     def listed(self, query: Mapping[str, str]) -> BountyList:
-        shown = []
+        sort, limit = BountySort(query.get("sort", "newest")), int(query["limit"])
+        shown = sorted(self._matching(query), key=lambda each: self._place(each, sort))
+        if "cursor" in query:
+            after = parse_cursor(query["cursor"]).bounty_id
+            number = next(index for index, each in enumerate(shown) if each.id == after) + 1
+        else:
+            number = 0
+        items = tuple(self._item(each) for each in shown[number : number + limit])
+        following = None
+        if len(shown) > number + limit:
+            following = Cursor(sort, 0, items[-1].bounty_id).to_text()
+        return BountyList(items, following, len(shown))
+
+    def _matching(self, query: Mapping[str, str]) -> Iterable[Bounty]:
         for bounty in self.bounties.values():
             facts = self.facts(bounty)
+            award, text = award_of(facts), bounty.page.decode().partition("escrow_amount")[0].lower()
             wanted = {
                 "status": facts.status.value,
                 "accepting": str(facts.accepting).lower(),
                 "judgeable": str(facts.judgeable).lower(),
                 "poster_address": bounty.poster,
             }
-            if query.get("guardian_address", GUARDIANS[0]) not in GUARDIANS:
-                continue
-            if all(query[name] == value for name, value in wanted.items() if name in query):
-                shown.append(bounty)
-        shown.sort(key=lambda each: (each.outcome is not None, -each.id))
-        start = int(query.get("cursor", "0"))
-        limit = int(query["limit"])
-        items = tuple(
-            BountyItem(
-                each.id, self.facts(each), len(each.submitted),
-                Finality.FINALIZED if each.block <= FINALIZED else Finality.UNSAFE,
-                Block(BlockNumber(each.block), hash_of("block")),
-            )
-            for each in shown[start : start + limit]
+            holds = [
+                *(query[name] == value for name, value in wanted.items() if name in query),
+                query.get("guardian_address", GUARDIANS[0]) in GUARDIANS,
+                "solver_address" not in query or query["solver_address"] in bounty.submitted,
+                all(word in text for word in query.get("search", "").lower().split()),
+                int(query.get("min_award", 0)) <= award <= int(query.get("max_award", MAX_UINT256)),
+                int(query.get("deadline_after", -1)) < bounty.deadline < int(query.get("deadline_before", MAX_UINT256)),
+            ]
+            if all(holds):
+                yield bounty
+
+    def _place(self, bounty: Bounty, sort: BountySort) -> tuple[int, int]:
+        if sort is BountySort.DEADLINE:
+            return bounty.deadline, bounty.id
+        if sort is BountySort.AWARD:
+            return -award_of(self.facts(bounty)), -bounty.id
+        return int(bounty.outcome is not None), -bounty.id
+
+    def _item(self, bounty: Bounty) -> BountyItem:
+        stated = parse_challenge(bounty.page) if bounty.is_published and bounty.page.startswith(b"---") else None
+        return BountyItem(
+            bounty.id, self.facts(bounty), len(bounty.submitted),
+            Finality.FINALIZED if bounty.block <= FINALIZED else Finality.UNSAFE,
+            Block(BlockNumber(bounty.block), hash_of("block")),
+            None if stated is None else stated.title, None if stated is None else stated.summary,
         )  # fmt: skip
-        return BountyList(items, str(start + limit) if len(shown) > start + limit else None)
 
     def rows(self) -> Json:
         """The root of a query: what the GraphQL schema's fields read."""
