@@ -54,9 +54,17 @@ from service_common.wire.bounties import (
 )
 from service_common.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.wire.delivery import DeliveryKey
-from service_common.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
+from service_common.wire.deployment import (
+    CurrentFees,
+    Deployment,
+    DeploymentStatus,
+    DeploymentTotals,
+    HubLimits,
+    IndexPosition,
+    TokenDescription,
+)
 from service_common.wire.errors import ErrorBody
-from service_common.wire.values import Finality
+from service_common.wire.values import Finality, IndexState
 from service_web.views.money import award_of
 
 from tests.api.contract import check_answer
@@ -203,6 +211,32 @@ class Ledger:
             beacon=QUICKNET,
             public_host="api.example",
         )
+
+    def status(self) -> DeploymentStatus:
+        facts = [self.facts(each) for each in self.bounties.values()]
+        count = {
+            "open": sum(each.outcome is None for each in facts),
+            "accepting": sum(each.accepting for each in facts),
+            "judgeable": sum(each.judgeable for each in facts),
+            "awarded": sum(each.outcome is Outcome.AWARDED for each in facts),
+        }
+        paid = {kind: TokenAmount(0) for kind in AmountKind}
+        for bounty in self.bounties.values():
+            for kind, _, amount in bounty.claims:
+                paid[kind] = TokenAmount(paid[kind] + amount)
+        state = IndexState.HALTED if self.has_errors else IndexState.FOLLOWING
+        position = IndexPosition(
+            BLOCK, hash_of("block"), self.head_time, FINALIZED, UnixSeconds(self.head_time - 20), BLOCK,
+            max(0, NOW - self.head_time), 20, 2, 3,
+        )  # fmt: skip
+        totals = DeploymentTotals(
+            len(facts), count["open"], count["accepting"], count["judgeable"], count["awarded"],
+            len(facts) - count["open"] - count["awarded"],
+            TokenAmount(sum(each.escrow_amount for each in facts) - sum(paid.values())),
+            paid[AmountKind.WINNER_AWARD], paid[AmountKind.POSTER_REFUND], paid[AmountKind.GUARDIAN_FEE],
+            paid[AmountKind.PROTOCOL_FEE],
+        )  # fmt: skip
+        return DeploymentStatus(state, CHAIN, HUB, "1.2.3", position, totals)
 
     def facts(self, bounty: Bounty) -> Facts:
         status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL
@@ -451,10 +485,15 @@ class FakeApi:
     def _answer(self, method: str, path: str, query: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
         if (method, path) == ("POST", "/subgraph"):
             return self._query(json.loads(options["body"])["query"])
-        if path == "/api/deployment":
-            return _json(self.ledger.deployment())
-        if path == "/api/deployment/delivery-key":
-            return _json(DeliveryKey(hash_of("delivery"), "0x0123456789abcdef", "x25519-sealed-box"))
+        documents: dict[str, Callable[[], object]] = {
+            "/api/deployment": self.ledger.deployment,
+            "/api/status": self.ledger.status,
+            "/api/deployment/delivery-key": lambda: DeliveryKey(
+                hash_of("delivery"), "0x0123456789abcdef", "x25519-sealed-box"
+            ),
+        }
+        if path in documents:
+            return _json(documents[path]())
         if path == "/api/bounties":
             return _json(self.ledger.listed(dict(parse_qsl(query))))
         if path.startswith("/api/bounties/"):

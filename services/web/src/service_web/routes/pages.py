@@ -14,8 +14,8 @@ from werkzeug.wrappers import Response as PlainResponse
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import Head
 from service_web.dependencies import dependencies
-from service_web.views import bounty, filters, guardians, listing, person, timeline
-from service_web.views.freshness import Freshness, is_late, notices
+from service_web.views import bounty, filters, guardians, listing, person, status, timeline
+from service_web.views.freshness import Freshness, notices
 
 routes = Blueprint("pages", __name__)
 
@@ -55,8 +55,10 @@ def get_list() -> PlainResponse:
         return redirect(search.address(cursor=search.cursor), 303)
 
     def make(fresh: Freshness) -> dict[str, object]:
-        found = listing.list_page(dependencies(), search, fresh)
-        return {"list": found, "search": search, "form": filters, "terms": fresh.of(dependencies().api.deployment())}
+        deps = dependencies()
+        terms, found = fresh.of(deps.api.deployment()), listing.list_page(deps, search, fresh)
+        figures = status.status_of(deps, terms, fresh).figures
+        return {"list": found, "search": search, "form": filters, "terms": terms, "figures": figures}
 
     return page("list.html", make)
 
@@ -146,9 +148,13 @@ def get_deployment() -> Response:
             key = fresh.of(deps.api.delivery_key())
         except (ApiAbsent, ApiRefused, ApiUnavailable):
             key = None
-        now = deps.clock.now()
-        found, head = fresh.of(deps.api.deployment()), fresh.of(deps.api.head())
-        return {"key": key, "found": found, "now": now, "is_late": is_late(head, found, now), "index": head}
+        now, found, head = deps.clock.now(), fresh.of(deps.api.deployment()), _head(fresh)
+        stated = status.status_of(deps, found, fresh)
+        health = status.health_of(stated, head, found, fresh, now)
+        return {
+            "key": key, "found": found, "now": now, "status": stated, "health": health, "figures": stated.figures,
+            "pages_version": status.PAGES_VERSION,
+        }  # fmt: skip
 
     return page("deployment.html", make)
 
