@@ -41,7 +41,7 @@ from bench.attack.sending import Sending, Sent, send
 from bench.figures import Figure, Report, median
 from bench.watching.manifests import memory_requests
 from bench.watching.processes import main_processes, taken, weighed
-from bench.web.load import Load, load, quantile
+from bench.http.load import Load, load, quantile
 from tests.common.auth.signing import Key, new_key
 from tests.common.auth.wallets import ENDLESS, owner_wallet, place
 

@@ -28,7 +28,7 @@ from bench.figures import Figure, Report
 from bench.watching.curves import Watched
 from bench.watching.processes import main_processes, taken
 from bench.watching.sampler import read_samples, sampling
-from bench.web.load import Load, get, load
+from bench.http.load import Load, get, load
 
 RATE: Final = 500
 FEW: Final = RATE * 2 // 5
