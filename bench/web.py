@@ -1,7 +1,7 @@
 """The pages: their size, and what a page costs while the answers of the API that it is made of are kept.
 
-The whole application makes each page anew; what it keeps of pages that it has made is emptied before each. The API is the
-tests' fake, asked once, so that nothing is measured but the pages. The figure is processor time of this process.
+The whole application makes each page anew; what it keeps of pages that it has made is emptied before each. The API is
+the tests' fake, asked once, so that nothing is measured but the pages. The figure is processor time of this process.
 """
 
 import logging
