@@ -169,6 +169,13 @@ def test_count__that_cannot_be__is_not_shown(pages: Pages, total: int | None, se
     assert sentence in pages.text("/")
 
 
+@pytest.mark.parametrize("total", [None, 0, 9])
+def test_count__of_a_list_that_is_shown_whole__is_counted_here(pages: Pages, total: int | None) -> None:
+    pages.ledger.add()
+    pages.api.alter = stating(lambda found: found.update(total_count=total))
+    assert "1 bounty" in pages.text("/")
+
+
 def test_token__with_decimals_that_no_token_has__costs_nothing(pages: Pages) -> None:
     pages.ledger.add()
 

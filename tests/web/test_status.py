@@ -127,7 +127,8 @@ def test_health__stated_better_than_it_is__is_what_is_seen_here(lived: Pages) ->
     assert "Newest block 5,000, 15 minutes ago" in shown
     lived.ledger.has_errors = True
     state(lived, lambda found: found.update(state="following"))
-    assert "The index has stopped" in lived.text("/deployment")
+    lived.ledger.head_time = NOW
+    assert '<strong class="tag due">The index has stopped' in lived.get("/deployment").get_data(as_text=True)
 
 
 def test_status__that_is_silent__takes_no_page_with_it(lived: Pages) -> None:
