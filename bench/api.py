@@ -16,7 +16,7 @@ from local_stack.process import Child, minimal_environment
 from service_common.types import BountyId
 
 from bench.figures import Figure, Report, median
-from bench.web.load import get, load
+from bench.http.load import get, load
 from tests.api.conftest import Service, running_service
 from tests.api.running import start_api
 from tests.api.test_submissions import Sealed, open_bounty, seal
@@ -118,7 +118,7 @@ def _hello(service: Service) -> Iterator[int]:
     """The reference's server."""
     code = (
         "import sys; from service_common.web.server import serve; "
-        "serve('bench.web.hello:application', host='127.0.0.1', "
+        "serve('bench.http.hello:application', host='127.0.0.1', "
     )
     code += "port=int(sys.argv[1]), internal_port=int(sys.argv[2]), checks={})"
     internal = service.runtime.port()

@@ -39,9 +39,9 @@ from bench.attack import attacks
 from bench.attack.asking import PUBLICATION, Signer, request, signer
 from bench.attack.sending import Sending, Sent, send
 from bench.figures import Figure, Report, median
+from bench.http.load import Load, load, quantile
 from bench.watching.manifests import memory_requests
 from bench.watching.processes import main_processes, taken, weighed
-from bench.web.load import Load, load, quantile
 from tests.common.auth.signing import Key, new_key
 from tests.common.auth.wallets import ENDLESS, owner_wallet, place
 

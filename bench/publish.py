@@ -14,7 +14,7 @@ from service_reviewer.providers.port import Material
 from service_reviewer.providers.rules.provider import RulesProvider
 
 from bench.figures import Figure, Report, median
-from bench.web.load import load
+from bench.http.load import load
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api

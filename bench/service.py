@@ -25,10 +25,10 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.types import Address, BlockNumber, ChainId
 
 from bench.figures import Figure, Report
+from bench.http.load import Load, get, load
 from bench.watching.curves import Watched
 from bench.watching.processes import main_processes, taken
 from bench.watching.sampler import read_samples, sampling
-from bench.web.load import Load, get, load
 
 RATE: Final = 500
 FEW: Final = RATE * 2 // 5

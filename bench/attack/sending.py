@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from bench.web.load import load
+from bench.http.load import load
 
 TICK_SECONDS: Final = 0.25
 """How often a slow body gets a byte, and how soon a connection that was ended is opened again."""

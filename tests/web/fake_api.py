@@ -15,11 +15,13 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import urllib3
+from flask import Flask
 from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
 from service_api.graphql.schema import make_schema
 from service_common.crypto.beacon_info import QUICKNET
 from service_common.domain.bounty import Bounty as ChainBounty
 from service_common.domain.bounty import Winner
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
@@ -29,6 +31,7 @@ from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.verdict import WrittenVerdict, render_verdict
 from service_common.shapes import to_json
 from service_common.types import (
+    MAX_UINT256,
     ZERO_ADDRESS,
     ZERO_BYTES32,
     Address,
@@ -42,18 +45,30 @@ from service_common.types import (
     address_of,
     bytes32,
 )
+from service_common.web.parsing import load_query
 from service_common.wire.bounties import (
     ActiveSubmission,
     Block,
     BountyDetail,
     BountyItem,
     BountyList,
+    BountyQuery,
     Facts,
 )
+from service_common.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.wire.delivery import DeliveryKey
-from service_common.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
+from service_common.wire.deployment import (
+    CurrentFees,
+    Deployment,
+    DeploymentStatus,
+    DeploymentTotals,
+    HubLimits,
+    IndexPosition,
+    TokenDescription,
+)
 from service_common.wire.errors import ErrorBody
-from service_common.wire.values import Finality
+from service_common.wire.values import Finality, IndexState
+from service_web.views.money import award_of
 
 from tests.api.contract import check_answer
 
@@ -62,6 +77,7 @@ NOW = UnixSeconds(1_800_000_000)
 BLOCK = BlockNumber(5_000)
 FINALIZED = BlockNumber(4_990)
 Json = dict[str, Any]
+_REQUESTS = Flask(__name__)
 
 
 def account(name: str) -> Address:
@@ -200,6 +216,32 @@ class Ledger:
             public_host="api.example",
         )
 
+    def status(self) -> DeploymentStatus:
+        facts = [self.facts(each) for each in self.bounties.values()]
+        count = {
+            "open": sum(each.outcome is None for each in facts),
+            "accepting": sum(each.accepting for each in facts),
+            "judgeable": sum(each.judgeable for each in facts),
+            "awarded": sum(each.outcome is Outcome.AWARDED for each in facts),
+        }
+        paid = {kind: TokenAmount(0) for kind in AmountKind}
+        for bounty in self.bounties.values():
+            for kind, _, amount in bounty.claims:
+                paid[kind] = TokenAmount(paid[kind] + amount)
+        state = IndexState.HALTED if self.has_errors else IndexState.FOLLOWING
+        position = IndexPosition(
+            BLOCK, hash_of("block"), self.head_time, FINALIZED, UnixSeconds(self.head_time - 20), BLOCK,
+            max(0, NOW - self.head_time), 20, 2, 3,
+        )  # fmt: skip
+        totals = DeploymentTotals(
+            len(facts), count["open"], count["accepting"], count["judgeable"], count["awarded"],
+            len(facts) - count["open"] - count["awarded"],
+            TokenAmount(sum(each.escrow_amount for each in facts) - sum(paid.values())),
+            paid[AmountKind.WINNER_AWARD], paid[AmountKind.POSTER_REFUND], paid[AmountKind.GUARDIAN_FEE],
+            paid[AmountKind.PROTOCOL_FEE],
+        )  # fmt: skip
+        return DeploymentStatus(state, CHAIN, HUB, "1.2.3", position, totals)
+
     def facts(self, bounty: Bounty) -> Facts:
         status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL
         reveal = bounty.deadline + bounty.reveal_delay
@@ -271,31 +313,55 @@ class Ledger:
         return derive_record(CHAIN, HUB, final, roster(), verdicts, hash_of("log")).to_json()
 
     def listed(self, query: Mapping[str, str]) -> BountyList:
-        shown = []
+        sort, limit = BountySort(query.get("sort", "newest")), int(query["limit"])
+        shown = sorted(self._matching(query), key=lambda each: self._place(each, sort))
+        if "cursor" in query:
+            after = parse_cursor(query["cursor"]).bounty_id
+            number = next(index for index, each in enumerate(shown) if each.id == after) + 1
+        else:
+            number = 0
+        items = tuple(self._item(each) for each in shown[number : number + limit])
+        following = None
+        if len(shown) > number + limit:
+            following = Cursor(sort, 0, items[-1].bounty_id).to_text()
+        return BountyList(items, following, len(shown))
+
+    def _matching(self, query: Mapping[str, str]) -> Iterable[Bounty]:
         for bounty in self.bounties.values():
             facts = self.facts(bounty)
+            award, text = award_of(facts), bounty.page.decode().partition("escrow_amount")[0].lower()
             wanted = {
                 "status": facts.status.value,
                 "accepting": str(facts.accepting).lower(),
                 "judgeable": str(facts.judgeable).lower(),
                 "poster_address": bounty.poster,
             }
-            if query.get("guardian_address", GUARDIANS[0]) not in GUARDIANS:
-                continue
-            if all(query[name] == value for name, value in wanted.items() if name in query):
-                shown.append(bounty)
-        shown.sort(key=lambda each: (each.outcome is not None, -each.id))
-        start = int(query.get("cursor", "0"))
-        limit = int(query["limit"])
-        items = tuple(
-            BountyItem(
-                each.id, self.facts(each), len(each.submitted),
-                Finality.FINALIZED if each.block <= FINALIZED else Finality.UNSAFE,
-                Block(BlockNumber(each.block), hash_of("block")),
-            )
-            for each in shown[start : start + limit]
+            holds = [
+                *(query[name] == value for name, value in wanted.items() if name in query),
+                query.get("guardian_address", GUARDIANS[0]) in GUARDIANS,
+                "solver_address" not in query or query["solver_address"] in bounty.submitted,
+                all(word in text for word in query.get("search", "").lower().split()),
+                int(query.get("min_award", 0)) <= award <= int(query.get("max_award", MAX_UINT256)),
+                int(query.get("deadline_after", -1)) < bounty.deadline < int(query.get("deadline_before", MAX_UINT256)),
+            ]
+            if all(holds):
+                yield bounty
+
+    def _place(self, bounty: Bounty, sort: BountySort) -> tuple[int, int]:
+        if sort is BountySort.DEADLINE:
+            return bounty.deadline, bounty.id
+        if sort is BountySort.AWARD:
+            return -award_of(self.facts(bounty)), -bounty.id
+        return int(bounty.outcome is not None), -bounty.id
+
+    def _item(self, bounty: Bounty) -> BountyItem:
+        stated = parse_challenge(bounty.page) if bounty.is_published and bounty.page.startswith(b"---") else None
+        return BountyItem(
+            bounty.id, self.facts(bounty), len(bounty.submitted),
+            Finality.FINALIZED if bounty.block <= FINALIZED else Finality.UNSAFE,
+            Block(BlockNumber(bounty.block), hash_of("block")),
+            None if stated is None else stated.title, None if stated is None else stated.summary,
         )  # fmt: skip
-        return BountyList(items, str(start + limit) if len(shown) > start + limit else None)
 
     def rows(self) -> Json:
         """The root of a query: what the GraphQL schema's fields read."""
@@ -423,11 +489,18 @@ class FakeApi:
     def _answer(self, method: str, path: str, query: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
         if (method, path) == ("POST", "/subgraph"):
             return self._query(json.loads(options["body"])["query"])
-        if path == "/api/deployment":
-            return _json(self.ledger.deployment())
-        if path == "/api/deployment/delivery-key":
-            return _json(DeliveryKey(hash_of("delivery"), "0x0123456789abcdef", "x25519-sealed-box"))
+        documents: dict[str, Callable[[], object]] = {
+            "/api/deployment": self.ledger.deployment,
+            "/api/status": self.ledger.status,
+            "/api/deployment/delivery-key": lambda: DeliveryKey(
+                hash_of("delivery"), "0x0123456789abcdef", "x25519-sealed-box"
+            ),
+        }
+        if path in documents:
+            return _json(documents[path]())
         if path == "/api/bounties":
+            with _REQUESTS.test_request_context(path, query_string=query):
+                load_query(BountyQuery)  # what the API refuses fails the test
             return _json(self.ledger.listed(dict(parse_qsl(query))))
         if path.startswith("/api/bounties/"):
             found = self.ledger.bounties.get(BountyId(int(path.rpartition("/")[2])))

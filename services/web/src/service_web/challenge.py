@@ -14,7 +14,7 @@ from typing import Final
 
 from markupsafe import Markup
 from service_common.clock import Clock
-from service_common.domain.challenge import ChallengePage, parse_challenge
+from service_common.domain.challenge import MAX_SUMMARY, MAX_TITLE, ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.errors import ServiceError
 from service_common.recent import Recent
@@ -79,6 +79,17 @@ class Title:
 NO_TITLE: Final = Title(None, "", is_mixed=False)
 
 
+def stated_title(title: str | None, summary: str | None) -> Title:
+    """A title that nobody has checked here, of a page's length at most and harmless to look at."""
+    if title is None:
+        return NO_TITLE
+    shown, rest = (
+        visible(text[:most].encode(errors="replace").decode())  # JSON can name halves of characters
+        for text, most in ((title, MAX_TITLE), (summary or "", MAX_SUMMARY))
+    )
+    return Title(shown, rest, mixes_scripts(shown))
+
+
 def read_challenge(text: str | None, commitment: Bytes32) -> Challenge | None:
     """The challenge of a bounty, where these bytes are the committed ones."""
     if text is None:
@@ -119,6 +130,11 @@ class Challenges:
         if made is not None:
             self._keep(made)
         return made
+
+    def known_title(self, commitment: Bytes32) -> Title | None:
+        """The title of a page whose bytes were verified before."""
+        with self._lock:
+            return self._titles.get(commitment)
 
     def titles(self, bounties: Iterable[tuple[BountyId, Bytes32]]) -> dict[BountyId, Title]:
         """The titles of these bounties, by their commitments; those not known yet are asked for side by side."""

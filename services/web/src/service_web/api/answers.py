@@ -13,7 +13,7 @@ from service_common.domain.commitments import report_commitment
 from service_common.types import Address, BountyId, Bytes32
 from service_common.wire.bounties import BountyDetail, BountyList
 from service_common.wire.delivery import DeliveryKey
-from service_common.wire.deployment import Deployment
+from service_common.wire.deployment import Deployment, DeploymentStatus
 from service_common.wire.reading import read
 
 from service_web.api import rows
@@ -56,6 +56,10 @@ class Api:
     def deployment(self) -> Answer[Deployment]:
         """Chain, Hub, token, fees, roster, limits."""
         return self._client.ask(Question("/api/deployment"), _shape(Deployment))
+
+    def status(self) -> Answer[DeploymentStatus]:
+        """How far the index is, and what all bounties come to, as the API states it."""
+        return self._client.ask(Question("/api/status"), _shape(DeploymentStatus))
 
     def delivery_key(self) -> Answer[DeliveryKey]:
         """The deployment's delivery key, as its holder states it."""

@@ -3,21 +3,19 @@
 import re
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import urlencode
 
 from flask import Blueprint, Response, redirect, render_template
 from service_common.types import Address, BountyId, parse_address, parse_bounty_id
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
-from service_common.wire.cursor import parse_cursor
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import Head
 from service_web.dependencies import dependencies
-from service_web.views import bounty, guardians, listing, person, timeline
-from service_web.views.freshness import Freshness, is_late, notices
+from service_web.views import bounty, filters, guardians, listing, person, status, timeline
+from service_web.views.freshness import Freshness, notices
 
 routes = Blueprint("pages", __name__)
 
@@ -49,21 +47,18 @@ def static_page(template: str) -> Response:
 
 @routes.get("/")
 @public
-def get_list() -> Response:
-    """The bounties."""
-    query = read_query(allowed=frozenset({"show", "cursor"}))
-    try:
-        chosen = listing.Filter(query.get("show", listing.Filter.OPEN))
-        cursor = query.get("cursor")
-        if cursor is not None:
-            parse_cursor(cursor)
-    except ValueError:
-        raise NotFound from None
+def get_list() -> PlainResponse:
+    """The bounties. A form sends its empty fields, too: each state has one address, without them."""
+    values = read_query(allowed=filters.PARAMETERS)
+    search = filters.read_search(values, dependencies().api.deployment().value.escrow_token)
+    if not all(values.values()):
+        return redirect(search.address(cursor=search.cursor), 303)
 
     def make(fresh: Freshness) -> dict[str, object]:
-        found = listing.list_page(dependencies(), chosen, cursor, fresh)
-        following = None if found.next_cursor is None else urlencode({"show": chosen, "cursor": found.next_cursor})
-        return {"list": found, "filters": listing.FILTERS, "following": following}
+        deps = dependencies()
+        terms, found = fresh.of(deps.api.deployment()), listing.list_page(deps, search, fresh)
+        figures = status.status_of(deps, terms, fresh).figures
+        return {"list": found, "search": search, "form": filters, "terms": terms, "figures": figures}
 
     return page("list.html", make)
 
@@ -153,9 +148,13 @@ def get_deployment() -> Response:
             key = fresh.of(deps.api.delivery_key())
         except (ApiAbsent, ApiRefused, ApiUnavailable):
             key = None
-        now = deps.clock.now()
-        found, head = fresh.of(deps.api.deployment()), fresh.of(deps.api.head())
-        return {"key": key, "found": found, "now": now, "is_late": is_late(head, found, now), "index": head}
+        now, found, head = deps.clock.now(), fresh.of(deps.api.deployment()), _head(fresh)
+        stated = status.status_of(deps, found, fresh)
+        health = status.health_of(stated, head, found, fresh, now)
+        return {
+            "key": key, "found": found, "now": now, "status": stated, "health": health, "figures": stated.figures,
+            "pages_version": status.PAGES_VERSION,
+        }  # fmt: skip
 
     return page("deployment.html", make)
 

@@ -1,38 +1,21 @@
-"""The list of bounties, as the first page shows it."""
+"""The list of bounties, as the first page shows it.
 
-from collections.abc import Mapping
+What an item states is the API's word, its title too: a page of twenty would cost twenty further requests to check. A
+title whose bytes this process has verified is shown in its place; the bounty's own page verifies the others.
+"""
+
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
 
 from service_common.types import UnixSeconds
-from service_common.wire.bounties import BountyItem
-from service_common.wire.deployment import Deployment
+from service_common.wire.bounties import BountyItem, BountyList
 from service_common.wire.values import Finality
 
-from service_web.challenge import Title
+from service_web.challenge import Title, stated_title
 from service_web.dependencies import Dependencies
+from service_web.views.filters import Search
 from service_web.views.freshness import Freshness
 from service_web.views.money import award_of
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
-
-
-class Filter(StrEnum):
-    """Which bounties the list shows."""
-
-    OPEN = "open"
-    JUDGING = "judging"
-    DECIDED = "decided"
-    ALL = "all"
-
-
-FILTERS: Final[Mapping[Filter, tuple[str, Mapping[str, str]]]] = {
-    Filter.OPEN: ("Open for work", {"accepting": "true"}),
-    Filter.JUDGING: ("Being judged", {"status": "open", "accepting": "false"}),
-    Filter.DECIDED: ("Decided", {"status": "final"}),
-    Filter.ALL: ("All", {}),
-}
-"""The name of each, and how the API is asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +32,38 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """A page of the list."""
+    """A page of the list. ``count`` is how many bounties match on all pages, as a sentence."""
 
-    chosen: Filter
-    deployment: Deployment
     listed: tuple[Listed, ...]
-    next_cursor: str | None
-    is_first: bool
+    count: str
+    following: str | None
     now: UnixSeconds
 
 
-def list_page(deps: Dependencies, chosen: Filter, cursor: str | None, fresh: Freshness) -> ListPage:
-    """The bounties after a cursor."""
-    found = fresh.of(deps.api.bounties(FILTERS[chosen][1], cursor))
-    titles = deps.challenges.titles((each.bounty_id, each.facts.spec_commitment) for each in found.items)
+def list_page(deps: Dependencies, search: Search, fresh: Freshness) -> ListPage:
+    """The bounties that are looked for, after the cursor."""
+    found = fresh.of(deps.api.bounties(search.query, search.cursor))
     now = deps.clock.now()
-    listed = tuple(_listed(each, titles[each.bounty_id], now) for each in found.items)
-    return ListPage(chosen, fresh.of(deps.api.deployment()), listed, found.next_cursor, cursor is None, now)
+    listed = tuple(_listed(deps, each, now) for each in found.items)
+    following = None if found.next_cursor is None else search.address(cursor=found.next_cursor)
+    return ListPage(listed, _count(found, is_first=search.cursor is None), following, now)
 
 
-def _listed(item: BountyItem, title: Title, now: UnixSeconds) -> Listed:
+def _listed(deps: Dependencies, item: BountyItem, now: UnixSeconds) -> Listed:
     stage = stage_of(item.facts, now, has_submissions=item.active_submission_count > 0)
+    title = deps.challenges.known_title(item.facts.spec_commitment) or stated_title(item.title, item.summary)
     return Listed(
         item, title, stage, next_deadline(item.facts, stage), award_of(item.facts), item.finality is Finality.FINALIZED
     )
+
+
+def _count(found: BountyList, *, is_first: bool) -> str:
+    """How many match. What is shown decides where the API states another figure than it shows."""
+    shown, total = len(found.items), found.total_count
+    if is_first and found.next_cursor is None:
+        total = shown
+    if total is None:
+        return "More than 1,000 bounties"
+    if total < shown or (is_first and total == shown and found.next_cursor is not None):
+        return "How many bounties there are is not known at the moment"
+    return "No bounties" if total == 0 else "1 bounty" if total == 1 else f"{total:,} bounties"

@@ -1,0 +1,74 @@
+"""The pages: their size, and what a page costs while the answers of the API that it is made of are kept.
+
+The whole application makes each page anew; what it keeps of pages that it has made is emptied before each. The API is
+the tests' fake, asked once, so that nothing is measured but the pages. The figure is processor time of this process.
+"""
+
+import logging
+import time
+from typing import Final
+
+from service_common import log
+from service_common.types import TokenAmount
+from service_common.web.versions import EXTENSION, version_cache
+from werkzeug.test import run_wsgi_app
+from werkzeug.wrappers import Request
+
+from bench.figures import Figure, Report, median
+from tests.web.conftest import OwnClock, Pages
+from tests.web.fake_api import ESCROW, NOW, SOLVERS, Ledger, page_of
+from tests.web.test_pages import STAGES
+
+ROUNDS: Final = 5
+COUNT: Final = 200
+MAX_KB: Final = 60.0
+MAX_MS: Final = 15.0
+BODY: Final = "# Task\n\n" + "A paragraph of a task with *some* emphasis and `code`.\n\n- one\n- two\n\n" * 40
+PATHS: Final = {
+    "list": "/?show=all",
+    "search": "/?show=all&search=parser&sort=award&min_award=1",
+    "bounty": "/bounties/1",
+}
+
+
+def run(report: Report) -> None:
+    """Measure the group."""
+    log.configure("bench", logging.ERROR)
+    pages = Pages(_ledger(), OwnClock(step=0.0))  # time stands still: an answer once kept stays kept
+    for name, path in PATHS.items():
+        size = len(_made(pages, path)) / 1_000
+        report(Figure(f"web.{name}_bytes", size, "kB", f"<= {MAX_KB:.0f}, without pictures", size <= MAX_KB))
+        asked = len(pages.api.asked)
+        spent = median([_spent(pages, path) for _ in range(ROUNDS)]) * 1_000
+        if len(pages.api.asked) != asked:
+            raise RuntimeError("the API was asked while a page of kept answers was measured")
+        report(Figure(f"web.{name}_cpu", spent, "ms", f"<= {MAX_MS:.0f} of kept answers", spent <= MAX_MS))
+
+
+def _ledger() -> Ledger:
+    """A full page of bounties in every stage."""
+    ledger = Ledger()
+    for number in range(20):
+        summary = "A function that parses timestamps at least three times as fast as the one that everybody uses. " * 3
+        page = page_of(title=f"A fast parser, part {number}", summary=summary, body=BODY)
+        bounty = ledger.add(page=page, escrow=TokenAmount(ESCROW * (number + 1)), deadline=NOW + 3_600)
+        list(STAGES.values())[(number + 4) % len(STAGES)](bounty)  # the first one is decided, with reasons
+        bounty.submitted = list(SOLVERS)
+    return ledger
+
+
+def _made(pages: Pages, path: str) -> bytes:
+    """A page, made anew."""
+    pages.app.extensions[EXTENSION] = version_cache(pages.clock)
+    body, status, _ = run_wsgi_app(pages.app, Request.from_values(path).environ, buffered=True)
+    if status != "200 OK":
+        raise RuntimeError(f"{path} was answered with {status}")
+    return b"".join(body)
+
+
+def _spent(pages: Pages, path: str) -> float:
+    """Seconds of processor time of one page."""
+    began = time.process_time()
+    for _ in range(COUNT):
+        _made(pages, path)
+    return (time.process_time() - began) / COUNT

@@ -1,0 +1,185 @@
+"""What a reader looks for in the list: the fields of its form, which are the query of its address.
+
+Each value is read once, here, into what the API is asked. What cannot be read is shown beside its field and not asked.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final, TypeVar
+from urllib.parse import urlencode
+
+from service_common.types import MAX_UINT256, parse_address
+from service_common.wire.cursor import BountySort, parse_cursor
+from service_common.wire.deployment import TokenDescription
+from service_common.wire.values import MAX_SEARCH
+
+from service_web.hostile import visible
+from service_web.words import counted
+
+T = TypeVar("T", bound=StrEnum)
+_DAY: Final = 86_400
+_MOST_SHOWN: Final = 300
+"""Letters of a value that are shown again; each field takes fewer."""
+
+
+class Filter(StrEnum):
+    """Which bounties the list shows."""
+
+    OPEN = "open"
+    JUDGING = "judging"
+    DECIDED = "decided"
+    ALL = "all"
+
+
+FILTERS: Final[Mapping[Filter, tuple[str, Mapping[str, str]]]] = {
+    Filter.OPEN: ("Open for work", {"accepting": "true"}),
+    Filter.JUDGING: ("Being judged", {"status": "open", "accepting": "false"}),
+    Filter.DECIDED: ("Decided", {"status": "final"}),
+    Filter.ALL: ("All", {}),
+}
+"""The name of each, and how the API is asked for it."""
+SORTS: Final = {
+    BountySort.NEWEST: "Newest first",
+    BountySort.DEADLINE: "Earliest deadline first",
+    BountySort.AWARD: "Highest award first",
+}
+ACCOUNTS: Final = {"poster": "Poster", "solver": "Solver", "guardian": "Guardian"}
+FOLDED: Final = ("min_award", "max_award", "from", "until", *ACCOUNTS)
+"""The fields that a phone folds."""
+FIELDS: Final = ("search", *FOLDED)
+PARAMETERS: Final = frozenset({"show", "sort", "cursor", *FIELDS})
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One state of the form. ``texts`` are the values as they were typed, ``problems`` those that cannot be read.
+
+    ``query`` is what the API is asked; it lacks the values that cannot be read.
+    """
+
+    chosen: Filter
+    sort: BountySort
+    cursor: str | None
+    texts: Mapping[str, str]
+    problems: Mapping[str, str]
+    query: Mapping[str, str]
+
+    @property
+    def is_unfolded(self) -> bool:
+        """Whether a folded field is in use."""
+        return any(name in self.texts for name in FOLDED)
+
+    def address(self, chosen: Filter | None = None, cursor: str | None = None) -> str:
+        """The one address of this state, or of its neighbour with other bounties or another page."""
+        shown = chosen or self.chosen
+        values = {} if shown is Filter.OPEN else {"show": shown.value}
+        values |= {name: self.texts[name] for name in FIELDS if name in self.texts}
+        values |= {} if self.sort is BountySort.NEWEST else {"sort": self.sort.value}
+        values |= {} if cursor is None else {"cursor": cursor}
+        return f"/?{urlencode(values)}" if values else "/"
+
+    def cleared(self) -> str:
+        """The address without the fields."""
+        return Search(self.chosen, self.sort, None, {}, {}, {}).address()
+
+
+def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
+    """The state that a query of the list's address names."""
+    texts = {name: text[:_MOST_SHOWN] for name in FIELDS if (text := values.get(name, "").strip())}
+    problems: dict[str, str] = {}
+    chosen = _chosen(Filter, values.get("show"), Filter.OPEN, "show", problems)
+    sort = _chosen(BountySort, values.get("sort"), BountySort.NEWEST, "sort", problems)
+    read: dict[str, int | str] = {}
+    for name, text in texts.items():
+        try:
+            read[name] = _READERS[name](text, token)
+        except ValueError as error:
+            problems[name] = f"{error}."
+    problems |= {
+        upper: problem
+        for lower, upper, problem in _RANGES
+        if lower in read and upper in read and int(read[lower]) > int(read[upper])
+    }
+    cursor = values.get("cursor") or None
+    if cursor is not None and not _continues(cursor, sort):
+        problems["cursor"], cursor = "This address does not continue the list. It is shown from its first page.", None
+    query = {**FILTERS[chosen][1], "sort": sort.value} | _asked(read)
+    return Search(chosen, sort, cursor, texts, problems, query)
+
+
+def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict[str, str]) -> T:
+    try:
+        return kind(text or usual)
+    except ValueError:
+        problems[name] = f"“{visible((text or '')[:40])}” is not one of {', '.join(kind)}."
+        return usual
+
+
+def _asked(read: Mapping[str, int | str]) -> dict[str, str]:
+    """The names and units of the API. Days are whole ones: the API's bounds are not part of what it shows."""
+    found = {f"{name}_address" if name in ACCOUNTS else name: str(value) for name, value in read.items()}
+    if "from" in read:
+        found["deadline_after"] = str(max(0, int(found.pop("from")) - 1))
+    if "until" in read:
+        found["deadline_before"] = str(int(found.pop("until")) + _DAY)
+    return found
+
+
+def _continues(cursor: str, sort: BountySort) -> bool:
+    try:
+        return parse_cursor(cursor).sort is sort
+    except ValueError:
+        return False
+
+
+def _search(text: str, _: TokenDescription) -> str:
+    if len(text) > MAX_SEARCH or not text.isprintable():
+        raise ValueError(f"Search for at most {MAX_SEARCH} letters, without line breaks or controls")
+    return text
+
+
+def _award(text: str, token: TokenDescription) -> int:
+    decimals = token.decimals if 0 < token.decimals <= 77 else 0
+    plain = text.replace(",", "") if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", text) else text
+    found = re.fullmatch(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?", plain)
+    part = "" if found is None else (found[2] or "").rstrip("0")
+    amount = None if found is None else int(found[1] + part.ljust(decimals, "0"))
+    if amount is None or len(part) > decimals or amount > MAX_UINT256:
+        most = f", with at most {counted(decimals, 'decimal')}" if decimals else ""
+        raise ValueError(f"“{visible(text[:40])}” is not an amount. Write it like 25 or 1200.5{most}")
+    return amount
+
+
+def _date(text: str, _: TokenDescription) -> int:
+    try:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is None:
+            raise ValueError
+        return max(0, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
+    except ValueError:
+        raise ValueError(f"“{visible(text[:40])}” is not a date. Write it like 2030-01-31") from None
+
+
+def _account(text: str, _: TokenDescription) -> str:
+    try:
+        return parse_address(text)
+    except ValueError as error:
+        raise ValueError(f"“{visible(text[:50])}” is not an address. It must be exactly as copied: {error}") from None
+
+
+_READERS: Final[Mapping[str, Callable[[str, TokenDescription], int | str]]] = {
+    "search": _search,
+    "min_award": _award,
+    "max_award": _award,
+    "from": _date,
+    "until": _date,
+    "poster": _account,
+    "solver": _account,
+    "guardian": _account,
+}
+_RANGES: Final = (
+    ("min_award", "max_award", "The highest award is lower than the lowest one."),
+    ("from", "until", "The last day is before the first one."),
+)

@@ -1,0 +1,139 @@
+"""How the deployment does, and what its bounties come to. What the API does not state, or cannot be, is not known."""
+
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Final
+
+from service_common.types import TokenAmount, UnixSeconds
+from service_common.wire.deployment import Deployment, DeploymentStatus, DeploymentTotals, IndexPosition
+from service_common.wire.values import IndexState
+
+from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.rows import Head
+from service_web.dependencies import Dependencies
+from service_web.hostile import visible
+from service_web.views.freshness import Freshness, is_late
+
+PAGES_VERSION: Final = metadata.version("service-web")
+_MOST_VERSION: Final = 40
+_AHEAD_SECONDS: Final = 900
+"""How far a chain's newest block may be ahead of the clock of this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the index is, in words. ``stage`` is the style of its mark."""
+
+    words: str
+    stage: str
+
+
+FINE: Final = Health("Everything answers", "accepting")
+SILENT: Final = Health("The API does not answer", "judging")
+LATE: Final = Health("The index is behind", "judging")
+STOPPED: Final = Health("The index has stopped", "due")
+UNKNOWN: Final = Health("How the index is, is not known", "judging")
+_STATED: Final = {
+    IndexState.FOLLOWING: FINE,
+    IndexState.BEHIND: LATE,
+    IndexState.HALTED: STOPPED,
+    IndexState.STARTING: Health("The index is being made", "judging"),
+    IndexState.UNAVAILABLE: Health("The API cannot read its index", "due"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What all bounties come to. The first three counts are those of the list's filters."""
+
+    held: TokenAmount
+    paid: TokenAmount
+    open: int
+    judging: int
+    decided: int
+    awarded: int
+    unawarded: int
+    totals: DeploymentTotals
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What is known; None where it is not."""
+
+    figures: Figures | None
+    position: IndexPosition | None
+    state: IndexState | None
+    api_version: str | None
+
+
+NOTHING: Final = Status(None, None, None, None)
+
+
+def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> Status:
+    """What the API states of this deployment. No page fails for the lack of it."""
+    try:
+        stated = fresh.of(deps.api.status())
+    except (ApiAbsent, ApiRefused, ApiUnavailable):
+        return NOTHING
+    if (stated.chain_id, stated.hub_address) != (deployment.chain_id, deployment.hub_address):
+        return NOTHING
+    version = visible(stated.service_version.encode(errors="replace").decode()[:_MOST_VERSION])
+    return Status(_figures(stated), _position(stated, deps.clock.now()), stated.state, version)
+
+
+def health_of(status: Status, head: Head | None, deployment: Deployment, fresh: Freshness, now: UnixSeconds) -> Health:
+    """The worst of what the API states and what is seen here."""
+    if status.state is IndexState.HALTED or (head is not None and head.hasIndexingErrors):
+        return STOPPED
+    if fresh.unconfirmed:
+        return SILENT
+    if status.state is None:
+        return UNKNOWN
+    if status.state is IndexState.FOLLOWING:
+        if head is None or status.position is None:
+            return UNKNOWN
+        if is_late(head, deployment, now):
+            return LATE
+    return _STATED[status.state]
+
+
+def _figures(stated: DeploymentStatus) -> Figures | None:
+    found = stated.totals
+    if found is None:
+        return None
+    decided = found.awarded_count + found.unawarded_count
+    counts = (
+        found.open_count,
+        found.accepting_count,
+        found.judgeable_count,
+        found.awarded_count,
+        found.unawarded_count,
+    )
+    if min(counts) < 0 or found.open_count + decided != found.bounty_count:
+        return None
+    if found.accepting_count + found.judgeable_count > found.open_count:
+        return None
+    paid = found.awards_paid + found.refunds_paid + found.guardian_fees_paid + found.protocol_fees_paid
+    return Figures(
+        held=found.escrow_held,
+        paid=TokenAmount(paid),
+        open=found.accepting_count,
+        judging=found.open_count - found.accepting_count,
+        decided=decided,
+        awarded=found.awarded_count,
+        unawarded=found.unawarded_count,
+        totals=found,
+    )
+
+
+def _position(stated: DeploymentStatus, now: UnixSeconds) -> IndexPosition | None:
+    """Where the index is: blocks in their order, none from the future. The lag is counted here, not taken from it.
+
+    The newest block that the chain showed may be behind the index, which looks for it less often.
+    """
+    found = stated.position
+    if found is None or not 0 <= found.finalized_block_number <= found.block_number:
+        return None
+    is_possible = found.finalized_block_time <= found.block_time <= now + _AHEAD_SECONDS
+    counts = (found.finalized_block_time, found.finality_seconds, found.reorg_count, found.deepest_reorg)
+    return found if is_possible and min(counts) >= 0 else None

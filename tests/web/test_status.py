@@ -1,0 +1,157 @@
+"""The figures of the deployment, and what is shown of them where the API is silent or wrong."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import urllib3
+from service_common.domain.money import AmountKind
+from service_common.types import UnixSeconds
+
+from tests.web.conftest import Pages
+from tests.web.fake_api import NOW, SOLVERS, account
+from tests.web.test_pages import STAGES, awarded
+
+Change = Callable[[dict[str, Any]], None]
+UNKNOWN = "What all bounties come to is not known at the moment."
+
+
+@pytest.fixture
+def lived(pages: Pages) -> Pages:
+    """A bounty in each stage, and one that was paid."""
+    for change in STAGES.values():
+        change(pages.ledger.add())
+    paid = pages.ledger.add()
+    awarded(paid)
+    paid.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000), (AmountKind.PROTOCOL_FEE, SOLVERS[1], 250_000)]
+    return pages
+
+
+def state(pages: Pages, change: Change) -> None:
+    """Let the API state something else of the deployment."""
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path != "/api/status":
+            return status, body
+        found = json.loads(body)
+        change(found)
+        return status, json.dumps(found).encode()
+
+    pages.api.alter = alter
+
+
+def without(pages: Pages, *paths: str) -> None:
+    """Let the API be silent at these paths."""
+
+    def alter(path: str, status: int, body: bytes) -> tuple[int, bytes]:
+        if path in paths:
+            raise urllib3.exceptions.ProtocolError("silent")
+        return status, body
+
+    pages.api.alter = alter
+
+
+def test_figures__of_the_deployment__are_on_the_list_and_the_status_page(lived: Pages) -> None:
+    figures = "Held in escrow 150.75 USDC Paid out 24.25 USDC"
+    assert f"{figures} Open for work 1 Being judged 3 Decided 3" in lived.text("/")
+    shown = lived.text("/deployment")
+    assert f"{figures}: awards 24 USDC, refunds 0 USDC, fees of Guardians 0 USDC, protocol fees 0.25 USDC" in shown
+    assert "Being judged 3 , of which 1 can be judged now Decided 3 : 2 awarded, 1 not awarded" in shown
+    assert "Newest block 5,000, less than a minute ago; the newest that the chain showed" in shown
+    assert "Reorgs since the index was made 2, the deepest of 3 blocks" in shown
+    assert "Version of the API: 1.2.3 . Version of these pages: " in shown
+    assert "Everything answers" in shown
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found.update(totals=None),
+        lambda found: found["totals"].update(open_count=5),
+        lambda found: found["totals"].update(awarded_count=-1, unawarded_count=4),
+        lambda found: found["totals"].update(accepting_count=-1),
+        lambda found: found["totals"].update(judgeable_count=4),
+        lambda found: found["totals"].update(escrow_held="-1"),
+        lambda found: found.update(hub_address=account("another hub")),
+        lambda found: found.update(chain_id=1),
+        lambda found: found.clear(),
+    ],
+    ids=["none", "sum", "negative", "fewer than none", "parts", "money", "hub", "chain", "empty"],
+)
+def test_figures__that_cannot_be_true__are_not_known(lived: Pages, change: Change) -> None:
+    assert UNKNOWN not in lived.text("/")
+    other = Pages(lived.ledger)
+    state(other, change)
+    for path in ("/", "/deployment"):
+        shown = other.text(path)
+        assert UNKNOWN in shown
+        assert "Held in escrow" not in shown
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda found: found.update(position=None),
+        lambda found: found["position"].update(finalized_block_number=5_001),
+        lambda found: found["position"].update(block_time=NOW + 86_400),
+        lambda found: found["position"].update(finalized_block_time=NOW + 1),
+        lambda found: found["position"].update(reorg_count=-1),
+    ],
+    ids=["none", "finalized", "future", "finalized later", "negative"],
+)
+def test_position__that_cannot_be_true__is_not_known(lived: Pages, change: Change) -> None:
+    state(lived, change)
+    shown = lived.text("/deployment")
+    assert "How far the index is, is not known at the moment." in shown
+    assert "How the index is, is not known" in shown
+    assert "Everything answers" not in shown
+    assert "Held in escrow" in shown
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [("following", "Everything answers"), ("behind", "The index is behind"), ("halted", "The index has stopped"),
+     ("starting", "The index is being made"), ("unavailable", "The API cannot read its index")],
+)  # fmt: skip
+def test_health__that_the_api_states__is_said_in_words(lived: Pages, stated: str, words: str) -> None:
+    state(lived, lambda found: found.update(state=stated))
+    assert words in lived.text("/deployment")
+
+
+def test_health__stated_better_than_it_is__is_what_is_seen_here(lived: Pages) -> None:
+    lived.ledger.head_time = UnixSeconds(NOW - 900)
+    state(lived, lambda found: found["position"].update(lag_seconds=0))
+    shown = lived.text("/deployment")
+    assert "Everything answers" not in shown
+    assert "Newest block 5,000, 15 minutes ago" in shown
+    lived.ledger.has_errors = True
+    state(lived, lambda found: found.update(state="following"))
+    lived.ledger.head_time = NOW
+    assert '<strong class="tag due">The index has stopped' in lived.get("/deployment").get_data(as_text=True)
+
+
+def test_status__that_is_silent__takes_no_page_with_it(lived: Pages) -> None:
+    without(lived, "/api/status")
+    assert UNKNOWN in lived.text("/")
+    assert "Open for work" in lived.text("/")
+    shown = lived.text("/deployment")
+    assert "How the index is, is not known" in shown
+    assert "Version of the API: not known at the moment" in shown
+
+
+def test_deployment__without_the_rows_of_the_index__states_what_is_known(lived: Pages) -> None:
+    without(lived, "/subgraph")
+    shown = lived.text("/deployment")
+    assert "Held in escrow" in shown
+    assert "Everything answers" not in shown
+
+
+@pytest.mark.parametrize("version", ["<script>alert(1)</script>", "\u202e1", "\ud800", "9" * 100_000])
+def test_version__of_a_hostile_api__is_harmless(lived: Pages, version: str) -> None:
+    state(lived, lambda found: found.update(service_version=version))
+    answer = lived.get("/deployment")
+    assert answer.status_code == 200
+    assert b"<script" not in answer.data
+    assert "\u202e" not in answer.get_data(as_text=True)
+    assert len(answer.data) < 20_000
