@@ -129,7 +129,7 @@ contract HubProofs is HubStorage {
         vm.assume(time < 2 ** 39);
         vm.warp(time);
         // Single words are as the constructor left them; any bounty count, and any published versions, would do.
-        vm.store(address(hub), bytes32(COUNTERS), bytes32(uint256(3 | 3 << 16 | 2 << 24 | 41 << 40)));
+        vm.store(address(hub), bytes32(COUNTERS), bytes32(uint256(3 << 24 | 3 << 40 | 2 << 88 | 41 << 104)));
         vm.assume(other != 42 && word(42, 0) == 0 && word(42, 1) == 0);
         uint256[3] memory before = [word(other, 0), word(other, 1), word(other, 2)];
         vm.prank(poster);
