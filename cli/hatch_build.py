@@ -23,6 +23,7 @@ PACKAGES = (
     "py.typed",
     "shapes.py",
     "types.py",
+    "wire",
 )
 
 

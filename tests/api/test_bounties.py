@@ -5,7 +5,7 @@ import base64
 import pytest
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.wire.cursor import Cursor, parse_cursor
+from service_common.wire.cursor import BountySort, Cursor, parse_cursor
 from sqlalchemy import delete, update
 
 from tests.api.conftest import Service, error_of
@@ -119,7 +119,8 @@ def _cursor(text: str) -> str:
 
 
 def test_cursor__in_its_one_encoding__is_read() -> None:
-    for cursor in (Cursor(0, 1), Cursor(1, 2**63 - 1)):
+    newest = (Cursor(BountySort.NEWEST, 0, 1), Cursor(BountySort.NEWEST, 1, 2**63 - 1))
+    for cursor in (*newest, Cursor(BountySort.DEADLINE, 0, 1), Cursor(BountySort.AWARD, 2**256 - 1, 2**63 - 1)):
         assert parse_cursor(cursor.to_text()) == cursor
 
 
@@ -128,6 +129,8 @@ def test_cursor__in_its_one_encoding__is_read() -> None:
     [
         *map(_cursor, ["[0,5]", "[0, 5] ", "[0, 5.0]", "[0.0, 5]", "[false, 5]", "[0, true]", "[2, 5]", "[0, 0]"]),
         *map(_cursor, ["[0, 9223372036854775808]", "[" * 60_000, "[0]", "[0, 5, 6]", "5", "[0, " + "9" * 5_000 + "]"]),
+        *map(_cursor, ['["newest", 0, 5]', '["award", -1, 5]', '["size", 0, 5]', '["award", "0", 5]', '[[], 0, 5]']),
+        _cursor(f'["award", {2**256}, 5]'),
         *(f"{_cursor('[0, 5]')}{more}" for more in ("=", "==", "!", "\n", "\u00e9")),
         f"!{_cursor('[0, 5]')}", "",
     ],

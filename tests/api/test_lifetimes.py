@@ -162,4 +162,8 @@ def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Serv
 
 
 def test_sweeps__of_the_api__are_periodic() -> None:
-    assert {each.function for each in PERIODIC} == {"service_api.jobs.sweep_orphans", "service_api.jobs.sweep_rows"}
+    assert {each.function for each in PERIODIC} == {
+        "service_api.jobs.sweep_orphans",
+        "service_api.jobs.sweep_rows",
+        "service_api.jobs.summarize_pages",
+    }

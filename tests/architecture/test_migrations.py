@@ -10,7 +10,16 @@ import pytest
 
 TOP = Path(__file__).parents[2]
 VERSIONS = TOP / "libs/service_common/src/service_common/db/migrations/versions"
-ALLOWED: dict[tuple[str, str], str] = {}
+_SHORT = "the indexer alone writes bounties, and waits; readers go on"
+ALLOWED: dict[tuple[str, str], str] = {
+    ("0008_lists", f"CREATE INDEX {name} ON hub_index.bounties ({columns})"): _SHORT
+    for name, columns in (
+        ("bounties_deadline", "submission_deadline, bounty_id"),
+        ("bounties_award", "(escrow_amount - protocol_fee - guardian_fee), bounty_id"),
+        ("bounties_judging", "judging_deadline"),
+        ("bounties_page", "spec_commitment"),
+    )
+}
 """Migration and statement, as it stands there with single spaces, to the reason."""
 ADDS = (
     r"CREATE SCHEMA [a-z_]+",

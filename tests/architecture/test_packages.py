@@ -21,6 +21,7 @@ PACKAGES = {
 DISTRIBUTIONS = {
     "btclib_libsecp256k1": "btclib-libsecp256k1",
     "tiny_keccak": "tiny-keccak",
+    "dotenv": "python-dotenv",
     "nacl": "pynacl",
     "yaml": "pyyaml",
     "py_arkworks_bls12381": "py-arkworks-bls12381",

@@ -6,6 +6,7 @@ one route's answer; ``scripts`` answer in a route's place. End-to-end tests run 
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import parse_qs
 
 from service_common.chain.eip3009 import authorization_typed_data
@@ -15,20 +16,38 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
 from service_common.domain.abi_hashes import authorization_nonce
+from service_common.domain.bounty import Winner
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.envelope import parse_envelope
-from service_common.domain.lifecycle import Outcome
+from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
+from service_common.domain.hub_events import BountyTerms
+from service_common.domain.lifecycle import BountyStatus, Outcome
 from service_common.domain.locator import storage_locator
 from service_common.domain.money import fee_amount
+from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.terms import Terms
 from service_common.keccak import keccak256
-from service_common.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, bytes32
+from service_common.shapes import keys, to_json
+from service_common.types import (
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    ChainId,
+    TokenAmount,
+    UnixSeconds,
+    bytes32,
+)
+from service_common.wire.bounties import Block, BountyDetail, BountyItem, ChallengeTerms, Facts
+from service_common.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
+from service_common.wire.values import Finality
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, Server, as_json
 
 Json = dict[str, object]
+BLOCK = Block(BlockNumber(1), Bytes32("0x" + "11" * 32))
 Lie = Callable[[Json], object]
 
 ROUTES = {
@@ -95,6 +114,13 @@ class ApiTwin:
     def keep_page(self, page: bytes) -> None:
         self.pages[spec_commitment(page)] = page
 
+    def item(self, number: int, **facts: object) -> Json:
+        """A bounty as the list shows it, some of its facts others than the chain's."""
+        view = self.hub.bounty(BountyId(number))
+        assert view is not None
+        changed = replace(self._facts(view), **facts)  # type: ignore[arg-type]
+        return to_json(BountyItem(BountyId(number), changed, 0, Finality.FINALIZED, BLOCK))
+
     def _answer(self, request: Request) -> Reply:
         for name, (method, pattern) in ROUTES.items():
             found = re.fullmatch(pattern, request.path)
@@ -154,7 +180,7 @@ class ApiTwin:
                 "guardian_fee_bps": guardian,
                 "protocol_fee_recipient": recipient,
             },
-            "guardian_roster": self._roster(roster_version),
+            "guardian_roster": to_json(self._roster(roster_version)),
             "review": {"review_id": "1", "rubric_version": "1", "rubric_hash": "0x" + "00" * 32},
         }
 
@@ -163,54 +189,45 @@ class ApiTwin:
         if view is None:
             return refusal(404, "bounty_not_found", "There is no such bounty.")
         page = self.pages.get(view.spec_commitment)
-        return {
-            "bounty_id": bounty_id,
-            "chain_id": self.chain_id,
-            "hub_address": self.hub.address,
-            "facts": self._facts(view),
-            "guardian_roster": self._roster(view.roster_version),
-            "active_submissions": [],
-            "active_submission_count": 0,
-            "challenge": page.decode() if page else None,
-            "challenge_terms": {"matches": page is not None, "differences": []},
-            "finality": "finalized",
-            "block": {"number": 1, "hash": "0x" + "11" * 32},
-        }
+        return to_json(
+            BountyDetail(
+                bounty_id=BountyId(int(bounty_id)),
+                chain_id=self.chain_id,
+                hub_address=self.hub.address,
+                facts=self._facts(view),
+                guardian_roster=self._roster(view.roster_version),
+                active_submissions=(),
+                active_submission_count=0,
+                challenge=page.decode() if page else None,
+                challenge_terms=ChallengeTerms(page is not None, ()),
+                finality=Finality.FINALIZED,
+                block=BLOCK,
+            )
+        )
 
-    def _facts(self, view: BountyView) -> Json:
-        final = view.outcome is not None
-        return {
-            "status": "final" if final else "open",
-            "accepting": not final and self.ledger.time() < view.submission_deadline,
-            "judgeable": not final and view.reveal_at <= self.ledger.time() < view.judging_deadline,
-            "poster_address": view.poster,
-            "escrow_amount": str(view.escrow_amount),
-            "spec_commitment": view.spec_commitment,
-            "submission_deadline": view.submission_deadline,
-            "reveal_at": view.reveal_at,
-            "judging_deadline": view.judging_deadline,
-            "guardian_roster_hash": view.guardian_roster_hash,
-            "protocol_fee": str(view.protocol_fee),
-            "guardian_fee": str(view.guardian_fee),
-            "outcome": view.outcome,
-            "settlement_reason": "judged" if final else None,
-            "winner": {"solver_address": view.winner, "submission_commitment": view.winning_submission}
-            if view.outcome is Outcome.AWARDED
-            else None,
-        }
+    def _facts(self, view: BountyView) -> Facts:
+        status = BountyStatus.OPEN if view.outcome is None else BountyStatus.FINAL
+        awarded = view.outcome is Outcome.AWARDED
+        return Facts(
+            status=status,
+            accepting=view.schedule.accepting(status, self.ledger.time()),
+            judgeable=view.schedule.judgeable(status, self.ledger.time()),
+            poster_address=view.poster,
+            outcome=view.outcome,
+            settlement_reason=view.reason,
+            winner=Winner(view.winner, view.winning_submission) if awarded else None,
+            **{name: getattr(view, name) for name in keys(Facts) & keys(BountyTerms)},
+        )
 
-    def _roster(self, version: int) -> Json:
+    def _roster(self, version: int) -> Roster:
         view = self.hub.roster(version)
         members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
-        return {
-            "version": version,
-            "guardian_roster_hash": view.guardian_roster_hash,
-            "quorum": view.quorum,
-            "members": [
-                {"guardian_address": account, "encryption_public_key": key, "last_active_at": active}
-                for account, key, active in members
-            ],
-        }
+        return Roster(
+            version,
+            view.guardian_roster_hash,
+            view.quorum,
+            tuple(RosterMember(account, key, active) for account, key, active in members),
+        )
 
     def _list(self, request: Request) -> Json:
         return self.listed
@@ -283,11 +300,31 @@ class ApiTwin:
         }
 
     def _deployment(self, request: Request) -> Json:
-        return {
-            "chain_id": self.chain_id,
-            "hub_address": self.hub.address,
-            "escrow_token": {"address": self.ledger.token.address, "symbol": "tUSDC", "decimals": 6},
-        }
+        limits = HubLimits(
+            min_escrow_amount=TokenAmount(self.hub.limit("minEscrow")),
+            min_judging_window_seconds=self.hub.limit("minJudgingWindow"),
+            max_judging_window_seconds=self.hub.limit("maxJudgingWindow"),
+            min_submission_window_seconds=self.hub.limit("minSubmissionWindow"),
+            max_submission_window_seconds=self.hub.limit("maxSubmissionWindow"),
+            max_challenge_bytes=MAX_DOCUMENT_BYTES,
+            max_ciphertext_bytes=1 << 30,
+        )
+        token = TokenDescription(Address(self.ledger.token.address), "tUSDC", 6)
+        return to_json(
+            Deployment(
+                chain_id=self.chain_id,
+                hub_address=self.hub.address,
+                escrow_token=token,
+                fee_policy=CurrentFees(*self.hub.fee_policy()),
+                guardian_roster=self._roster(self.hub.current_roster_version()),
+                limits=limits,
+                reveal_delay_seconds=self.hub.reveal_delay(),
+                block_time_seconds=1.0,
+                freshness_window_blocks=64,
+                beacon=self.ledger.beacon.info,
+                public_host="127.0.0.1",
+            )
+        )
 
     def _wrap(self, request: Request, bounty_id: str) -> Json:
         sent = request.json()

@@ -109,6 +109,10 @@ class Ledger:
         self.contract.transact(solver, "submit", bounty_id, to_bytes(commitment), roster)
         return commitment
 
+    def submission(self, bounty_id: int, solver: str) -> Bytes32:
+        """The commitment that the Hub records of a Solver."""
+        return bytes32(self.contract.call("getSubmission", bounty_id, solver))
+
     def ended_in_silence(self) -> int:
         """A bounty that ended without a Submission, and so without a winner; its end is finalized."""
         bounty, _ = self.fund(seconds=100)

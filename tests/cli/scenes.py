@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from service_common.types import Bytes32
+
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
@@ -67,6 +69,29 @@ def seal(stage: Stage) -> Case:
     return Case(home, words, "submit.submission_recorded", stage.ledger.people.solvers[0].address, 1)
 
 
+def replace_work(stage: Stage) -> Case:
+    """Changed files in the place of what this machine recorded."""
+    case = seal(stage)
+    case.home.run(*case.words)
+    account, bounty = stage.ledger.people.solvers[0].address, int(case.words[1])
+    former = stage.ledger.submission(bounty, account)
+    (case.home.home / "work" / "main.py").write_text("print(2)\n")
+    return replace(case, check=lambda: stage.ledger.submission(bounty, account) != former)
+
+
+def replace_by_wallet(stage: Stage) -> Case:
+    """The same, prepared for a wallet: the first is mined, the second only shown."""
+    case, solver = seal(stage), stage.ledger.people.solvers[0]
+    keyless = {name: value for name, value in case.home.environment.items() if "PRIVATE_KEY" not in name}
+    bounty, home = case.words[1], replace(case.home, environment=keyless)
+    words = ("solver:submit", "--without-api", "--solver-address", solver.address, bounty, "work")
+    shown = home.run(*words).last["args"]
+    assert isinstance(shown, list)
+    stage.ledger.submit(int(bounty), solver.wallet, Bytes32(str(shown[1])))
+    (case.home.home / "work" / "main.py").write_text("print(2)\n")
+    return replace(case, home=home, words=words, event="submit.transaction_prepared", transactions=0)
+
+
 def judge(stage: Stage) -> Case:
     home, bounty = stage.home("guardian-3"), stage.bounty()
     stage.ledger.submit(int(bounty), stage.ledger.people.solvers[0].wallet)
@@ -116,7 +141,9 @@ def receive(stage: Stage) -> Case:
     return replace(done, check=lambda: files_below(home.home / "out") == stage.awarded.files)
 
 
-SCENES = (fund, seal, judge, heartbeat, claim, claim_fee, open_work, deliver, receive)
+SCENES = (
+    fund, seal, replace_work, replace_by_wallet, judge, heartbeat, claim, claim_fee, open_work, deliver, receive,
+)  # fmt: skip
 
 
 def make_stage(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, folder: Path) -> Stage:

@@ -26,20 +26,30 @@ class Seen:
 
 
 def at_terminal(
-    shell: Terminal, *words: str, columns: int = 80, stop_when: Callable[[str], bool] | None = None, **more: str
+    shell: Terminal,
+    *words: str,
+    columns: int = 80,
+    stop_when: Callable[[str], bool] | None = None,
+    typed: str | None = None,
+    **more: str,
 ) -> Seen:
-    """Run a command; Ctrl-C once ``stop_when`` holds of what the terminal got."""
+    """Run a command; Ctrl-C once ``stop_when`` holds of what the terminal got.
+
+    With ``typed`` stdin is the same terminal, and that is what a person types.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     screen = bytearray()
     reader = Thread(target=_read, args=(ours, screen), daemon=True)
     reader.start()
     environment = {"TERM": "xterm", "COLUMNS": str(columns)} | shell.variables(**more)
+    stdin = subprocess.DEVNULL if typed is None else theirs
     with subprocess.Popen(
         [CLIENT, *words],
-        cwd=shell.home, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs,
+        cwd=shell.home, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=theirs,
     ) as process:  # fmt: skip
         os.close(theirs)
+        os.write(ours, (typed or "").encode())
         ends = time.monotonic() + 60
         while stop_when is not None and process.poll() is None and time.monotonic() < ends:
             if stop_when(screen.decode(errors="replace")):

@@ -38,13 +38,14 @@ class Server:
     """Answers each request with what ``answer`` returns; ``Lost`` drops the connection.
 
     ``watch`` hears of each request before and after it was carried out, and may raise ``Lost``, too; ``alter`` may
-    change what is answered.
+    change what is answered. ``prefix`` is cut off each path, as a proxy in front of a server does.
     """
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self.requests: list[Request] = []
         self.watch: Callable[[str], None] = lambda _moment: None
         self.alter: Callable[[Request, Reply], Reply] = lambda _request, reply: reply
+        self.prefix = ""
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -54,7 +55,7 @@ class Server:
 
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
-                path, _, query = self.path.partition("?")
+                path, _, query = self.path.removeprefix(outer.prefix).partition("?")
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Request(self.command, path, query, headers, self.rfile.read(length))
                 outer.requests.append(request)

@@ -245,3 +245,62 @@ def test_api__chosen_by_the_option_and_down__names_the_option(api: ApiTwin, guar
     with_option = guardian.run("bounty:list", "--api-base-url", api.url, code=1)
     assert "--api-base-url" in str(with_option.last["next_action"])
     assert "SERVICE_API_BASE_URL" not in str(with_option.last["next_action"])
+
+
+def test_api__that_is_another_program__is_quoted_with_host_and_status(poster: Terminal) -> None:
+    from tests.cli.servers import Server
+
+    other = Server(lambda _request: (404, b"<html>nginx</html>", {}))
+    try:
+        ran = poster.run("verification-record", "1", code=1, SERVICE_API_BASE_URL=f"{other.url}/some/path")
+        assert other.requests[0].path == "/some/path/api/bounties/1"
+    finally:
+        other.close()
+    message = str(ran.last["message"])
+    assert (other.url.removeprefix("http://") in message, " 404 " in message) == (True, True)
+
+
+def test_api__that_is_away__is_named_with_its_host_and_why(poster: Terminal) -> None:
+    ran = poster.run("verification-record", "1", code=1, SERVICE_API_BASE_URL="http://127.0.0.1:9")
+    assert ran.last["message"] == "The API at 127.0.0.1:9 did not answer: no connection."
+
+
+def test_api__below_a_path__is_signed_for_by_its_own_routes(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
+) -> None:
+    api.server.prefix = "/bounties"
+    ran = poster.run("poster:publish-fund", str(page), SERVICE_API_BASE_URL=f"{api.url}/bounties/")
+    assert ran.last["event"] == "publish_fund.bounty_created"
+
+
+SECRET = "a-key-in-the-path"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "cause"),
+    [
+        (403, b"<html>no</html>", "status 403 without a JSON-RPC answer"),
+        (429, b"{}", "status 429"),
+        (200, b"[1]", "status 200 without a JSON-RPC answer"),
+        (None, b"", "the connection broke"),
+    ],
+)
+def test_rpc__that_gives_no_answer__is_named_with_host_and_cause_and_never_its_path(
+    solver: Terminal, status: int | None, body: bytes, cause: str
+) -> None:
+    from tests.cli.servers import Server
+
+    def answer(_request: Request) -> Reply:
+        if status is None:
+            raise Lost
+        return status, body, {}
+
+    other = Server(answer)
+    host = other.url.removeprefix("http://")
+    try:
+        ran = solver.run("claim", "1", code=1, SERVICE_RPC_URL=f"http://me:{SECRET}@{host}/v2/{SECRET}?k={SECRET}")
+    finally:
+        other.close()
+    assert ran.last["code"] == "chain_unavailable"
+    assert ran.last["message"] == f"The RPC endpoint at {host} did not answer usefully: {cause}."
+    assert SECRET not in ran.stdout + ran.words

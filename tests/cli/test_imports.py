@@ -89,6 +89,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["solver:submit", "1", "."]),
     (1, NEVER | LATE, ["solver:submit", "1", ".", "--solver-address", ADDRESS]),
     (1, NEVER | LATE, ["guardian:open", "1", ADDRESS, COMMITMENT]),
+    (1, NEVER | LATE, ["guardian:forget", "1"]),
     (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
     (1, NEVER | LATE, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
     (1, NEVER | LATE, ["guardian:heartbeat"]),

@@ -13,7 +13,7 @@ from eth_account import Account
 from service_common.auth.typed_data import SigningDomain
 from service_common.auth.verify import Authority, ReceivedRequest, VerifiedRequest, verify_request
 from service_common.chain.block_cache import BlockCache
-from service_common.chain.json_rpc import JsonRpc
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.clock import SystemClock
 from service_common.errors import ServiceError
 from service_common.types import Address, ChainId
@@ -21,7 +21,7 @@ from service_common.types import Address, ChainId
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.scenes import claim, make_stage
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Lost, RpcProxy
 from tests.cli.test_client_page import PAGE
 from tests.common.auth.signing import PLAIN_KEYS
 
@@ -64,14 +64,66 @@ def test_request__signed_by_a_wallet_of_the_caller__binds_the_body(ledger: Ledge
         verified(ledger, headers, "POST", b"{ }")
 
 
+def forms(key: bytes) -> list[Any]:
+    from eth_keys.datatypes import PrivateKey
+
+    hexadecimal = key.hex()
+    return [
+        key, bytearray(key), hexadecimal, f"0x{hexadecimal}", f" 0x{hexadecimal.upper()}\n", int.from_bytes(key, "big"),
+        Account.from_key(key), PrivateKey(key),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_request__signed_by_a_key_in_any_usual_form__is_that_account_s(ledger: Ledger, number: int) -> None:
+    wallet = ledger.people.solvers[0].wallet
+    key = forms(bytes.fromhex(wallet.private_key.removeprefix("0x")))[number]
+    headers = service_cli.sign_request("GET", URL, private_key=key, **arguments(ledger))
+    assert verified(ledger, headers, "GET").signer == wallet.address
+
+
+KEY = b"\x01" * 32
+
+
 @pytest.mark.parametrize(
     "wrong",
-    [{}, {"private_key": b"\x00" * 32}, {"private_key": b"\x01" * 32, "wallet": ("0x", lambda _: b"")}],
-    ids=["nobody", "no key", "both"],
+    [
+        {},
+        {"private_key": KEY, "wallet": ("0x" + "11" * 20, lambda _: b"")},
+        *(
+            {"private_key": key}
+            for key in (b"\x00" * 32, KEY[1:], KEY + b"1", "0x12", "x" * 64, 0, -1, 2**256, True, object())
+        ),
+        *({"wallet": wallet} for wallet in (("0x", lambda _: b""), ("0x" + "11" * 20,), ("0x" + "11" * 20, None), 7)),
+        *(
+            {"private_key": KEY, "url": url}
+            for url in ("", "bounties.example/x", "ftp://a/b", "http://a:b/", "http://é/")
+        ),
+        *({"private_key": KEY, "rpc_url": url} for url in ("", "127.0.0.1:8545", "file:///x")),
+        {"private_key": KEY, "hub_address": "0x12"},
+        {"private_key": KEY, "body": "text"},
+    ],
+    ids=lambda wrong: "-".join(wrong) or "nobody",
 )
-def test_arguments__that_name_no_signer_or_two__are_refused(ledger: Ledger, wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError):
-        service_cli.sign_request("GET", URL, **wrong, **arguments(ledger))
+def test_arguments__that_are_malformed__are_refused_without_the_key(ledger: Ledger, wrong: dict[str, Any]) -> None:
+    given = {"url": URL, **arguments(ledger), **wrong}
+    with pytest.raises(ValueError) as refused:
+        service_cli.sign_request("GET", **given)
+    assert KEY.hex()[2:60] not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "answer", [None, {"error": {"code": -32000, "message": "no"}}, {"result": "x"}, {"result": None}]
+)
+def test_chain__that_cannot_be_read__is_what_the_docstring_says(ledger: Ledger, rpc: RpcProxy, answer: object) -> None:
+    def before(_method: str, _params: list[object]) -> dict[str, object]:
+        if not isinstance(answer, dict):
+            raise Lost
+        return answer
+
+    rpc.before = before
+    with pytest.raises(ChainUnavailable):
+        service_cli.sign_request("GET", URL, private_key=KEY, **{**arguments(ledger), "rpc_url": rpc.url})
 
 
 def test_package__asked_for_another_name__has_none() -> None:

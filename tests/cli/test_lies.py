@@ -19,14 +19,16 @@ from service_common.auth.header import parse_header
 from service_common.auth.sign import RequestToSign
 from service_common.auth.signature import recover
 from service_common.auth.typed_data import SigningDomain, digest
-from service_common.chain import events as hub
-from service_common.chain.events import HubEvent, decode_log, parse_log
+from service_common.chain.events import decode_log, parse_log
 from service_common.chain.json_rpc import mapping, quantity
 from service_common.crypto import sealed_box
+from service_common.domain import hub_events as hub
 from service_common.domain.abi_hashes import recipients_commitment
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.envelope import parse_envelope
+from service_common.domain.hub_events import HubEvent
+from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.money import fee_amount
 from service_common.types import Address, BountyId, UnixSeconds
 
@@ -166,7 +168,10 @@ def is_true(stage: Stage, case: Case, effect: HubEvent) -> bool:
             return str(effect.bounty_id) == case.words[1] and is_true_envelope(stage, effect)
         case hub.VerdictRecorded():
             body = stage.api.verdicts.get(effect.report_commitment, b"")
-            return (str(effect.bounty_id), effect.kind) == (case.words[1], 2) and b"None holds." in body
+            return (str(effect.bounty_id), effect.kind) == (
+                case.words[1],
+                VerdictKind.NO_VALID_SUBMISSION,
+            ) and b"None holds." in body
         case hub.AwardClaimed() | hub.GuardianFeeClaimed():
             paid = AWARD if isinstance(effect, hub.AwardClaimed) else SHARE
             return (str(effect.bounty_id), effect.amount) == (case.words[1], paid)

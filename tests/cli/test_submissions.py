@@ -284,13 +284,15 @@ def test_open_from__only_some_of_the_files__asks_the_api_for_the_others(
     ledger.reveal(bounty)
     api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
     api.objects[envelope.ciphertext.storage_locator] = ciphertext
+    mine = ledger.people.guardians[0].identity
+    assert mine is not None
     files = {
         "envelope.json": envelope.canonical_bytes(),
         "ciphertext.age": ciphertext,
-        "identity.txt": f"# created by hand\n{CONTENT.to_text()}\n".encode(),
+        "identity.age": age.encrypt_bytes(f"# created by hand\n{CONTENT.to_text()}\n".encode(), [mine.public_key]),
     }
     names = (str(bounty), solver.address, envelope.commitment())
-    for number, here in enumerate(({"envelope.json"}, {"ciphertext.age"}, {"identity.txt"}, set(files))):
+    for number, here in enumerate(({"envelope.json"}, {"ciphertext.age"}, {"identity.age"}, set(files))):
         folder, before = guardian.home / f"got-{number}", len(api.approvals())
         folder.mkdir()
         for name in here:
@@ -394,7 +396,7 @@ def test_copied_commitment__while_the_author_s_is_not_recorded__blames_no_lost_b
 
 @pytest.mark.parametrize("number", [0, 1], ids=["version 2", "version 1"])
 def test_copied_bytes__in_an_envelope_of_the_copier_s_own__are_evidence_against_the_copier(
-    guardian: Terminal, copied: Copied, number: int
+    ledger: Ledger, guardian: Terminal, copied: Copied, number: int
 ) -> None:
     copy = (copied.author.bounty, *copied.in_own_envelopes[number])
     ran = guardian.run("guardian:open", *copy, "out", code=1)
@@ -403,11 +405,14 @@ def test_copied_bytes__in_an_envelope_of_the_copier_s_own__are_evidence_against_
     assert "Verdict" in str(ran.last["next_action"])
     # With the author's content key at hand, which a Guardian has once it opened the author's work.
     (guardian.home / "got").mkdir()
-    guardian.run("guardian:open", *copied.author.names, "mine", "--keep-identity", "got/identity.txt")
-    handed = guardian.home / "got" / "identity.txt"
-    assert handed.read_text().startswith("# bounty-escrow: ")
+    mine = ledger.people.guardians[0]
+    assert mine.identity is not None
+    handed = guardian.home / "got" / "identity.age"
+    guardian.run("guardian:open", *copied.author.names, "mine", "--pass-to", mine.address, str(handed))
+    text = age.decrypt_bytes(handed.read_bytes(), [mine.identity], recipients=1)
+    assert text.startswith(b"# bounty-escrow: ")
     assert guardian.run("guardian:open", "--from", "got", *copy, "out", code=1).last["code"] == "identity_mismatch"
-    handed.write_text(handed.read_text().splitlines()[1])
+    handed.write_bytes(age.encrypt_bytes(text.splitlines()[1], [mine.identity.public_key]))
     assert guardian.run("guardian:open", "--from", "got", *copy, "out", code=1).last["code"] == "sealed_for_another"
     assert not (guardian.home / "out").exists()
 

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.cli.ledger import Ledger
 from tests.unpacking import unpack
@@ -32,6 +33,7 @@ PACKAGES = {
     "keccak.py",
     "shapes.py",
     "types.py",
+    "wire",
     "__init__.py",
     "py.typed",
 }
@@ -102,6 +104,33 @@ def test_wheel__its_metadata__depends_on_no_unpublished_name_and_no_server(wheel
     requires = needed(metadata.requires("service-cli") or [])
     assert not {name for name in requires if name.startswith("service-")}
     assert not requires & SERVERS
+
+
+def test_wheel__its_metadata__bounds_each_dependency_and_describes_the_client(wheel: Path) -> None:
+    from email.parser import Parser
+    from zipfile import ZipFile
+
+    with ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        found = Parser().parsestr(archive.read(name).decode())
+    required = [text.partition(";")[0] for text in found.get_all("Requires-Dist") or []]
+    assert len(required) > 10
+    for text in required:
+        requirement = Requirement(text)
+        assert {spec.operator for spec in requirement.specifier} == {">=", "<"}, text
+        assert metadata.version(requirement.name) in requirement.specifier if lent(requirement.name) else True
+    assert "Bounty Escrow Service" in str(found["Summary"])
+    assert found["Description-Content-Type"] == "text/markdown"
+    assert "pipx install" in str(found.get_payload())
+
+
+def lent(name: str) -> bool:
+    """Whether it is installed here: one of two is, by the version of Python."""
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: Path) -> None:

@@ -1,19 +1,21 @@
 """Shapes: one dataclass is JSON, a schema that reads it, and nothing else."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import pytest
 from marshmallow import ValidationError
+from service_common.domain.bounty import Winner
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
-from service_common.domain.record import Winner
 from service_common.shapes import OMITTED, Note, keys, to_json
 from service_common.types import BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.web.schemas import load
 from service_common.wire.bounties import Block, BountyItem, BountyList, Facts
 from service_common.wire.delivery import RetrieveRequest, WrapRequest
-from service_common.wire.schemas import load
-from service_common.wire.submissions import UploadTargetRequest
+from service_common.wire.reading import read
+from service_common.wire.submissions import UploadTarget, UploadTargetRequest
 from service_common.wire.values import Finality
 
 from tests.vectors.samples import POSTER, ROSTER, SOLVER, word
@@ -97,7 +99,9 @@ LIST = BountyList(
     "value", [FULL, LIST, ROSTER, UploadTargetRequest(word("x"), 1)], ids=lambda v: type(v).__name__
 )
 def test_shape__written_and_read_again__is_the_same(value: object) -> None:
-    assert load(type(value), json.loads(json.dumps(to_json(value)))) == value
+    answer = json.loads(json.dumps(to_json(value)))
+    assert load(type(value), answer) == value
+    assert read(type(value), answer) == value
 
 
 @pytest.mark.parametrize(
@@ -120,6 +124,42 @@ def test_shape__of_another_value__is_refused_in_plain_words(
     with pytest.raises(ValidationError) as refused:
         load(Outer, {**JSON, **changed})
     assert refused.value.messages == {path: [message]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"bounty_id": 7}, "bounty_id must be text"),
+        ({"bounty_id": "0"}, "bounty_id: a whole number from 1 to 9223372036854775807"),
+        ({"bounty_id": None}, "bounty_id must not be null"),
+        ({"count": True}, "count must be a whole number"),
+        ({"count": 2.0}, "count must be a whole number"),
+        ({"kind": "lost"}, "kind: awarded or no_valid_submission"),
+        ({"word": "no"}, "word must be yes"),
+        ({"many": {}}, "many must be a list"),
+        ({"many": [{"amount": "1"}, {}]}, "many[1].amount is missing"),
+        ({"maybe": []}, "maybe must be an object"),
+        ({"maybe": {"amount": "-1"}}, "maybe.amount: "),
+    ],
+)
+def test_answer__of_another_shape__is_refused_by_its_place(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read(Outer, {**JSON, **changed})
+
+
+def test_answer__with_more_than_its_shape_or_less_where_it_may__is_read() -> None:
+    assert read(Outer, {**JSON, "more": 1}) == FULL
+    assert read(Outer, {name: value for name, value in JSON.items() if name != "word"}) == FULL
+    with pytest.raises(ValueError, match="the answer must be an object"):
+        read(Outer, [])
+
+
+@pytest.mark.parametrize("headers", [7, ["a"], {"a": 1}])
+def test_answer__of_texts_by_name__has_texts_only(headers: object) -> None:
+    answer = {"upload_url": "u", "upload_method": "PUT", "expires_at": "2030-01-01T00:00:00Z", "storage_locator": "l"}
+    assert read(UploadTarget, {**answer, "upload_headers": {"a": "b"}}).upload_headers == {"a": "b"}
+    with pytest.raises(ValueError, match="upload_headers must be an object of texts"):
+        read(UploadTarget, {**answer, "upload_headers": headers})
 
 
 def test_shape__without_its_required_keys__names_each() -> None:

@@ -1,18 +1,14 @@
-"""The nightly dump, and the pod that restores one. The whole way back is tests/indexer/test_restore.py."""
+"""The nightly dump, and the job that restores one. The whole way back is tests/indexer/test_restore.py."""
 
 import os
 import subprocess
 from pathlib import Path
 
-import kubernetes_validate
 import pytest
-import yaml
 from kustomization.render import Object, pod_labels, pod_spec
 from local_stack.postgres import installed_programs
 
-from .manifests import K8S, OVERLAYS, by_name
-
-RESTORE: Object = yaml.safe_load((K8S / "restore.yaml").read_text(encoding="utf-8"))
+from .manifests import OVERLAYS, by_name
 
 
 def test_dump__that_fails__leaves_no_part_and_every_older_dump(tmp_path: Path) -> None:
@@ -39,23 +35,27 @@ def test_dump__that_fails__leaves_no_part_and_every_older_dump(tmp_path: Path) -
     assert sorted(tmp_path.glob("*.dump*")) == kept
 
 
-def test_pod_of_a_restore__is_valid_and_confined_like_the_dump() -> None:
-    kubernetes_validate.validate(RESTORE, "1.33", strict=True)
-    (own,), (nightly,) = RESTORE["spec"]["containers"], _backup()["spec"]["containers"]
-    assert own["securityContext"] == nightly["securityContext"]
-    assert RESTORE["spec"]["securityContext"] == _backup()["spec"]["securityContext"]
-    assert RESTORE["spec"]["serviceAccountName"] == "backup"
-    assert own["volumeMounts"] == nightly["volumeMounts"]
+def test_dump__that_is_made__is_for_its_owner_alone() -> None:
+    (container,) = _backup()["spec"]["containers"]
+    assert container["command"][-1].startswith("umask 077\n")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_pod_of_a_restore__is_let_through_by_the_labels_and_runs_the_image_of_the_dump(overlay: str) -> None:
-    cron = by_name(OVERLAYS[overlay])["CronJob", "backup"]
-    assert RESTORE["metadata"]["labels"] == pod_labels(cron)
-    assert RESTORE["spec"]["containers"][0]["image"] == _backup(overlay)["spec"]["containers"][0]["image"]
+def test_job_of_a_restore__is_confined_named_and_made_of_the_image_as_the_dump_is(overlay: str) -> None:
+    restore, nightly = (by_name(OVERLAYS[overlay])["CronJob", name] for name in ("restore", "backup"))
+    (own,), (other,) = (_spec(each)["containers"] for each in (restore, nightly))
+    for name in ("image", "securityContext", "volumeMounts"):
+        assert own[name] == other[name]
+    assert _spec(restore)["securityContext"] == _spec(nightly)["securityContext"]
+    assert pod_labels(restore) == pod_labels(nightly)
+    assert restore["spec"]["suspend"] is True
 
 
-def _backup(overlay: str = "mainnet") -> Object:
-    pod = pod_spec(by_name(OVERLAYS[overlay])["CronJob", "backup"])
+def _spec(cron: Object) -> Object:
+    pod = pod_spec(cron)
     assert pod is not None
-    return {"spec": pod}
+    return pod
+
+
+def _backup() -> Object:
+    return {"spec": _spec(by_name(OVERLAYS["mainnet"])["CronJob", "backup"])}

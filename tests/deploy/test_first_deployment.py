@@ -25,19 +25,28 @@ PASSWORD = "of-every-role"
 def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_dumped_and_restored(
     tmp_path: Path,
 ) -> None:
-    (statements,) = re.findall(r"```sql\n(.*?)```", FIRST, re.DOTALL)
     with postgres.start() as server:
-        with psycopg.connect(server.url(), autocommit=True) as administrator:
-            for statement in statements.replace("LOGIN;", f"LOGIN PASSWORD '{PASSWORD}';").split(";"):
-                if statement.strip():
-                    administrator.execute(statement)
+        _make_roles(server)
         migrate(server.url("service", user=MIGRATOR, password=PASSWORD))
         _expect_service(server)
         dump = f"{tmp_path}/a.dump"
         _run(server, "backup", "service_backup", tmp_path, "pg_dump", "--format=custom", f"--file={dump}")
-        (command,) = re.findall(r"kubectl exec restore -- (pg_restore .*) /backups/NAME.dump", PAGE)
+        (command,) = re.findall(r"kubectl exec job/restore -- (pg_restore .*) /backups/NAME.dump", PAGE)
         _run(server, "restore", MIGRATOR, tmp_path, *command.split(), dump)
         _expect_service(server)
+    with postgres.start() as empty:
+        _make_roles(empty)
+        _run(empty, "restore", MIGRATOR, tmp_path, *command.split(), dump)
+        _expect_service(empty)
+
+
+def _make_roles(server: PostgresServer) -> None:
+    """As the administrator does on a new server."""
+    (statements,) = re.findall(r"```sql\n(.*?)```", FIRST, re.DOTALL)
+    with psycopg.connect(server.url(), autocommit=True) as administrator:
+        for statement in statements.replace("LOGIN;", f"LOGIN PASSWORD '{PASSWORD}';").split(";"):
+            if statement.strip():
+                administrator.execute(statement)
 
 
 def _expect_service(server: PostgresServer) -> None:
@@ -69,6 +78,8 @@ def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by
             told = {variable["name"] for container in containers(each) for variable in container.get("env", [])}
             asked = {name.removesuffix("_FILE") for name in told if name.endswith("_FILE")}
             for name in secrets_of(pod):
+                if name == "restore":  # made when a dump is restored, and deleted after it
+                    continue
                 mounted.add(name)
                 assert asked <= table[name], name
     assert mounted | {"keda-redis"} == set(table) == made - {"api-tls"}
@@ -90,7 +101,9 @@ def test_restarts__of_every_changed_setting__are_those_of_the_pods_that_read_it(
         names = everything if "all of them" in restarts else set(re.findall(r"[a-z]+(?:-[a-z]+)?", restarts.strip("`")))
         for kind, listed in re.findall(r"(ConfigMap|Secret)s? ((?:`[a-z]+`(?:, )?)+)", what):
             told |= {(kind, one): names for one in re.findall(r"`([a-z]+)`", listed)}
-    assert {key for key, names in readers.items() if names <= jobs} == {("Secret", "migrate"), ("Secret", "backup")}
+    assert {key for key, names in readers.items() if names <= jobs} == {
+        ("Secret", name) for name in ("migrate", "backup", "restore")
+    }
     assert {key: told[key] for key, names in readers.items() if not names <= jobs} == {
         key: names for key, names in readers.items() if not names <= jobs
     }

@@ -34,8 +34,6 @@ print(json.dumps([distribution.metadata["Name"].lower() for distribution in impo
 @pytest.fixture(scope="session")
 def images() -> dict[str, Path]:
     """The environment of each service, made as its Dockerfile makes it; kept until what it is made of changes."""
-    path = f"{REPOSITORY / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    assert shutil.which("uv", path=path), "uv comes with noxw"
     made = {service: REPOSITORY / ".local/images" / service for service in SERVICES}
     made["api"].parent.mkdir(parents=True, exist_ok=True)
     with (made["api"].parent / "lock").open("w") as lock:
@@ -45,12 +43,30 @@ def images() -> dict[str, Path]:
             if stamp.exists() and stamp.read_text() == wanted:
                 continue
             shutil.rmtree(prefix, ignore_errors=True)
-            command = [str(REPOSITORY / "deploy/images/install.sh"), service, str(prefix)]
-            # As noxfile.py does: whom the system trusts.
-            environment = {**os.environ, "PATH": path, "PYTHON": sys.executable, "UV_SYSTEM_CERTS": "1"}
-            subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, capture_output=True, timeout=300)
+            install(service, prefix)
             stamp.write_text(wanted)
     return made
+
+
+def install(service: str, prefix: Path) -> None:
+    """As the service's Dockerfile does it."""
+    path = f"{REPOSITORY / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    assert shutil.which("uv", path=path), "uv comes with noxw"
+    command = [str(REPOSITORY / "deploy/images/install.sh"), service, str(prefix)]
+    # As noxfile.py does: whom the system trusts.
+    environment = {**os.environ, "PATH": path, "PYTHON": sys.executable, "UV_SYSTEM_CERTS": "1"}
+    subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, capture_output=True, timeout=300)
+
+
+def files_of(prefix: Path) -> dict[str, str]:
+    """Each file below a folder by its name, as a digest of its bytes or where it points."""
+    found = {}
+    for file in sorted(prefix.rglob("*")):
+        if file.is_symlink():
+            found[str(file.relative_to(prefix))] = f"to {file.readlink()}"
+        elif file.is_file():
+            found[str(file.relative_to(prefix))] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return found
 
 
 def digest(service: str) -> str:
@@ -74,6 +90,22 @@ def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[st
     assert found & OWN == {"service-common", f"service-{service}"}
     assert found & NOT_IN_ANY == set()
     assert {name for name, where in ONLY_IN.items() if name in found and service not in where} == set()
+
+
+def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_path: Path) -> None:
+    prefix, first = tmp_path / "service", dict[str, str]()
+    for _ in range(2):
+        install("delivery", prefix)
+        found = files_of(prefix)
+        assert found == (first or found)
+        first = found
+        shutil.rmtree(prefix)
+    sources = {name for name in found if name.endswith(".py") and "/site-packages/service_" in name}
+    compiled = {
+        re.sub(r"__pycache__/(.*)\.cpython-\d+\.pyc$", r"\1.py", name) for name in found if name.endswith(".pyc")
+    }
+    assert len(sources) > 100
+    assert sources - compiled == set()
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -11,7 +11,7 @@ from service_common.db.hub_reads import (
     read_latest_verdicts,
     read_submission_history,
 )
-from service_common.domain.lifecycle import Outcome, SettlementReason
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from sqlalchemy import select
 
 from tests.indexer.replay import contents, replayed
@@ -44,20 +44,22 @@ def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
     with world.engine("service_api").connect() as connection:
         bounty = read_bounty(connection, bounty_id)
         assert bounty is not None
-        assert bounty.finalization is not None
-        assert bounty.poster == world.people.poster.address
-        assert bounty.escrow_amount == ESCROW
-        assert bounty.finalization.outcome is Outcome.AWARDED
-        assert bounty.finalization.reason is SettlementReason.JUDGED
-        assert bounty.finalization.submission_commitment == second
-        active = {s.solver: s.submission_commitment for s in read_active_submissions(connection, bounty_id, 10)}
+        assert bounty.ending is not None
+        assert bounty.terms.poster == world.people.poster.address
+        assert bounty.terms.escrow_amount == ESCROW
+        assert bounty.ending.outcome is Outcome.AWARDED
+        assert bounty.ending.reason is SettlementReason.JUDGED
+        assert bounty.ending.submission_commitment == second
+        active = {
+            s.event.solver: s.event.submission_commitment for s in read_active_submissions(connection, bounty_id, 10)
+        }
         assert active == {world.solver(1).address: second, world.solver(2).address: other}
-        history = read_submission_history(connection, bounty_id, bounty.finalization.winner)
-        assert [s.submission_commitment for s in history] == [first, second]
+        history = read_submission_history(connection, bounty_id, bounty.ending.winner)
+        assert [s.event.submission_commitment for s in history] == [first, second]
         verdicts = read_latest_verdicts(connection, bounty_id)
-        assert {(v.guardian, v.kind) for v in verdicts} == {
-            (world.guardian(1).address, 1),
-            (world.guardian(2).address, 1),
+        assert {(v.event.guardian, v.event.kind) for v in verdicts} == {
+            (world.guardian(1).address, VerdictKind.AWARDED),
+            (world.guardian(2).address, VerdictKind.AWARDED),
         }
         claims = connection.execute(select(t.claims.c.kind, t.claims.c.recipient)).all()
         assert [tuple(row) for row in claims] == [("winner_award", world.solver(1).address)]

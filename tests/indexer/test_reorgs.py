@@ -42,8 +42,8 @@ def test_reorg__that_recreates_the_same_bounty_id__shows_only_the_new_one(world:
         after = read_bounty(connection, bounty_id)
     assert before is not None
     assert after is not None
-    assert before.spec_commitment != after.spec_commitment
-    assert before.origin.block_hash != after.origin.block_hash
+    assert before.terms.spec_commitment != after.terms.spec_commitment
+    assert before.changed_at.block_hash != after.changed_at.block_hash
 
 
 def test_reorg_storm__of_random_depths__equals_a_fresh_replay_after_each(

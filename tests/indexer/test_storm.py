@@ -4,13 +4,14 @@
 """
 
 import random
+from typing import Any
 
 from service_common.db import hub_index as t
 from service_common.types import ChainId
 from service_indexer.follower import advance
 from service_indexer.projection import project
 from service_indexer.writer import only_writer
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, Table, select
 
 from tests.campaign import FULL, SEED
 from tests.fakes.chain import HUB, FakeChain, Storm
@@ -18,16 +19,46 @@ from tests.servers import Database
 
 REORGS = 10_000 if FULL else 300
 CHAIN_ID = ChainId(31337)
+ORIGIN = ("block_number", "block_hash", "log_index", "tx_hash", "time")
 
 
 def expected(chain: FakeChain) -> dict[str, list[tuple[object, ...]]]:
     """Every row that the chain as it is now projects to."""
     rows: dict[str, list[tuple[object, ...]]] = {table.name: [] for table in t.FACTS}
+    totals: dict[str, object] = dict.fromkeys((column.name for column in t.totals.c), 0)
     for header in chain.headers_[1:]:
         for log in chain.logs_[header.hash]:
             for table, row in project(log, header.time):
                 rows[table.name].append(tuple(_plain(row[column.name]) for column in table.c))
+                if counted(table, row, totals):
+                    totals |= {name: row[name] for name in ORIGIN}
+                    rows["totals"].append(tuple(_plain(totals[column.name]) for column in t.totals.c))
     return {name: sorted(values, key=repr) for name, values in rows.items()}
+
+
+def counted(table: Table, row: dict[str, Any], totals: dict[str, Any]) -> bool:
+    """Whether a row changes the totals, which then have it."""
+    if table is t.bounties:
+        totals["bounties"] += 1
+        totals["escrowed"] += row["escrow_amount"]
+    elif table is t.finalizations:
+        totals["awarded" if row["outcome"] == 1 else "unawarded"] += 1
+    elif table is t.claims:
+        paid = {"winner_award": "awards_paid", "poster_refund": "refunds_paid"}
+        totals[paid.get(row["kind"], f"{row['kind']}s_paid")] += row["amount"]
+    else:
+        return False
+    return True
+
+
+def followed(engine: Engine) -> list[tuple[int, int]]:
+    """Where the logs are whose changes still hold, in the order of their numbers."""
+    c = t.changes.c
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(c.block_number, c.log_index).where(c.log_index.is_not(None)).order_by(c.number)
+        )
+        return [(row.block_number, row.log_index) for row in rows]
 
 
 def actual(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
@@ -64,7 +95,10 @@ def test_storm__of_reorgs_of_any_depth__leaves_exactly_what_the_chain_says(datab
             while advance(chain, writer):
                 pass
             if number % 10 == 0 or number == REORGS - 1:
-                assert actual(engine) == expected(chain), f"seed {SEED}, reorg {number}"
+                found = actual(engine)
+                assert found == expected(chain), f"seed {SEED}, reorg {number}"
+                assert len(followed(engine)) == len(found["logs"])
+                assert followed(engine) == sorted(followed(engine))
             head = writer.head()
             assert head is not None
             assert head.block_hash == chain.headers_[-1].hash

@@ -9,11 +9,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
+from service_common.chain.json_rpc import host_of, unreachable
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
 from service_common.types import BlockNumber, BountyId
 
@@ -56,12 +57,19 @@ class Peer:
     name: str
     setting: str
     code: str = "api"
+    host: str = ""
+
+    @property
+    def named(self) -> str:
+        """Its name and where it is: the host alone, never a path or a credential."""
+        return f"{self.name} at {self.host}" if self.host else self.name
 
     def malformed(self, problem: str) -> CommandFailed:
         """An answer of another shape than the route's; ``problem`` goes on after the name."""
-        return CommandFailed("answer_malformed", f"{self.name}{problem}", next_action=f"Check {self.setting}.")
+        return CommandFailed("answer_malformed", f"{self.named}{problem}", next_action=f"Check {self.setting}.")
 
 
+T = TypeVar("T")
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
 
 
@@ -80,15 +88,25 @@ class Answer:
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
-            raise self.peer.malformed(" answered no JSON object.")
+            raise self.peer.malformed(f" answered {self.status} without a JSON object.")
         return value
+
+    def read(self, shape: type[T]) -> T:
+        """The body as the interface defines it."""
+        from service_common.wire.reading import read
+
+        try:
+            return read(shape, self.json())
+        except ValueError as error:
+            raise self.peer.malformed(f" answered what the interface does not have: {error}.") from error
 
 
 class ApiClient:
     """Calls of one deployment's API."""
 
     def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API) -> None:
-        self.base_url, self._chain, self.peer = base_url, chain, peer
+        self.base_url, self._chain = base_url, chain
+        self.peer = replace(peer, host=printable(host_of(base_url), 100))
         self._http = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
 
     @property
@@ -157,7 +175,7 @@ class ApiClient:
         except urllib3.exceptions.HTTPError as error:
             raise CommandFailed(
                 f"{self.peer.code}_unreachable",
-                f"{self.peer.name} did not answer.",
+                f"{self.peer.named} did not answer: {unreachable(error)}.",
                 next_action=f"Check {self.peer.setting}, then run it again.",
             ) from error
 
@@ -191,9 +209,9 @@ def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
     return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer), parts.path
 
 
-def bounty_detail(api: ApiClient, bounty_id: BountyId) -> dict[str, object]:
+def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     """The public read of one bounty, once."""
-    return api.get(f"/api/bounties/{bounty_id}").json()
+    return api.get(f"/api/bounties/{bounty_id}")
 
 
 def pause(seconds: float) -> None:
@@ -209,9 +227,9 @@ def _read(response: urllib3.BaseHTTPResponse, peer: Peer) -> bytes:
             data += chunk
             if len(data) > MAX_ANSWER_BYTES or time.monotonic() > ends:
                 response.close()
-                raise peer.malformed("'s answer has no end.")
+                raise peer.malformed(" gave an answer that has no end.")
     except urllib3.exceptions.HTTPError as error:
-        message = f"{peer.name}'s answer broke off."
+        message = f"The answer of {peer.named} broke off."
         raise CommandFailed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
     response.release_conn()
     return bytes(data)
@@ -234,7 +252,7 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
             for i in error["issues"][:50]
         ]
     except (ValueError, KeyError, TypeError, RecursionError):
-        return peer.malformed(f" answered {status} without an error envelope.")
+        return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
     kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
     moment = error.get("retry_not_before")
     known = isinstance(moment, str) and _MOMENT.fullmatch(moment) is not None

@@ -97,13 +97,13 @@ def _roster(settings: Settings) -> str:
 
 
 def _api(settings: Settings) -> str:
+    from service_common.wire.deployment import Deployment
+
     from service_cli.api import api_of
 
-    answer = api_of(settings).get("/api/deployment").json()
-    token = answer.get("escrow_token")
-    address = token.get("address") if isinstance(token, dict) else None
-    served = (answer.get("chain_id"), answer.get("hub_address"), address)
-    if served != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
+    served = api_of(settings).get("/api/deployment").read(Deployment)
+    named = (served.chain_id, served.hub_address, served.escrow_token.address)
+    if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
         message = "The API serves another chain, Hub or token than the one configured."
         raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")
     return settings.api_base_url()

@@ -7,14 +7,16 @@ your choice, with the bytes and the URL that were signed.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from urllib.parse import urlsplit
+from typing import Protocol
+from urllib.parse import SplitResult, urlsplit
 
 from service_common.auth.sign import RequestToSign, approval_header
-from service_common.auth.signature import account_of_key
+from service_common.auth.signature import account_of_key, parse_private_key
 from service_common.auth.typed_data import SigningDomain, typed_data
 from service_common.chain.blocks import header_at
-from service_common.chain.json_rpc import JsonRpc, quantity
-from service_common.types import Address, BlockNumber, ChainId, parse_address
+from service_common.chain.deployment import SIGNING_OFFSET_BLOCKS
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from service_common.types import Address, BlockNumber, Bytes32, ChainId, parse_address
 
 from service_cli.api import audience_of
 from service_cli.config.environment import Environment
@@ -46,9 +48,26 @@ def collecting(words: Callable[[str], None] = lambda _: None) -> Iterator[list[E
         yield events
 
 
-BLOCKS_BEHIND = 3
 SignTypedData = Callable[[Mapping[str, object]], bytes]
 """A wallet: EIP-712 typed data to its signature."""
+
+
+class AccountWithKey(Protocol):
+    """An account of eth-account."""
+
+    @property
+    def key(self) -> bytes:
+        """32 bytes."""
+
+
+class KeyWithBytes(Protocol):
+    """A private key of eth-keys or coincurve's style."""
+
+    def to_bytes(self) -> bytes:
+        """32 bytes."""
+
+
+PrivateKey = bytes | str | int | AccountWithKey | KeyWithBytes
 
 
 def sign_request(
@@ -58,28 +77,66 @@ def sign_request(
     *,
     rpc_url: str,
     hub_address: str,
-    private_key: bytes | None = None,
+    private_key: PrivateKey | None = None,
     wallet: tuple[str, SignTypedData] | None = None,
 ) -> dict[str, str]:
     """The ``Authorization`` header for exactly this request, signed by a key or by a wallet of your own.
 
-    ``private_key``: 32 bytes. ``wallet``: an address and a function that signs typed data (a hardware wallet, the
-    owners of a contract wallet). Raises ``ValueError`` for a malformed argument, ``ChainUnavailable`` where the chain
-    cannot be read.
+    ``private_key``: 32 bytes, their hexadecimal digits with 0x or without, the number, an eth-account account or an
+    eth-keys key. ``wallet``: an address and a function that signs typed data (a hardware wallet, the owners of a
+    contract wallet). Raises ``ValueError``, which never repeats a key, for a malformed argument, and
+    ``ChainUnavailable`` where the chain cannot be read.
     """
     if (private_key is None) is (wallet is None):
         raise ValueError("give a private_key or a wallet, one of the two")
-    address, sign = _of_key(private_key) if private_key is not None else wallet or ("", _nobody)
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("the url of a request starts with http:// or https:// and a host")
-    request = RequestToSign(method, parts.path, parts.query, body, audience_of(url))
-    rpc = JsonRpc([rpc_url])
-    chain_id = ChainId(quantity(rpc.call("eth_chainId")))
-    block = header_at(rpc, BlockNumber(max(0, quantity(rpc.call("eth_blockNumber")) - BLOCKS_BEHIND)))
-    approval = request.approval(block.number, block.hash)
-    signature = sign(typed_data(SigningDomain(chain_id, parse_address(hub_address)), approval))
-    return {"Authorization": approval_header(parse_address(address), signature, approval)}
+    if not isinstance(body, bytes | bytearray | memoryview):
+        raise ValueError("the body is the bytes that will be sent")
+    address, sign = _of_wallet(wallet) if private_key is None else _of_key(key_bytes(private_key))
+    parts = _web_address(url, "the url of a request")
+    _web_address(rpc_url, "the rpc_url")
+    request = RequestToSign(method, parts.path, parts.query, bytes(body), audience_of(url))
+    domain_hub = parse_address(hub_address)
+    chain_id, number, block_hash = _recent_block(JsonRpc([rpc_url]))
+    approval = request.approval(number, block_hash)
+    signature = sign(typed_data(SigningDomain(chain_id, domain_hub), approval))
+    return {"Authorization": approval_header(address, signature, approval)}
+
+
+def key_bytes(key: PrivateKey) -> bytes:
+    """A private key in any usual form as 32 bytes; ``ValueError``, which does not repeat it, for anything else."""
+    if isinstance(key, str):
+        return parse_private_key(key.strip())
+    if isinstance(key, int) and not isinstance(key, bool):
+        found: object = key.to_bytes(32, "big") if 0 < key < 2**256 else None
+    elif isinstance(key, bytes | bytearray | memoryview):
+        found = bytes(key)
+    else:
+        found = key.to_bytes() if hasattr(key, "to_bytes") else getattr(key, "key", None)
+    if not isinstance(found, bytes) or len(found) != 32:
+        raise ValueError("a private key: 32 bytes, their hexadecimal digits, the number, or an account that holds it")
+    account_of_key(found)
+    return bytes(found)
+
+
+def _web_address(url: str, what: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0 and url.isascii():
+            return parts
+    except (ValueError, TypeError, AttributeError):
+        pass
+    raise ValueError(f"{what} starts with http:// or https:// and a host")
+
+
+def _recent_block(rpc: JsonRpc) -> tuple[ChainId, BlockNumber, Bytes32]:
+    """The chain, and a block a little behind its tip."""
+    try:
+        chain_id = ChainId(quantity(rpc.call("eth_chainId")))
+        newest = quantity(rpc.call("eth_blockNumber"))
+        block = header_at(rpc, BlockNumber(max(0, newest - SIGNING_OFFSET_BLOCKS)))
+    except (RpcRefused, ValueError, TypeError) as error:
+        raise ChainUnavailable("the RPC endpoint refused to answer, or answered in another shape") from error
+    return chain_id, block.number, block.hash
 
 
 def _of_key(private_key: bytes) -> tuple[Address, SignTypedData]:
@@ -91,5 +148,11 @@ def _of_key(private_key: bytes) -> tuple[Address, SignTypedData]:
     return account_of_key(private_key), sign
 
 
-def _nobody(_data: Mapping[str, object]) -> bytes:
-    raise ValueError("nobody signs")
+def _of_wallet(wallet: tuple[str, SignTypedData] | None) -> tuple[Address, SignTypedData]:
+    try:
+        address, sign = wallet or ("", None)
+    except (TypeError, ValueError):
+        sign = None
+    if not callable(sign):
+        raise ValueError("a wallet is an address and a function that signs typed data")
+    return parse_address(address), sign

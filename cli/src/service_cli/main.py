@@ -12,8 +12,15 @@ from typing import Any, Final
 import click
 
 from service_cli import __version__
-from service_cli.shell.arguments import redacting
-from service_cli.shell.command import Program, end_without_output, raise_terminated
+from service_cli.shell.arguments import NETWORK_NAME, redacting
+from service_cli.shell.command import (
+    NETWORK_HELP,
+    QUIET_HELP,
+    Program,
+    end_without_output,
+    raise_terminated,
+    require_supported,
+)
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bounty:list": ("bounty.commands", "List bounties; those to act on first."),
@@ -26,6 +33,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "claim": ("claimant.commands", "Claim an award or a refund."),
     "guardian:judgeable": ("guardian.commands", "List bounties that wait for your Verdict."),
     "guardian:open": ("guardian.commands", "Open a Submission after the reveal point."),
+    "guardian:forget": ("guardian.commands", "Remove the opened work of a bounty that ended."),
     "guardian:verdict": ("guardian.commands", "Publish a written Verdict and record it on chain."),
     "guardian:deliver-key": ("guardian.commands", "Hand the winning work's key over for the Poster."),
     "guardian:new-key": ("guardian.commands", "Make or rotate your encryption key."),
@@ -42,14 +50,14 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 
 EPILOG: Final = """\b
-Network: --network mainnet|staging|local (or a chain id) with any command,
-         else SERVICE_CHAIN_ID, else mainnet. Single values are overridden by
-         SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_SUBGRAPH_ENDPOINT,
-         SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_API_BASE_URL and
-         SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env in the working directory
-         is a fallback. local needs all nine: these six and the beacon's
-         three, as stack.env of the local stack sets them. service-cli config
-         shows what holds.
+Network: --network mainnet|staging|local (or a chain id), before or after any
+         command, else SERVICE_CHAIN_ID, else mainnet. Single values are
+         overridden by SERVICE_HUB_ADDRESS, SERVICE_RPC_URL,
+         SERVICE_SUBGRAPH_ENDPOINT, SERVICE_ESCROW_TOKEN_ADDRESS,
+         SERVICE_API_BASE_URL and SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env
+         in the working directory is a fallback. local needs these six, and
+         where something is sealed or opened the beacon's three, as stack.env
+         of the local stack sets them. service-cli config shows what holds.
 Output:  events are JSON lines on stdout, words are on stderr
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
 Audit:   service-audit, a program of its own, checks a final bounty
@@ -74,9 +82,8 @@ class LazyGroup(Program, click.Group):
         return found
 
     def problem_of(self, args: list[str]) -> str | None:
-        option = args[0].partition("=")[0] if args else ""
-        if option in {"--network", "--api-base-url", "--quiet", "-q"}:
-            return f"Put {option} after the command, as in: service-cli doctor --network local"
+        if args and args[0].partition("=")[0] == "--api-base-url":
+            return "Put --api-base-url after the command, as in: service-cli doctor --api-base-url URL"
         return None
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -107,7 +114,9 @@ class LazyGroup(Program, click.Group):
     epilog=EPILOG,
 )
 @click.version_option(__version__, prog_name="service-cli")
-def group() -> None:
+@click.option("--network", type=NETWORK_NAME, help=NETWORK_HELP)
+@click.option("--quiet", "-q", is_flag=True, help=QUIET_HELP)
+def group(network: str | None, quiet: bool) -> None:  # each command reads them
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
 
 
@@ -129,6 +138,7 @@ def show_help(ctx: click.Context, name: str) -> None:
 
 def main() -> None:
     """Run the command line."""
+    require_supported()
     signal.signal(signal.SIGTERM, raise_terminated)
     try:
         group(prog_name="service-cli")

@@ -16,6 +16,7 @@ from typing import IO, Final
 from urllib.parse import urlsplit
 
 import urllib3
+from service_common.wire.submissions import UploadTarget
 
 from service_cli.errors import CommandFailed
 from service_cli.shell.output import Progress
@@ -43,20 +44,16 @@ def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes
         progress(done, size)
 
 
-def read_target(answer: Mapping[str, object], api_url: str) -> UploadAddress:
+def read_target(answer: UploadTarget, api_url: str) -> UploadAddress:
     """The target of ``artifact-upload-url``; refused unless it is a plain upload."""
-    headers = answer.get("upload_headers")
-    if answer.get("upload_method") != "PUT" or not isinstance(headers, dict):
-        raise _malformed_address("upload")
-    plain = {str(name): str(value) for name, value in headers.items()}
-    for name, value in plain.items():
+    for name, value in answer.upload_headers.items():
         if (
             _HEADER.fullmatch(name) is None
             or name.lower() in _OWN_HEADERS
             or not (value.isascii() and value.isprintable())
         ):
             raise _malformed_address("upload")
-    return UploadAddress(storage_url(answer.get("upload_url"), api_url), plain)
+    return UploadAddress(storage_url(answer.upload_url, api_url), answer.upload_headers)
 
 
 def storage_url(url: object, api_url: str) -> str:

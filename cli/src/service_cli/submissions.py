@@ -28,6 +28,7 @@ from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
 from service_common.errors import ServiceError
 from service_common.types import Address, BountyId, Bytes32
+from service_common.wire.submissions import SubmissionContent
 
 from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient
@@ -97,7 +98,7 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
             "GET",
             f"/api/bounties/{bounty_id}/submissions/{commitment}/content",
             summary=f"read Submission {commitment} of bounty {bounty_id}",
-        ).json()
+        ).read(SubmissionContent)
     except CommandRefused as refusal:
         if refusal.code != "submission_not_found":
             raise
@@ -107,8 +108,8 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
         )
         next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
         raise CommandRefused(refusal.code, message, next_action=next_action) from refusal
-    content = str(answer.get("envelope")).encode()
-    return checked_submission(content, bounty_id, pair, lambda: storage_url(answer.get("download_url"), api.base_url))
+    content = answer.envelope.encode()
+    return checked_submission(content, bounty_id, pair, lambda: storage_url(answer.download_url, api.base_url))
 
 
 def checked_submission(

@@ -10,7 +10,7 @@ from service_cli.audit.history import BountyHistory, read_history
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_views
 from service_cli.errors import CommandRefused
-from service_common.chain.events import SubmissionRecorded
+from service_common.domain.hub_events import SubmissionRecorded
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, differences, evidence, results
@@ -119,7 +119,7 @@ def test_audit__of_a_long_log__begins_where_the_index_says_and_trusts_nothing_of
     steps: int,
 ) -> None:
     monkeypatch.setattr(starts, "LONG_LOG", 0)
-    created = histories[audited.awarded].created.log.block_number
+    created = histories[audited.awarded].created.origin.block_number
     api.scripts["subgraph"] = lambda _: as_json(answer(created))
     ran = auditor.audit(audited.awarded)
     assert ran.last["differs"] == 0

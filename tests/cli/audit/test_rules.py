@@ -5,17 +5,19 @@ from dataclasses import replace
 from typing import cast
 
 import pytest
-from service_cli.audit.history import BountyHistory, Placed
+from service_cli.audit.history import BountyHistory
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_rules
-from service_common.chain.events import (
+from service_common.domain.hub_events import (
     AwardClaimed,
     BountyCreated,
     BountyFinalized,
     HubEvent,
+    Logged,
     SubmissionRecorded,
     VerdictRecorded,
 )
+from service_common.domain.lifecycle import Outcome, SettlementReason
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32, UnixSeconds
 
 from tests.cli.audited import Audited
@@ -33,15 +35,15 @@ def broken(history: BountyHistory, capsys: pytest.CaptureFixture[str]) -> set[st
     return {str(event["check"]) for event in events_of(capsys.readouterr().out) if event["result"] == "differs"}
 
 
-def told(history: BountyHistory, events: list[Placed[HubEvent]]) -> BountyHistory:
+def told(history: BountyHistory, events: list[Logged[HubEvent]]) -> BountyHistory:
     """The same life with other events."""
     created = next(each for each in events if isinstance(each.event, BountyCreated))
     finalized = next(each for each in events if isinstance(each.event, BountyFinalized))
     return replace(
         history,
         events=tuple(events),
-        created=cast("Placed[BountyCreated]", created),
-        finalized=cast("Placed[BountyFinalized]", finalized),
+        created=cast("Logged[BountyCreated]", created),
+        finalized=cast("Logged[BountyFinalized]", finalized),
     )
 
 
@@ -55,7 +57,8 @@ def with_event(
         place = [i for i, each in enumerate(events) if isinstance(each.event, kind)][index]
         found = events[place]
         event = replace(found.event, **fields)  # type: ignore[arg-type]
-        events[place] = Placed(event, found.log, found.time if at is None else UnixSeconds(at(history)))
+        origin = found.origin if at is None else replace(found.origin, time=UnixSeconds(at(history)))
+        events[place] = Logged(event, origin)
         return told(history, events)
 
     return change
@@ -77,8 +80,8 @@ def again(kind: type) -> Change:
 
     def change(history: BountyHistory) -> BountyHistory:
         found = next(each for each in reversed(history.events) if isinstance(each.event, kind))
-        last = history.events[-1].log
-        return told(history, [*history.events, replace(found, log=replace(last, log_index=last.log_index + 1))])
+        last = history.events[-1].origin
+        return told(history, [*history.events, replace(found, origin=replace(last, log_index=last.log_index + 1))])
 
     return change
 
@@ -94,7 +97,7 @@ def ended(at: Callable[[BountyHistory], int] | None = None, **fields: object) ->
 def another_transaction(history: BountyHistory) -> BountyHistory:
     """The end in another transaction than the deciding Verdict's."""
     events = [
-        replace(each, log=replace(each.log, tx_hash=OTHER)) if isinstance(each.event, BountyFinalized) else each
+        replace(each, origin=replace(each.origin, tx_hash=OTHER)) if isinstance(each.event, BountyFinalized) else each
         for each in history.events
     ]
     return told(history, events)
@@ -125,7 +128,7 @@ AWARDED: list[tuple[str, Change, str]] = [
     ("protocol fee over its cap", created(protocol_fee=2_500_001), "rules.terms"),
     ("guardian fee over its cap", created(guardian_fee=5_000_001), "rules.terms"),
     ("a Poster on the roster", lambda s: created(poster=s.roster.accounts[0])(s), "rules.terms"),
-    ("a deadline of the past", lambda s: created(submission_deadline=s.created.time)(s), "rules.terms"),
+    ("a deadline of the past", lambda s: created(submission_deadline=s.created.origin.time)(s), "rules.terms"),
     ("a Submission too late", with_event(SubmissionRecorded, at=lambda s: s.created.event.submission_deadline),
      "rules.submissions"),
     ("a Submission by the Poster", lambda s: with_event(SubmissionRecorded, 1, solver=s.created.event.poster)(s),
@@ -144,8 +147,8 @@ AWARDED: list[tuple[str, Change, str]] = [
     ("an award without a quorum", without(VerdictRecorded), "rules.outcome"),
     ("another winner", ended(winner=STRANGER), "rules.outcome"),
     ("another Submission", ended(submission_commitment=OTHER), "rules.outcome"),
-    ("another outcome", ended(outcome=2), "rules.outcome"),
-    ("another reason", ended(reason=4), "rules.outcome"),
+    ("another outcome", ended(outcome=Outcome.NO_VALID_SUBMISSION), "rules.outcome"),
+    ("another reason", ended(reason=SettlementReason.QUORUM_NOT_REACHED), "rules.outcome"),
     ("an end in another transaction", another_transaction, "rules.outcome"),
     ("a claim twice", again(AwardClaimed), "rules.claims"),
     ("a claim of more", with_event(AwardClaimed, amount=24_000_001), "rules.claims"),
@@ -201,9 +204,11 @@ def test_silence__settled_early_or_for_another_reason__is_named(
     silent = histories[audited.silent]
     early = ended(at=lambda history: history.created.event.judging_deadline - 1)(silent)
     assert broken(early, capsys) == {"rules.outcome"}
-    for reason in (1, 2, 4):
+    for reason in set(SettlementReason) - {SettlementReason.GUARDIANS_SILENT}:
         assert broken(ended(reason=reason)(silent), capsys) == {"rules.outcome"}
-    nothing = ended(reason=2, at=lambda history: history.created.event.submission_deadline)(silent)
+    nothing = ended(
+        reason=SettlementReason.NO_SUBMISSIONS, at=lambda history: history.created.event.submission_deadline
+    )(silent)
     assert broken(without(SubmissionRecorded)(nothing), capsys) == set()
     refunded = histories[audited.refunded]
     assert broken(without(VerdictRecorded)(refunded), capsys) >= {"rules.outcome"}

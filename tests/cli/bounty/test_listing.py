@@ -2,8 +2,15 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+from service_common.domain.bounty import Winner
+from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
+from service_common.shapes import to_json
+from service_common.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.wire.bounties import Block, BountyItem, Facts
+from service_common.wire.values import Finality
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -44,26 +51,47 @@ def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Te
     assert mixed.run(*words, code=1).last["code"] == "deployment_mismatch"
 
 
-ADDRESS = "0x" + "ab" * 20
-OPEN = {
-    "status": "open", "escrow_amount": "25000000", "poster_address": ADDRESS, "submission_deadline": 4_000_000_000,
-    "reveal_at": 4_000_003_600, "judging_deadline": 4_000_100_000, "outcome": None,
-    "settlement_reason": None, "winner": None,
-}  # fmt: skip
-FINAL = OPEN | {
-    "status": "final", "outcome": "awarded", "settlement_reason": "judged",
-    "winner": {"solver_address": ADDRESS, "submission_commitment": "0x" + "cd" * 32},
-}  # fmt: skip
-REFUNDED = OPEN | {"status": "final", "outcome": "no_valid_submission", "settlement_reason": "guardians_silent"}
+ADDRESS = Address("0x" + "ab" * 20)
+OPEN = Facts(
+    status=BountyStatus.OPEN,
+    accepting=True,
+    judgeable=False,
+    poster_address=ADDRESS,
+    escrow_amount=TokenAmount(25_000_000),
+    spec_commitment=ZERO_BYTES32,
+    submission_deadline=UnixSeconds(4_000_000_000),
+    reveal_at=UnixSeconds(4_000_003_600),
+    judging_deadline=UnixSeconds(4_000_100_000),
+    guardian_roster_hash=ZERO_BYTES32,
+    protocol_fee=TokenAmount(0),
+    guardian_fee=TokenAmount(0),
+    outcome=None,
+    settlement_reason=None,
+    winner=None,
+)
+LATE = replace(OPEN, submission_deadline=UnixSeconds(5), reveal_at=UnixSeconds(6), judging_deadline=UnixSeconds(7))
+AWARDED = replace(
+    OPEN,
+    status=BountyStatus.FINAL,
+    outcome=Outcome.AWARDED,
+    settlement_reason=SettlementReason.JUDGED,
+    winner=Winner(ADDRESS, Bytes32("0x" + "cd" * 32)),
+)
+REFUNDED = replace(
+    OPEN,
+    status=BountyStatus.FINAL,
+    outcome=Outcome.NO_VALID_SUBMISSION,
+    settlement_reason=SettlementReason.GUARDIANS_SILENT,
+)
 
 
-def item(bounty_id: str, facts: object, count: object = 1) -> dict[str, object]:
-    return {"bounty_id": bounty_id, "facts": facts, "active_submission_count": count}
+def item(number: int, facts: Facts, count: int = 1) -> dict[str, object]:
+    block = Block(BlockNumber(1), ZERO_BYTES32)
+    return to_json(BountyItem(BountyId(number), facts, count, Finality.FINALIZED, block))
 
 
 def test_list__at_a_terminal__tells_each_bounty_in_a_line(api: ApiTwin, poster: Terminal) -> None:
-    items = [item("1", OPEN, 2), item("2", OPEN | {"submission_deadline": 5, "reveal_at": 6, "judging_deadline": 7})]
-    items += [item("3", FINAL), item("4", REFUNDED, 0)]
+    items = [item(1, OPEN, 2), item(2, LATE), item(3, AWARDED), item(4, REFUNDED, 0)]
     api.listed = {"items": items, "next_cursor": None}
     seen = at_terminal(poster, "bounty:list")
     lines = seen.screen.splitlines()
@@ -81,10 +109,10 @@ def test_list__at_a_terminal__tells_each_bounty_in_a_line(api: ApiTwin, poster: 
 @pytest.mark.parametrize(
     "strange",
     [
-        item("1", {"escrow_amount": "many"}),
-        item("1", {**OPEN, "reveal_at": "soon"}),
-        item("1", OPEN, "two"),
-        item("1\x1b[2J\x07", []),
+        item(1, OPEN) | {"facts": to_json(OPEN) | {"escrow_amount": "many"}},
+        item(1, OPEN) | {"facts": to_json(OPEN) | {"reveal_at": "soon"}},
+        item(1, OPEN) | {"active_submission_count": "two"},
+        item(1, OPEN) | {"bounty_id": "1\x1b[2J\x07"},
     ],
     ids=["an amount", "a time", "a count", "a terminal's codes"],
 )
@@ -113,7 +141,7 @@ def poster_address(api: ApiTwin) -> str:
 
 
 def test_list__without_a_terminal_or_quiet__says_nothing(api: ApiTwin, poster: Terminal) -> None:
-    api.listed = {"items": [item("1", OPEN)], "next_cursor": None}
+    api.listed = {"items": [item(1, OPEN)], "next_cursor": None}
     assert poster.run("bounty:list").words == ""
     assert at_terminal(poster, "bounty:list", "--quiet").screen == ""
 

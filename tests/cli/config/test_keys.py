@@ -8,12 +8,13 @@ from threading import Thread
 
 import pytest
 from service_cli.config.environment import Environment, read_dotenv
-from service_cli.config.keys import LoadedKeys, check_directory, check_document, loaded_keys
+from service_cli.config.keys import LoadedKeys, check_document, loaded_keys, secrets_among
 from service_cli.errors import CommandRefused
 from service_common.crypto.x25519 import Identity
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
+from tests.cli.screen import at_terminal
 from tests.cli.servers import RpcProxy
 from tests.cli.submitted import Submitted
 from tests.cli.terminal import Ran, Terminal
@@ -121,6 +122,12 @@ def own_key(home: Terminal, variable: str) -> str:
     return home.environment[variable].removeprefix("0x")
 
 
+def look(environment: Environment, work: Path) -> tuple[str, ...]:
+    """Look through everything below a folder."""
+    entries = {str(path.relative_to(work)): path.lstat().st_size for path in sorted(work.rglob("*"))}
+    return secrets_among(environment, work, entries, open_key_files=True)
+
+
 def never_shown(ran: Ran, key: str) -> None:
     assert key.lower() not in (ran.stdout + ran.words).lower()
 
@@ -152,19 +159,65 @@ def test_submit__of_a_folder_with_its_own_key_file_and_a_wallet__is_refused_unre
     assert str(ran.last["message"]).startswith("notes holds")
 
 
-def test_submit__of_work_with_other_hashes_and_files_that_look_like_keys__names_them_and_goes_on(
-    solver: Terminal, bounty: str
+LOOKS = {
+    ".env": "A=1\n",
+    ".git/config": "[core]\n",
+    "server.pem": "x\n",
+    "sub/id_ed25519": "x\n",
+    "guardian-keys.json": "[]\n",
+    "notes.txt": "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n",
+    "age.txt": "# created: today\n# public key: age1\nAGE-SECRET-KEY-1X\n",
+}
+PLAIN = {
+    "main.py": f"hash = 0x{secrets.token_hex(32)}\n",
+    "environment.md": "# AGE-SECRET-KEY-1 is how a key begins\n",
+    "public.txt": "-----BEGIN PUBLIC KEY-----\n",
+    "quoted.txt": "A file begins with -----BEGIN PRIVATE KEY-----\n",
+}
+
+
+@pytest.fixture
+def work(solver: Terminal) -> Path:
+    return fill(solver.home / "work", PLAIN)
+
+
+def fill(work: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text)
+    return work
+
+
+def test_directory__with_files_that_look_like_secrets__names_them_and_no_others(work: Path) -> None:
+    assert set(look(Environment({}, {}), fill(work, LOOKS))) == {".git", *LOOKS} - {".git/config"}
+
+
+def test_submit__of_what_looks_like_secrets__is_refused_where_nobody_can_answer_and_goes_on_when_told(
+    api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path
 ) -> None:
-    work = solver.home / "work"
-    (work / ".git").mkdir(parents=True)
-    for name in (".env", "server.pem", "id_ed25519", "guardian-keys.json", "main.py", ".git/config"):
-        (work / name).write_text(f"hash = 0x{secrets.token_hex(32)}\n")
-    ran = solver.run("solver:submit", bounty, "work", "--quiet")
-    assert ran.last["event"] == "submit.submission_recorded"
-    assert ran.words == (
-        "warning: the Guardians and the Poster will get .git, .env, guardian-keys.json, id_ed25519, server.pem; "
-        "take out what is not your work\n"
-    )
+    fill(work, LOOKS)
+    ran = solver.run("solver:submit", bounty, "work", code=1)
+    assert ran.last["code"] == "secrets_not_confirmed"
+    assert all(name in str(ran.last["message"]) for name in {".git", *LOOKS} - {".git/config"})
+    assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
+    (work / ".bountyignore").write_text(".*\n*.pem\nid_*\n*keys.json\n*.txt\n")
+    assert solver.run("solver:submit", bounty, "work").last["event"] == "submit.submission_recorded"
+    (work / ".bountyignore").unlink()
+    done = solver.run("solver:submit", "--include-suspicious", "--quiet", bounty, "work")
+    assert done.last["event"] == "submit.submission_recorded"
+    assert "would read what looks like secrets" in done.words
+    assert solver.run("solver:submit", bounty, "work").last == done.last
+
+
+@pytest.mark.parametrize(("answer", "code"), [("yes", 0), ("no", 1), ("", 1)])
+def test_submit__of_what_looks_like_secrets__asks_on_a_terminal(
+    solver: Terminal, bounty: str, work: Path, answer: str, code: int
+) -> None:
+    fill(work, LOOKS)
+    seen = at_terminal(solver, "solver:submit", bounty, "work", typed=f"{answer}\n")
+    assert "Type yes" in seen.screen
+    assert seen.code == code, seen.screen
+    assert ("submission_recorded" in seen.stdout) is (code == 0)
 
 
 RING = Identity.generate().to_text()
@@ -197,10 +250,10 @@ def test_directory__with_a_key_in_any_form__is_refused_and_without_it_taken(
     work = tmp_path / "work"
     work.mkdir()
     (work / "a").write_text(f"x{text[:-1]}")
-    check_directory(environment, work, open_key_files=True)
+    look(environment, work)
     (work / "a").write_text(f"x{text}x")
     with pytest.raises(CommandRefused) as refused:
-        check_directory(environment, work, open_key_files=True)
+        look(environment, work)
     assert refused.value.code == "secret_in_artifact"
     assert KEY not in refused.value.message.lower()
 
@@ -241,13 +294,13 @@ def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:
 def test_directory__with_a_key_as_a_file_s_name__is_refused_without_the_name(tmp_path: Path) -> None:
     (tmp_path / f"0x{KEY}.json").write_text("{}")
     with pytest.raises(CommandRefused, match="A name in it") as refused:
-        check_directory(Environment({POSTER: KEY}, {}), tmp_path, open_key_files=True)
+        look(Environment({POSTER: KEY}, {}), tmp_path)
     assert KEY not in refused.value.message
 
 
 def test_directory__with_a_link_to_a_device__is_left_to_sealing(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/zero")
-    check_directory(Environment({POSTER: KEY}, {}), tmp_path, open_key_files=True)
+    look(Environment({POSTER: KEY}, {}), tmp_path)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["fund", "check"])

@@ -2,12 +2,14 @@
 
 import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from service_cli.config.environment import Environment
-from service_cli.config.settings import LOCAL_VARIABLES, Settings, load_settings
+from service_cli.config.environment import Environment, read_dotenv
+from service_cli.config.settings import LOCAL_VARIABLES, OVERRIDES, Settings, load_settings
 from service_cli.errors import CommandRefused
 
 from tests.cli.terminal import Terminal
@@ -84,6 +86,15 @@ def test_overrides__each_of_the_six__win_over_the_record(monkeypatch: pytest.Mon
     assert found.subgraph_endpoint() == "https://api.example/subgraph"
 
 
+def test_api_base_url__with_a_path__is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = settings(monkeypatch, "mainnet", SERVICE_API_BASE_URL="https://api.example/bounties/")
+    assert found.api_base_url() == "https://api.example/bounties"
+
+
+def test_beacon__of_a_network_whose_record_names_one__is_not_asked_for(shell: Terminal) -> None:
+    assert "BEACON" not in str(shell.run(*SEALING, "--network", "mainnet", code=1).last["message"])
+
+
 def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_API_BASE_URL", "https://variable.example")
     assert load_settings("staging", "https://option.example", ()).api_base_url() == "https://option.example"
@@ -97,7 +108,9 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_ESCROW_TOKEN_ADDRESS", "USDC"),
         ("SERVICE_RPC_URL", "rpc.example"),
         ("SERVICE_RPC_URL", "file:///etc/passwd"),
-        ("SERVICE_API_BASE_URL", "https://api.example/v1"),
+        ("SERVICE_RPC_URL", "http://a:b"),
+        ("SERVICE_RPC_URL", "http://["),
+        ("SERVICE_API_BASE_URL", "https://api.example/#a"),
         ("SERVICE_API_BASE_URL", "https://user:pass@api.example"),
         ("SERVICE_API_BASE_URL", "https://api.example?x"),
         ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "1.5"),
@@ -122,17 +135,23 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
     assert refused.value.next_action.startswith(f"Set {name} to ")
 
 
-def test_local__with_nothing_set__names_all_nine_variables_together(shell: Terminal) -> None:
-    ran = shell.run("claim", "1", "--network", "local", code=1)
+SEALING = ("solver:submit", "1", ".")
+
+
+@pytest.mark.parametrize(("words", "wanted"), [(("claim", "1"), OVERRIDES), (SEALING, LOCAL_VARIABLES)])
+def test_local__with_nothing_set__names_what_the_command_needs_together(
+    shell: Terminal, words: tuple[str, ...], wanted: tuple[str, ...]
+) -> None:
+    ran = shell.run(*words, "--network", "local", code=1)
     assert ran.last["code"] == "configuration_incomplete"
-    assert all(name in str(ran.last["message"]) for name in LOCAL_VARIABLES)
+    assert {name for name in LOCAL_VARIABLES if name in str(ran.last["message"])} == set(wanted)
     assert len(ran.events) == 1
 
 
 @pytest.mark.parametrize("missing", LOCAL_VARIABLES)
 def test_local__with_one_missing__names_that_one(shell: Terminal, missing: str) -> None:
     complete = {name: "https://a.example" for name in LOCAL_VARIABLES if name != missing}
-    ran = Terminal(shell.home, complete).run("claim", "1", "--network", "31337", code=1)
+    ran = Terminal(shell.home, complete).run(*SEALING, "--network", "31337", code=1)
     assert str(ran.last["message"]) == f"The local network needs {missing}."
 
 
@@ -165,20 +184,82 @@ def test_dotenv__beside_exported_values__is_a_fallback_and_never_overrides(shell
     assert "The local network needs" in str(local.last["message"])
 
 
-@pytest.mark.parametrize("text", ["SERVICE_CHAIN_ID 1", "=1", 'A="b', "A=b c", "1A=b"])
-def test_dotenv__malformed__is_refused_by_line_number_and_never_quoted(shell: Terminal, text: str) -> None:
-    dotenv(shell, f"# secret things\n{text}secret\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SERVICE_CHAIN_ID 1",
+        "export SERVICE_CHAIN_ID",
+        "SERVICE_RPC_URL='b",
+        'SERVICE_RPC_URL="b"c',
+        "SERVICE_RPC_URL=\xff",
+    ],
+)
+def test_dotenv__malformed_in_a_line_of_ours__is_refused_by_line_number_and_never_quoted(
+    shell: Terminal, text: str
+) -> None:
+    (shell.home / ".env").write_bytes(b"# secret things\n\n" + f"{text}secret\n".encode("latin-1"))
+    ran = shell.run("claim", "1", code=1)
+    assert ran.last["code"] == "environment_file_malformed"
+    assert "Line 3" in str(ran.last["message"])
+    assert "secret" not in ran.stdout + ran.words
+
+
+FOREIGN = """GREETING=hello world
+=1
+1A=b
+unterminated=`
+CERTIFICATE="-----BEGIN
+SERVICE_HUB_ADDRESS=inside
+-----END"
+NOT TEXT \xff\xfe
+"""
+
+
+def test_dotenv__with_foreign_lines_that_nobody_can_read__gives_what_is_ours(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / ".env"
+    file.write_bytes(FOREIGN.encode("latin-1") + b"SERVICE_CHAIN_ID=84532 # staging\nSERVICE_DEBUG='a b'\n")
+    assert read_dotenv(file) == {"SERVICE_CHAIN_ID": "84532", "SERVICE_DEBUG": "a b"}
+    assert capsys.readouterr().err == ""
+
+
+def test_dotenv__with_a_quote_left_open_above_a_line_of_ours__does_not_lose_it_silently(shell: Terminal) -> None:
+    dotenv(shell, "GREETING='hello\nSERVICE_CHAIN_ID=84532\nSERVICE_DEBUG='1'\n")
     ran = shell.run("claim", "1", code=1)
     assert ran.last["code"] == "environment_file_malformed"
     assert "Line 2" in str(ran.last["message"])
-    assert text not in ran.stdout + ran.words
 
 
-def test_dotenv__not_text_or_not_a_file__is_refused(shell: Terminal) -> None:
-    (shell.home / ".env").write_bytes(b"\xff\xfe")
-    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
-    (shell.home / ".env").unlink()
+def test_dotenv__with_a_keyring_on_several_lines__is_read(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON='[\n  \"a\"\n]'\n")
+    assert read_dotenv(tmp_path / ".env") == {"SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": '[\n  "a"\n]'}
+
+
+def test_dotenv__that_names_another_variable__does_not_get_its_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", "a key")
+    (tmp_path / ".env").write_text("SERVICE_API_BASE_URL=https://a.example/${SERVICE_POSTER_PRIVATE_KEY}\n")
+    assert "a key" not in read_dotenv(tmp_path / ".env")["SERVICE_API_BASE_URL"]
+
+
+def test_dotenv__of_nothing_but_blanks__takes_no_square_time(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("A=x" + " " * 65_000 + "y\nSERVICE_CHAIN_ID=1\n")
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (3, 3))\n"
+        "from pathlib import Path; from service_cli.config.environment import read_dotenv\n"
+        "print(read_dotenv(Path('.env')))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
+    assert done.stdout == b"{'SERVICE_CHAIN_ID': '1'}\n"
+
+
+def test_dotenv__that_is_a_directory__is_no_file_and_one_that_cannot_be_read_is_refused(shell: Terminal) -> None:
     (shell.home / ".env").mkdir()
+    assert shell.run("config").events
+    (shell.home / ".env").rmdir()
+    (shell.home / ".env").write_text("#" * 70_000)
     assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
 
 

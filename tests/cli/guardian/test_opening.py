@@ -11,6 +11,7 @@ from service_cli import submissions
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
+from service_common.crypto import age
 from service_common.crypto.beacon import NotYet
 from service_common.crypto.x25519 import Identity
 from service_common.keccak import keccak256
@@ -19,7 +20,6 @@ from service_common.types import ChainId, UnixSeconds, bytes32
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
-from tests.cli.servers import RpcProxy
 from tests.cli.submitted import Submitted, files_below, load
 from tests.cli.terminal import Terminal
 from tests.unpacking import unpack
@@ -41,7 +41,7 @@ def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_direct
     [
         (("envelope",), None, "envelope_mismatch"),
         (("envelope",), "{}", "envelope_mismatch"),
-        (("envelope",), 7, "envelope_mismatch"),
+        (("envelope",), 7, "answer_malformed"),
         (("download_url",), "ftp://a.example/x", "answer_malformed"),
         (("download_url",), 7, "answer_malformed"),
     ],
@@ -117,34 +117,85 @@ def test_open_from__a_folder_with_altered_files__writes_nothing(guardian: Termin
         assert guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1).code == 1
 
 
-def test_open_from__an_identity_handed_over__is_held_against_the_envelope(
-    ledger: Ledger, guardian: Terminal, judged: Submitted, api: ApiTwin, rpc: RpcProxy, tmp_path: Path
-) -> None:
-    folder = bundle(guardian.home / "got", judged)
-    keyless = Terminal(guardian.home, {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k})
-    (folder / "identity.txt").write_text(Identity.generate().to_text() + "\n")
-    ran = keyless.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
-    assert ran.last["code"] == "identity_mismatch"
-    (folder / "identity.txt").write_text(content_identity(ledger, judged).to_text() + "\n")
-    opened = keyless.run("guardian:open", "--from", "got", *judged.names, "out")
-    assert files_below(guardian.home / "out") == judged.files
-    assert "AGE-SECRET" not in opened.stdout + opened.words
+def second(ledger: Ledger, guardian: Terminal) -> Terminal:
+    """The second Guardian's encryption key, and no account key."""
+    ring = {k: v for k, v in ledger.people.guardians[1].variables().items() if "KEYS_JSON" in k}
+    return Terminal(
+        guardian.home / "second", {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k} | ring
+    )
 
 
-def test_open__keeping_the_identity__gives_another_guardian_what_opens_it(
-    api: ApiTwin, guardian: Terminal, judged: Submitted
+def test_open__passing_the_key_to_another_guardian__gives_that_one_alone_what_opens_it(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
 ) -> None:
     load(api, judged)
+    other = second(ledger, guardian)
+    other.home.mkdir()
+    folder = bundle(other.home / "got", judged)
+    account = ledger.people.guardians[1].address
+    ran = guardian.run("guardian:open", *judged.names, "mine", "--pass-to", account, str(folder / "identity.age"))
+    passed = ran.event("guardian_open.key_passed")
+    assert (passed["guardian"], passed["path"]) == (account, str(folder / "identity.age"))
+    content_key = content_identity(ledger, judged).to_text().encode()
+    for file in [path for path in guardian.home.rglob("*") if path.is_file()]:
+        assert content_key not in file.read_bytes().upper()
+    assert (folder / "identity.age").stat().st_mode & 0o777 == 0o600
+    requests = len(api.server.requests)
+    other.run("guardian:open", "--from", "got", *judged.names, "theirs")
+    assert files_below(other.home / "theirs") == judged.files
+    assert len(api.server.requests) == requests
+    stranger = Terminal(other.home, {**guardian.environment})
+    refused = stranger.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+    assert refused.last["code"] == "identity_mismatch"
+    assert not (other.home / "out").exists()
+
+
+def test_open__passing_the_key_to_somebody_else_or_over_a_file__is_refused_before_a_signature(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    (guardian.home / "there").write_text("mine")
+    account = ledger.people.guardians[1].address
+    for to, code in (
+        ((judged.solver, "new"), "not_guardian"),
+        ((account, "there"), "file_exists"),
+        ((account, "no/folder"), "file_not_written"),
+    ):
+        ran = guardian.run("guardian:open", *judged.names, "out", "--pass-to", *to, code=1)
+        assert ran.last["code"] == code
+        assert not (guardian.home / "out").exists()
+    assert not api.approvals()
+
+
+@pytest.mark.parametrize("wrong", ["another identity", "not sealed", "two recipients", "nothing"])
+def test_open_from__a_key_that_is_not_the_submission_s__is_refused(
+    ledger: Ledger, guardian: Terminal, judged: Submitted, wrong: str
+) -> None:
     folder = bundle(guardian.home / "got", judged)
-    ran = guardian.run("guardian:open", *judged.names, "mine", "--keep-identity", str(folder / "identity.txt"))
-    assert (folder / "identity.txt").stat().st_mode & 0o777 == 0o600
-    assert "AGE-SECRET" not in ran.stdout + ran.words
-    keyless = Terminal(guardian.home, {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k})
-    keyless.run("guardian:open", "--from", "got", *judged.names, "theirs")
-    assert files_below(guardian.home / "theirs") == judged.files
-    again = guardian.run("guardian:open", *judged.names, "more", "--keep-identity", "got/identity.txt", code=1)
-    assert again.last["code"] == "file_exists"
-    assert not (guardian.home / "more").exists()
+    mine = ledger.people.guardians[0].identity
+    assert mine is not None
+    key = content_identity(ledger, judged).to_text().encode()
+    content = {
+        "another identity": age.encrypt_bytes(Identity.generate().to_text().encode(), [mine.public_key]),
+        "not sealed": key,
+        "two recipients": age.encrypt_bytes(key, [mine.public_key, Identity.generate().public_key]),
+        "nothing": b"",
+    }
+    (folder / "identity.age").write_bytes(content[wrong])
+    ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+    assert ran.last["code"] == "identity_mismatch"
+    (folder / "identity.age").write_bytes(age.encrypt_bytes(key, [mine.public_key]))
+    assert guardian.run("guardian:open", "--from", "got", *judged.names, "out").last["bound"] is True
+
+
+def test_open_from__a_raw_key__is_not_read_and_said_so(ledger: Ledger, guardian: Terminal, judged: Submitted) -> None:
+    folder = bundle(guardian.home / "got", judged)
+    (folder / "identity.txt").write_text(content_identity(ledger, judged).to_text() + "\n")
+    ring = json.dumps([Identity.generate().to_text()])
+    ran = guardian.run(
+        "guardian:open", "--from", "got", *judged.names, "out", code=1, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON=ring
+    )
+    assert "identity.txt is not read" in ran.words
+    assert not (guardian.home / "out").exists()
 
 
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:

@@ -110,3 +110,15 @@ def test_verdict__for_work_never_opened_here__warns_before_it_signs(
         assert warned is not opens
         if warned:
             assert told.words.index("was not opened") < told.words.index("signing:")
+
+
+def test_verdict__by_an_account_without_ether__is_refused_before_anything_is_published(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    (guardian.home / "body.md").write_text("Every criterion holds.\n")
+    rpc.after = lambda method, _params, result: "0x0" if method == "eth_getBalance" else result
+    words = ("guardian:verdict", judged.bounty, "no_valid_submission", "body.md", "--replace")
+    ran = guardian.run(*words, code=1)
+    assert (ran.names, ran.last["code"]) == (["guardian_verdict.refused"], "gas_insufficient")
+    assert (rpc.sent(), api.approvals()) == (0, [])

@@ -438,10 +438,11 @@ def test_bounty_of__on_a_public_chain_of_unknown_beginning__is_found_in_the_list
     settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
     bounty, page = ledger.fund()
     poster, commitment = Address(ledger.people.poster.address), spec_commitment(page)
-    facts = {"facts": {"spec_commitment": commitment}}
-    api.listed = {"items": [{"bounty_id": "1", **facts}, {"bounty_id": str(bounty), **facts}], "next_cursor": None}
+    items = [api.item(number, spec_commitment=commitment) for number in (1, bounty)]
+    api.listed = {"items": items, "next_cursor": None}
     assert bounty_of(ChainClient(settings), poster, commitment) == bounty
-    api.listed = {"items": [{"bounty_id": "x", **facts}, {"bounty_id": "999999", **facts}, {}], "next_cursor": None}
+    false = [{**items[1], "bounty_id": "x"}, {**items[1], "bounty_id": "999999"}, {}]
+    api.listed = {"items": false, "next_cursor": None}
     assert bounty_of(ChainClient(settings), poster, commitment) is None
     assert api.server.requests[-1].query.startswith(f"poster_address={poster}&limit=")
     record = deployment_of(ChainId(8453))

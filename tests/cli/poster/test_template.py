@@ -46,3 +46,23 @@ def test_new__a_template__parses_and_is_never_written_over(shell: Terminal) -> N
     assert shell.run("poster:new", code=1).last["code"] == "file_exists"
     assert shell.run("poster:new", "missing/page.md", code=1).last["code"] == "file_unwritable"
     assert (shell.home / "bounty_challenge.md").read_bytes() == page
+
+
+def test_new__with_values_as_people_write_them__writes_exact_numbers_and_shows_what_was_understood(
+    shell: Terminal,
+) -> None:
+    ran = shell.run("poster:new", "--escrow", "400 USDC", "--deadline", "2099-01-31", "--judging", "36 hours")
+    page = parse_challenge((shell.home / "bounty_challenge.md").read_bytes())
+    assert (page.escrow_amount, page.submission_deadline, page.judging_window_seconds) == (
+        400_000_000, 4_073_587_199, 129_600,
+    )  # fmt: skip
+    assert "2099-01-31 23:59:59 UTC" in ran.words
+    assert "1 d 12 h" in ran.words
+
+
+@pytest.mark.parametrize("option", [("--escrow", "25"), ("--deadline", "31.1.2099"), ("--judging", "3 months")])
+def test_new__with_a_value_that_could_mean_two_things__is_a_usage_error(
+    shell: Terminal, option: tuple[str, str]
+) -> None:
+    assert "such as" in shell.run("poster:new", *option, code=2).words
+    assert not (shell.home / "bounty_challenge.md").exists()

@@ -5,6 +5,7 @@ import re
 import secrets
 import signal
 import subprocess
+import sys
 
 import pytest
 from eth_utils.crypto import keccak
@@ -87,7 +88,7 @@ WRONG = [
     ["claim", "1", "--network", "nowhere"],
     ["spec-commitment", "-", "--network", "nowhere"],
     ["bounty:list", "--api-base-url", "ftp://x"],
-    ["bounty:list", "--api-base-url", "https://api.example/v1"],
+    ["bounty:list", "--api-base-url", "https://api.example/?v1"],
     ["solver:submit", "1"],
     ["solver:submit", "1", "missing-directory"],
     ["solver:submit", "--solver-address", "me", "1", "."],
@@ -223,10 +224,39 @@ def test_spec_commitment__of_a_name_no_file_can_have__is_one_line(shell: Termina
     assert b'"spec_commitment.refused"' in out
 
 
-@pytest.mark.parametrize("option", [["--network", "local"], ["--network=local"], ["-q"]], ids=" ".join)
-def test_option__of_a_command_before_it__is_told_where_it_belongs(shell: Terminal, option: list[str]) -> None:
-    ran = shell.run(*option, "bounty:list", code=2)
-    assert "after the command" in ran.words
+@pytest.mark.parametrize("before", [["--network", "staging"], ["--network=84532"], ["-q", "--network", "staging"]])
+def test_network__before_the_command__is_taken_as_after_it(shell: Terminal, before: list[str]) -> None:
+    (chain,) = (e for e in shell.run(*before, "config").events if e["name"] == "SERVICE_CHAIN_ID")
+    assert (chain["value"], chain["source"]) == ("84532", "--network")
+    (last,) = (
+        e for e in shell.run(*before, "config", "--network", "mainnet").events if e["name"] == "SERVICE_CHAIN_ID"
+    )
+    assert last["value"] == "8453"
+
+
+def test_quiet__before_the_command__is_taken_as_after_it(shell: Terminal) -> None:
+    quiet = ["--network", "staging"]
+    assert shell.run("-q", "config", *quiet).words == shell.run("config", "-q", *quiet).words == ""
+    assert shell.run("config", *quiet).words
+
+
+def test_network__before_the_command__that_does_not_exist_is_a_usage_error(shell: Terminal) -> None:
+    assert "Usage:" in shell.run("--network", "nowhere", "config", code=2).words
+
+
+def test_api_base_url__before_the_command__is_told_where_it_belongs(shell: Terminal) -> None:
+    assert "after the command" in shell.run("--api-base-url", "https://a.example", "bounty:list", code=2).words
+
+
+@pytest.mark.parametrize("module", ["service_cli.main", "service_cli.audit.main"])
+def test_program__on_windows__names_wsl_and_does_nothing(shell: Terminal, module: str) -> None:
+    program = f"import sys, {module} as program; sys.platform = 'win32'; program.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--version"], cwd=shell.home, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"WSL 2" in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
 def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: Ledger, solver: Terminal) -> None:
@@ -347,7 +377,7 @@ def test_usage__a_command_far_from_any__suggests_nothing(shell: Terminal) -> Non
 def test_help__of_the_whole__names_the_audit_and_what_local_needs(shell: Terminal) -> None:
     out = shell.run("--help").stdout
     assert "service-audit" in out
-    assert "all nine" in out
+    assert "local needs these six" in out
 
 
 def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Terminal, ledger: Ledger) -> None:

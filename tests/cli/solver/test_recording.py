@@ -1,6 +1,7 @@
 """``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from service_common.chain.json_rpc import mapping, quantity
@@ -91,6 +92,103 @@ def test_submit__of_changed_work__replaces_what_this_machine_recorded_and_says_s
     assert f"this replaces your Submission {former}" in replaced.words
     assert replaced.last["submission_commitment"] == on_chain(ledger, bounty) != former
     assert "this replaces" not in solver.run("solver:submit", bounty, work).words
+
+
+def change(solver: Terminal, text: str = "print(2)\n") -> None:
+    (solver.home / "work" / "main.py").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("method", "count", "forward"),
+    [("eth_call", 6, False), ("eth_estimateGas", 2, False), ("eth_sendRawTransaction", 1, True)],
+)
+@pytest.mark.parametrize("option", [(), ("--without-api",)])
+def test_submit__a_replacement_that_was_killed__continues_and_is_recorded_once(
+    ledger: Ledger,
+    solver: Terminal,
+    rpc: RpcProxy,
+    bounty: str,
+    work: str,
+    method: str,
+    count: int,
+    forward: bool,
+    option: tuple[str, ...],
+) -> None:
+    solver.run("solver:submit", *option, bounty, work)
+    former, nonce = on_chain(ledger, bounty), ledger.nonce(ledger.people.solvers[0].address)
+    change(solver)
+    run_killed(solver, rpc, "solver:submit", *option, bounty, work, method=method, count=count, forward=forward)
+    ran = solver.run("solver:submit", *option, bounty, work)
+    assert ran.last["submission_commitment"] == on_chain(ledger, bounty) != former
+    assert ledger.nonce(ledger.people.solvers[0].address) - nonce == 1
+
+
+@pytest.mark.parametrize("option", [(), ("--without-api",)])
+def test_submit__a_replacement_shown_to_a_wallet__is_shown_again_until_it_is_mined(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str, option: tuple[str, ...]
+) -> None:
+    send(ledger, by_wallet(ledger, solver, *option, bounty, work))
+    former = on_chain(ledger, bounty)
+    change(solver)
+    first, again = (by_wallet(ledger, solver, *option, bounty, work) for _ in range(2))
+    assert first.last == again.last
+    assert f"this replaces your Submission {former}" in again.words
+    send(ledger, again)
+    done = by_wallet(ledger, solver, *option, bounty, work)
+    assert done.last["submission_commitment"] == on_chain(ledger, bounty) != former
+
+
+def test_submit__changed_twice_before_the_wallet_sent_anything__replaces_without_a_question(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    send(ledger, by_wallet(ledger, solver, "--without-api", bounty, work))
+    for text in ("print(2)\n", "print(3)\n"):
+        change(solver, text)
+        shown = by_wallet(ledger, solver, "--without-api", bounty, work)
+    send(ledger, shown)
+    assert by_wallet(ledger, solver, "--without-api", bounty, work).last["submission_commitment"] == on_chain(
+        ledger, bounty
+    )
+
+
+def test_submit__a_replacement_that_was_replaced_elsewhere__needs_the_solver_s_word(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    solver.run("solver:submit", bounty, work)
+    change(solver)
+    solver.run("solver:submit", bounty, work)
+    elsewhere = person(ledger, api, rpc, solver.home / "elsewhere", "solver-1")
+    elsewhere.run("solver:submit", "--replace", bounty, str(solver.home / work))
+    former = on_chain(ledger, bounty)
+    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "submission_exists"
+    assert on_chain(ledger, bounty) == former
+
+
+def test_submit__a_replacement_of_bytes_that_only_this_machine_has__keeps_them(
+    ledger: Ledger, solver: Terminal, bounty: str, work: str
+) -> None:
+    kept = solver.run("solver:submit", "--without-api", bounty, work).event("submit.sealed_kept")
+    folder = Path(str(kept["directory"]))
+    bytes_of = {name: (folder / name).read_bytes() for name in ("envelope.json", "ciphertext.age")}
+    change(solver)
+    by_wallet(ledger, solver, "--without-api", bounty, work)
+    former = folder / on_chain(ledger, bounty)
+    assert {name: (former / name).read_bytes() for name in bytes_of} == bytes_of
+
+
+def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_recorded(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    number, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    solver.run("solver:submit", str(number), work)
+    former = on_chain(ledger, str(number))
+    change(solver)
+    by_wallet(ledger, solver, str(number), work)
+    ledger.advance_to(ledger.time() + 2_000)
+    late = solver.run("solver:submit", str(number), work, code=1)
+    assert late.last["code"] == "bounty_not_accepting"
+    assert former in str(late.last["message"])
 
 
 def test_submit__of_what_was_replaced__needs_the_solver_s_word(

@@ -167,20 +167,21 @@ def test_submit__a_page_with_other_terms__needs_the_solver_s_word(
 
 
 KILLS = [
-    ("eth_sendRawTransaction", False),
-    ("eth_sendRawTransaction", True),
-    ("eth_getTransactionReceipt", True),
-    ("eth_estimateGas", False),
+    ("eth_sendRawTransaction", 1, False),
+    ("eth_sendRawTransaction", 1, True),
+    ("eth_getTransactionReceipt", 1, True),
+    ("eth_estimateGas", 2, False),
 ]
+"""The first estimate is made before anything is sealed."""
 
 
-@pytest.mark.parametrize(("method", "forward"), KILLS)
+@pytest.mark.parametrize(("method", "count", "forward"), KILLS)
 def test_submit__killed_anywhere__ends_with_the_same_commitment_and_one_transaction(
-    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, method: str, forward: bool
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, method: str, count: int, forward: bool
 ) -> None:
     account = ledger.people.solvers[0].address
     nonce = ledger.nonce(account)
-    run_killed(solver, rpc, "solver:submit", bounty, work, method=method, forward=forward)
+    run_killed(solver, rpc, "solver:submit", bounty, work, method=method, count=count, forward=forward)
     (journal,) = (path for path in solver.home.rglob("journal.json") if "submit" in str(path))
     kept = json.loads(journal.read_text())
     assert "AGE-SECRET-KEY" not in journal.read_text().upper()

@@ -218,3 +218,26 @@ def test_archive__file_changes_between_listing_and_reading__refused(change: str,
         target.write_bytes(b"x" if change == "shorter" else b"x" * 20_000)
     with pytest.raises(SealedDataError):
         list(tar_blocks(root, entries))
+
+
+def test_directory__with_several_bad_entries__names_them_all(tmp_path: Path) -> None:
+    root = tmp_path / "d"
+    root.mkdir()
+    (root / "good").write_text("x")
+    (root / "link").symlink_to("good")
+    os.mkfifo(root / "pipe")
+    with pytest.raises(SealedDataError) as refused:
+        list_directory(root, LIMITS)
+    assert [issue.path for issue in refused.value.issues] == ["'link'", "'pipe'"]
+    assert list_directory(root, LIMITS, lambda path, _directory: path == "good")
+
+
+def test_directory__above_the_limit__names_the_largest_files(tmp_path: Path) -> None:
+    root = tmp_path / "d"
+    root.mkdir()
+    for name, size in (("a", 10), ("b", 3_000), ("c", 2_000)):
+        (root / name).write_bytes(bytes(size))
+    with pytest.raises(
+        SealedDataError, match=r"4\.9 KiB in 3 files, more than 2 KiB; the largest: 'b' \(2\.9 KiB\), 'c'"
+    ):
+        list_directory(root, ArchiveLimits(max_bytes=2_048))

@@ -1,13 +1,17 @@
 """The challenge page's frontmatter."""
 
 import re
+from dataclasses import replace
 
 import pytest
-from service_common.domain.challenge import challenge_schema, parse_challenge, term_differences
+from service_common.domain.bounty import term_differences
+from service_common.domain.challenge import challenge_schema, parse_challenge
 from service_common.domain.frontmatter import split_document
+from service_common.domain.hub_events import BountyTerms
 from service_common.errors import ServiceError
+from service_common.types import ZERO_BYTES32, RosterVersion, TokenAmount, UnixSeconds
 
-from tests.vectors.samples import PAGE
+from tests.vectors.samples import PAGE, POSTER
 
 DELIVERABLES = b"deliverables:\n  - The tool that writes the tiles, with its source.\n"
 
@@ -141,10 +145,60 @@ def test_schema__and_parser__agree_on_names_and_patterns() -> None:
 
 def test_terms__page_and_chain_differ__each_difference_with_both_values() -> None:
     page = parse_challenge(PAGE)
-    assert term_differences(page, 250_000_000, 1_900_000_000, 259_200) == ()
-    (difference,) = term_differences(page, 250_000_000, 1_900_000_001, 259_200)
+    terms = BountyTerms(
+        poster=POSTER,
+        spec_commitment=ZERO_BYTES32,
+        guardian_roster_hash=ZERO_BYTES32,
+        roster_version=RosterVersion(1),
+        escrow_amount=TokenAmount(250_000_000),
+        submission_deadline=UnixSeconds(1_900_000_000),
+        reveal_at=UnixSeconds(1_900_000_300),
+        judging_deadline=UnixSeconds(1_900_259_500),
+        protocol_fee=TokenAmount(0),
+        guardian_fee=TokenAmount(0),
+        protocol_fee_recipient=POSTER,
+    )
+    assert term_differences(page, terms) == ()
+    (difference,) = term_differences(page, replace(terms, submission_deadline=UnixSeconds(1_900_000_001)))
     assert (difference.field, difference.page, difference.chain) == (
         "submission_deadline",
         "1900000000",
         "1900000001",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("escrow_amount", "25 USDC", "escrow_amount: 25000000"),
+        ("escrow_amount", "25.00", "escrow_amount: 25000000"),
+        ("submission_deadline", "2027-01-31T18:00Z", "submission_deadline: 1801418400"),
+        ("judging_window_seconds", "3 days", "judging_window_seconds: 259200"),
+    ],
+)
+def test_page__a_value_as_people_write_it__is_refused_with_the_line_to_write(name: str, value: str, line: str) -> None:
+    good = re.search(rf"^{name}: .*$", PAGE.decode(), re.MULTILINE)
+    assert good is not None
+    page = PAGE.decode().replace(good[0], f"{name}: {value}").encode()
+    (found,) = _issues(page).items()
+    assert (found[0], found[1].endswith(f"write: {line}")) == (name, True)
+    assert parse_challenge(page.replace(f"{name}: {value}".encode(), line.encode()))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("escrow", "escrow_amount"),
+        ("Submission-Deadline", "submission_deadline"),
+        ("acceptance_criterias", "acceptance_criteria"),
+    ],
+)
+def test_page__a_misspelt_key__is_answered_with_the_right_one(wrong: str, right: str) -> None:
+    found = _issues(PAGE.replace(f"\n{right}:".encode(), f"\n{wrong}:".encode()))
+    assert found[right] == "is missing"
+    assert found[wrong].endswith(f"did you mean {right}?")
+
+
+def test_page__with_carriage_returns__is_answered_with_the_command_that_removes_them() -> None:
+    (message,) = _issues(PAGE.replace(b"\n", b"\r\n")).values()
+    assert "tr -d '\\r' <" in message

@@ -1,53 +1,89 @@
 """The VerificationRecord."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from service_common.domain.bounty import Bounty
+from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.domain.record import (
-    FinalBounty,
-    RecordedVerdict,
-    SettlementTransaction,
-    Winner,
-    derive_record,
-    supports,
-)
+from service_common.domain.record import VerificationRecord, derive_record, supports
+from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
-from service_common.types import BlockNumber, TokenAmount
+from service_common.types import (
+    ZERO_ADDRESS,
+    ZERO_BYTES32,
+    BlockNumber,
+    Bytes32,
+    RosterVersion,
+    TokenAmount,
+    UnixSeconds,
+)
 
 from tests.vectors.samples import BOUNTY_ID, CHAIN_ID, GUARDIANS, HUB, POSTER, PROTOCOL, ROSTER, SOLVER, account, word
 
-AWARDED = FinalBounty(
-    chain_id=CHAIN_ID,
-    hub_address=HUB,
+CREATED = BountyCreated(
     bounty_id=BOUNTY_ID,
-    poster_address=POSTER,
-    escrow_amount=TokenAmount(1000),
+    poster=POSTER,
     spec_commitment=word("spec"),
+    guardian_roster_hash=ROSTER.guardian_roster_hash,
+    roster_version=RosterVersion(ROSTER.version),
+    escrow_amount=TokenAmount(1000),
+    submission_deadline=UnixSeconds(10),
+    reveal_at=UnixSeconds(20),
+    judging_deadline=UnixSeconds(30),
     protocol_fee=TokenAmount(10),
     guardian_fee=TokenAmount(100),
     protocol_fee_recipient=PROTOCOL,
+    authorization_nonce=word("nonce"),
+)
+AWARD = BountyFinalized(
+    bounty_id=BOUNTY_ID,
     outcome=Outcome.AWARDED,
-    settlement_reason=SettlementReason.JUDGED,
-    winner=Winner(SOLVER, word("submission")),
-    roster=ROSTER,
+    reason=SettlementReason.JUDGED,
+    winner=SOLVER,
+    submission_commitment=word("submission"),
+    award=TokenAmount(890),
+    refund=TokenAmount(1),
+    protocol_fee=TokenAmount(10),
+    guardian_fee_each=TokenAmount(33),
+    guardian_fee_count=3,
 )
-SILENT = replace(
-    AWARDED,
+SILENCE = replace(
+    AWARD,
     outcome=Outcome.NO_VALID_SUBMISSION,
-    settlement_reason=SettlementReason.GUARDIANS_SILENT,
-    winner=None,
+    reason=SettlementReason.GUARDIANS_SILENT,
+    winner=ZERO_ADDRESS,
+    submission_commitment=ZERO_BYTES32,
 )
-FOR = RecordedVerdict(GUARDIANS[0], VerdictKind.AWARDED, SOLVER, word("submission"), word("report 0"))
-ALSO_FOR = replace(FOR, guardian_address=GUARDIANS[2], report_commitment=word("report 2"))
-AGAINST = RecordedVerdict(GUARDIANS[1], VerdictKind.NO_VALID_SUBMISSION, None, None, word("report 1"))
-SETTLED = SettlementTransaction(word("tx"), BlockNumber(99), word("block"))
+FOR = VerdictRecorded(
+    BOUNTY_ID, GUARDIANS[0], VerdictKind.AWARDED, SOLVER, word("submission"), report_commitment=word("report 0")
+)
+ALSO_FOR = replace(FOR, guardian=GUARDIANS[2], report_commitment=word("report 2"))
+AGAINST = VerdictRecorded(
+    BOUNTY_ID, GUARDIANS[1], VerdictKind.NO_VALID_SUBMISSION, ZERO_ADDRESS, ZERO_BYTES32, word("report 1")
+)
 
 
-def _record(bounty: FinalBounty, *verdicts: RecordedVerdict) -> Any:
-    return json.loads(derive_record(bounty, verdicts, SETTLED, word("logs")).canonical_bytes())
+def ended(ending: BountyFinalized, created: BountyCreated = CREATED) -> Bounty:
+    return Bounty(Logged(created, origin(1)), Logged(ending, origin(99)))
+
+
+def origin(number: int) -> Origin:
+    return Origin(BlockNumber(number), word("block"), 0, word("tx"), UnixSeconds(number))
+
+
+AWARDED, SILENT = ended(AWARD), ended(SILENCE)
+
+
+def derived(bounty: Bounty, verdicts: Sequence[VerdictRecorded], roster: Roster = ROSTER) -> VerificationRecord:
+    return derive_record(CHAIN_ID, HUB, bounty, roster, verdicts, word("logs"))
+
+
+def _record(bounty: Bounty, *verdicts: VerdictRecorded) -> Any:
+    return json.loads(derived(bounty, verdicts).canonical_bytes())
 
 
 def test_record__awarded__every_key_of_the_design() -> None:
@@ -98,8 +134,8 @@ def test_record__silent_guardians__kind_null_and_all_to_the_poster() -> None:
 
 
 def test_record__verdicts_in_any_order__the_same_bytes() -> None:
-    one = derive_record(AWARDED, [FOR, AGAINST, ALSO_FOR], SETTLED, word("logs")).canonical_bytes()
-    two = derive_record(AWARDED, [ALSO_FOR, FOR, AGAINST], SETTLED, word("logs")).canonical_bytes()
+    one = derived(AWARDED, [FOR, AGAINST, ALSO_FOR]).canonical_bytes()
+    two = derived(AWARDED, [ALSO_FOR, FOR, AGAINST]).canonical_bytes()
     assert one == two
 
 
@@ -107,42 +143,45 @@ def test_record__verdicts_in_any_order__the_same_bytes() -> None:
     ("verdict", "expected"),
     [
         (FOR, True),
-        (replace(FOR, solver_address=POSTER), False),
+        (replace(FOR, solver=POSTER), False),
         (replace(FOR, submission_commitment=word("another")), False),
         (AGAINST, False),
-        (None, False),
     ],
 )
-def test_supported_result__of_an_award__only_the_exact_submission(verdict: RecordedVerdict, expected: bool) -> None:
-    assert supports(verdict, AWARDED) is expected
+def test_supported_result__of_an_award__only_the_exact_submission(verdict: VerdictRecorded, expected: bool) -> None:
+    assert supports(verdict, AWARD) is expected
 
 
 def test_supported_result__of_no_valid_submission__the_kind_decides() -> None:
-    assert supports(AGAINST, SILENT) is True
-    assert supports(FOR, SILENT) is False
+    assert supports(AGAINST, SILENCE) is True
+    assert supports(FOR, SILENCE) is False
 
 
 @pytest.mark.parametrize(
     ("bounty", "verdicts"),
     [
         (AWARDED, [FOR, FOR]),
-        (AWARDED, [replace(FOR, guardian_address=account("stranger"))]),
-        (replace(AWARDED, winner=None), [FOR]),
-        (replace(SILENT, winner=AWARDED.winner), []),
-        (replace(AWARDED, settlement_reason=SettlementReason.GUARDIANS_SILENT), [FOR]),
-        (replace(AWARDED, guardian_fee=TokenAmount(990)), [FOR]),
+        (AWARDED, [replace(FOR, guardian=account("stranger"))]),
+        (ended(replace(AWARD, winner=ZERO_ADDRESS)), [FOR]),
+        (ended(replace(SILENCE, winner=SOLVER)), []),
+        (ended(replace(AWARD, reason=SettlementReason.GUARDIANS_SILENT)), [FOR]),
+        (ended(AWARD, replace(CREATED, guardian_fee=TokenAmount(990))), [FOR]),
+        (replace(AWARDED, finalized=None), [FOR]),
     ],
-    ids=["two-of-one", "stranger", "no-winner", "winner-of-nothing", "silent-award", "fees-above-escrow"],
+    ids=["two-of-one", "stranger", "no-winner", "winner-of-nothing", "silent-award", "fees-above-escrow", "open"],
 )
-def test_record__state_that_contradicts_itself__not_derived(
-    bounty: FinalBounty, verdicts: list[RecordedVerdict]
-) -> None:
+def test_record__state_that_contradicts_itself__not_derived(bounty: Bounty, verdicts: list[VerdictRecorded]) -> None:
     with pytest.raises(ServiceError) as refusal:
-        derive_record(bounty, verdicts, SETTLED, word("logs"))
+        derived(bounty, verdicts)
     assert refusal.value.code == "derivation_failed"
 
 
-def test_record__a_roster_that_is_not_the_pinned_one__not_derived() -> None:
-    lying = replace(AWARDED, roster=replace(ROSTER, quorum=1))
-    with pytest.raises(ServiceError):
-        derive_record(lying, [FOR], SETTLED, word("logs"))
+@pytest.mark.parametrize(
+    ("roster", "pinned"),
+    [(replace(ROSTER, quorum=1), ROSTER.guardian_roster_hash), (ROSTER, word("another roster"))],
+    ids=["altered", "not-the-pinned-one"],
+)
+def test_record__a_roster_that_is_not_the_pinned_one__not_derived(roster: Roster, pinned: Bytes32) -> None:
+    with pytest.raises(ServiceError) as refusal:
+        derived(ended(AWARD, replace(CREATED, guardian_roster_hash=pinned)), [FOR], roster)
+    assert refusal.value.code == "guardian_roster_mismatch"

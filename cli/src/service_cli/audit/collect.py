@@ -14,11 +14,12 @@ from typing import Final
 
 from service_common.chain.abi import hub_abi
 from service_common.chain.blocks import parse_header
-from service_common.chain.events import Log, SubmissionRecorded, decode_log
-from service_common.chain.events import bounty_of as bounty_of_event
+from service_common.chain.events import Log, decode_log
 from service_common.chain.hub import BountyView
 from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
 from service_common.crypto.beacon_info import BeaconInfo
+from service_common.domain.hub_events import SubmissionRecorded
+from service_common.domain.hub_events import bounty_of as bounty_of_event
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 

@@ -7,35 +7,28 @@ without them is refused (``log_incomplete``). Whether the rules were kept is che
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
-from service_common.chain.abi import hub_abi, snake_case
-from service_common.chain.events import (
+from service_common.chain.abi import hub_abi
+from service_common.chain.events import Log, decode_log
+from service_common.chain.hub import RosterView
+from service_common.crypto.beacon_info import BeaconInfo
+from service_common.domain.bounty import Bounty
+from service_common.domain.commitments import log_digest
+from service_common.domain.hub_events import (
     AwardClaimed,
     BountyCreated,
     BountyFinalized,
     GuardianFeeClaimed,
     HubEvent,
-    Log,
+    Logged,
     ProtocolFeeClaimed,
     RefundClaimed,
     SubmissionRecorded,
     VerdictRecorded,
     bounty_of,
-    decode_log,
 )
-from service_common.chain.hub import RosterView
-from service_common.crypto.beacon_info import BeaconInfo
-from service_common.domain.commitments import log_digest
-from service_common.domain.lifecycle import Outcome, SettlementReason
-from service_common.domain.record import (
-    FinalBounty,
-    SettlementTransaction,
-    VerificationRecord,
-    Winner,
-    derive_record,
-    recorded_verdict,
-)
+from service_common.domain.record import VerificationRecord, derive_record
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, to_bytes
 
@@ -98,16 +91,10 @@ class ServiceEvidence:
 
 def answer_of(read: Read) -> dict[str, object] | None:
     """A view's answer by field; a struct's fields by their own names. None where it is not of the ABI's shape."""
-    codec = hub_abi().functions[read.function]
     try:
-        values = codec.decode(read.answer)
+        return hub_abi().functions[read.function].decode_named(read.answer)
     except ValueError:
         return None
-    outputs = codec.outputs
-    if len(outputs) == 1 and outputs[0].fields:
-        outputs, inner = outputs[0].fields, values[0]
-        values = inner if isinstance(inner, tuple) else ()
-    return {snake_case(output.name): value for output, value in zip(outputs, values, strict=True)}
 
 
 E_co = TypeVar("E_co", covariant=True)
@@ -115,106 +102,68 @@ Claimed = AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed
 
 
 @dataclass(frozen=True, slots=True)
-class Placed(Generic[E_co]):
-    """An event, the log it comes from, and its block's time."""
-
-    event: E_co
-    log: Log
-    time: UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
 class BountyHistory:
     """One final bounty, from its log alone."""
 
     chain: ChainEvidence
-    events: tuple[Placed[HubEvent], ...]
-    created: Placed[BountyCreated]
-    finalized: Placed[BountyFinalized]
+    events: tuple[Logged[HubEvent], ...]
+    logs: tuple[Log, ...]
+    """What the events were read from, in the same order."""
+    created: Logged[BountyCreated]
+    finalized: Logged[BountyFinalized]
     roster: Roster
 
     @property
-    def submissions(self) -> list[Placed[SubmissionRecorded]]:
-        """Every Submission, replaced ones included."""
+    def bounty(self) -> Bounty:
+        return Bounty(self.created, self.finalized)
+
+    @property
+    def submissions(self) -> list[Logged[SubmissionRecorded]]:
+        """Every Submission, relogged ones included."""
         return [_as(each, SubmissionRecorded) for each in self.events if isinstance(each.event, SubmissionRecorded)]
 
     @property
-    def verdicts(self) -> list[Placed[VerdictRecorded]]:
-        """Every Verdict, replaced ones included."""
+    def verdicts(self) -> list[Logged[VerdictRecorded]]:
+        """Every Verdict, relogged ones included."""
         return [_as(each, VerdictRecorded) for each in self.events if isinstance(each.event, VerdictRecorded)]
 
     @property
-    def claims(self) -> list[Placed[Claimed]]:
+    def claims(self) -> list[Logged[Claimed]]:
         """What was pulled so far."""
-        return [Placed(each.event, each.log, each.time) for each in self.events if isinstance(each.event, Claimed)]
+        return [Logged(each.event, each.origin) for each in self.events if isinstance(each.event, Claimed)]
 
-    def active_submissions(self) -> list[Placed[SubmissionRecorded]]:
+    def active_submissions(self) -> list[Logged[SubmissionRecorded]]:
         """Each Solver's last Submission, oldest first."""
         latest = {each.event.solver: each for each in self.submissions}
-        return sorted(latest.values(), key=place)
+        return sorted(latest.values(), key=lambda each: each.origin.place)
 
-    def latest_verdicts(self) -> dict[Address, Placed[VerdictRecorded]]:
+    def latest_verdicts(self) -> dict[Address, Logged[VerdictRecorded]]:
         """Each Guardian's last Verdict."""
         return {each.event.guardian: each for each in self.verdicts}
 
     def digest(self) -> Bytes32:
         """The digest of the bounty's logs up to its end."""
-        until = [each.log for each in self.events if place(each) <= place(self.finalized)]
+        end = self.finalized.origin.place
+        until = [log for log in self.logs if (log.block_number, log.log_index) <= end]
         return log_digest(([to_bytes(topic) for topic in log.topics], log.data) for log in until)
-
-    def final_bounty(self) -> FinalBounty:
-        """The facts that a VerificationRecord is derived from."""
-        created, end = self.created.event, self.finalized.event
-        outcome, reason = Outcome.of_number(end.outcome), SettlementReason.of_number(end.reason)
-        if outcome is None or reason is None:
-            raise ValueError("a finalization without an outcome")
-        awarded = outcome is Outcome.AWARDED
-        return FinalBounty(
-            chain_id=self.chain.chain_id,
-            hub_address=self.chain.hub_address,
-            bounty_id=self.chain.bounty_id,
-            poster_address=created.poster,
-            escrow_amount=created.escrow_amount,
-            spec_commitment=created.spec_commitment,
-            protocol_fee=created.protocol_fee,
-            guardian_fee=created.guardian_fee,
-            protocol_fee_recipient=created.protocol_fee_recipient,
-            outcome=outcome,
-            settlement_reason=reason,
-            winner=Winner(end.winner, end.submission_commitment) if awarded else None,
-            roster=self.roster,
-        )
 
     def record(self) -> VerificationRecord:
         """The VerificationRecord as anybody derives it."""
-        end = self.finalized.log
-        settled_by = SettlementTransaction(end.tx_hash, end.block_number, end.block_hash)
-        verdicts = [recorded_verdict(each.event) for each in self.latest_verdicts().values()]
-        return derive_record(self.final_bounty(), verdicts, settled_by, self.digest())
+        chain, verdicts = self.chain, [each.event for each in self.latest_verdicts().values()]
+        return derive_record(chain.chain_id, chain.hub_address, self.bounty, self.roster, verdicts, self.digest())
 
 
 def read_history(chain: ChainEvidence) -> BountyHistory:
     """Read the log of a final bounty."""
     try:
-        placed = [Placed(decode_log(log), log, chain.times[log.block_hash]) for log in chain.logs]
-    except (ValueError, KeyError, TypeError):
-        _incomplete("a log is none of the Hub's, or its block is not known")
-    placed.sort(key=place)
-    own = tuple(each for each in placed if bounty_of(each.event) == chain.bounty_id)
-    created, finalized = _only(own, BountyCreated), _only(own, BountyFinalized)
-    history = BountyHistory(chain, own, created, finalized, _roster(chain, created.event))
-    try:
-        history.final_bounty()
-        for verdict in history.verdicts:
-            recorded_verdict(verdict.event)
-    except ValueError as error:
-        _incomplete(str(error))
-    return history
-
-
-def place(placed: Placed[object]) -> tuple[int, int]:
-    """An event's place in the chain."""
-    return placed.log.block_number, placed.log.log_index
+        events = [(Logged(decode_log(log), log.origin(chain.times[log.block_hash])), log) for log in chain.logs]
+    except (ValueError, KeyError, TypeError) as error:
+        _incomplete(f"a log is none of the Hub's, or its block is not known ({error})")
+    own = [(event, log) for event, log in events if bounty_of(event.event) == chain.bounty_id]
+    own.sort(key=lambda pair: pair[0].origin.place)
+    found = tuple(event for event, _ in own)
+    created, finalized = _only(found, BountyCreated), _only(found, BountyFinalized)
+    return BountyHistory(chain, found, tuple(log for _, log in own), created, finalized, _roster(chain, created.event))
 
 
 def _roster(chain: ChainEvidence, created: BountyCreated) -> Roster:
@@ -235,18 +184,18 @@ def _roster(chain: ChainEvidence, created: BountyCreated) -> Roster:
     )
 
 
-def _only(placed: tuple[Placed[HubEvent], ...], kind: type[E_co]) -> Placed[E_co]:
-    found: Iterator[Placed[E_co]] = (_as(each, kind) for each in placed if isinstance(each.event, kind))
+def _only(logged: tuple[Logged[HubEvent], ...], kind: type[E_co]) -> Logged[E_co]:
+    found: Iterator[Logged[E_co]] = (_as(each, kind) for each in logged if isinstance(each.event, kind))
     everything = list(found)
     if len(everything) != 1:
         _incomplete(f"{len(everything)} logs of {kind.__name__} where there is one")
     return everything[0]
 
 
-def _as(placed: Placed[object], kind: type[E_co]) -> Placed[E_co]:
-    if not isinstance(placed.event, kind):
+def _as(logged: Logged[object], kind: type[E_co]) -> Logged[E_co]:
+    if not isinstance(logged.event, kind):
         raise TypeError(f"not {kind.__name__}")
-    return Placed(placed.event, placed.log, placed.time)
+    return Logged(logged.event, logged.origin)
 
 
 def _incomplete(what: str) -> NoReturn:

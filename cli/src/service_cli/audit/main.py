@@ -19,6 +19,7 @@ from service_cli.shell.command import (
     command,
     end_without_output,
     raise_terminated,
+    require_supported,
 )
 
 
@@ -69,6 +70,7 @@ def run(
 
 def main() -> None:
     """Run the program."""
+    require_supported()
     signal.signal(signal.SIGTERM, raise_terminated)
     try:
         run(prog_name="service-audit")

@@ -7,11 +7,14 @@ with what the Hub announced. An endpoint that hides or invents a log would have 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 
-from service_common.chain.events import (
+from service_common.domain.hub_events import (
     AwardClaimed,
     BountyFinalized,
+    BountyTerms,
     GuardianFeeClaimed,
+    Logged,
     ProtocolFeeClaimed,
     RefundClaimed,
     SubmissionRecorded,
@@ -23,10 +26,10 @@ from service_common.domain.roster import MAX_MEMBERS
 from service_common.errors import ServiceError
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32
 
-from service_cli.audit.history import BountyHistory, Placed, Read, answer_of, place
+from service_cli.audit.history import BountyHistory, Read, answer_of
 from service_cli.audit.report import Difference, Report, differing
 
-Choice = tuple[int, Address, Bytes32]
+Choice = tuple[VerdictKind, Address, Bytes32]
 
 
 def check_rules(history: BountyHistory, report: Report) -> None:
@@ -40,7 +43,7 @@ def check_rules(history: BountyHistory, report: Report) -> None:
     report.judge("rules.submissions", _submissions(history), f"{count} recorded, each in time and by one who may")
     count = len(history.verdicts)
     report.judge("rules.verdicts", _verdicts(history), f"{count} recorded, each in time, by the roster, on active work")
-    outcome = Outcome.of_number(history.finalized.event.outcome)
+    outcome = history.finalized.event.outcome
     report.judge("rules.outcome", _outcome(history), f"{outcome} follows from the Verdicts and the times")
     report.judge("rules.amounts", _amounts(history), f"the parts of {created.escrow_amount} follow from the outcome")
     report.judge(
@@ -68,7 +71,7 @@ def _terms(history: BountyHistory) -> Iterator[Difference]:
     ):
         if fee > fee_amount(created.escrow_amount, most):
             yield differing(name, fee, f"at most {most} basis points of {created.escrow_amount}")
-    times = (history.created.time, created.submission_deadline, created.reveal_at, created.judging_deadline)
+    times = (history.created.origin.time, created.submission_deadline, created.reveal_at, created.judging_deadline)
     if not times[0] < times[1] <= times[2] < times[3]:
         yield differing("times", times, "creation, submission deadline, reveal point, judging deadline in order")
     if created.poster in history.roster.accounts:
@@ -79,8 +82,8 @@ def _submissions(history: BountyHistory) -> Iterator[Difference]:
     created = history.created.event
     for each in history.submissions:
         name, solver = f"submission {each.event.submission_commitment}", each.event.solver
-        if each.time >= created.submission_deadline or not _between(history, each):
-            yield differing(name, f"recorded at {each.time}", f"before {created.submission_deadline}")
+        if each.origin.time >= created.submission_deadline or not _between(history, each):
+            yield differing(name, f"recorded at {each.origin.time}", f"before {created.submission_deadline}")
         if solver == created.poster or solver in history.roster.accounts:
             yield differing(name, f"by {solver}", "neither the Poster nor a Guardian of the roster")
         if each.event.submission_commitment == ZERO_BYTES32:
@@ -93,22 +96,24 @@ def _verdicts(history: BountyHistory) -> Iterator[Difference]:
         if isinstance(each.event, SubmissionRecorded):
             active[each.event.solver] = each.event.submission_commitment
         elif isinstance(each.event, VerdictRecorded):
-            yield from _verdict(history, Placed(each.event, each.log, each.time), active)
+            yield from _verdict(history, Logged(each.event, each.origin), active)
 
 
 def _verdict(
-    history: BountyHistory, each: Placed[VerdictRecorded], active: Mapping[Address, Bytes32]
+    history: BountyHistory, each: Logged[VerdictRecorded], active: Mapping[Address, Bytes32]
 ) -> Iterator[Difference]:
     """One Verdict among the Submissions that were active when it was recorded."""
     created, verdict = history.created.event, each.event
     name, named = f"verdict {verdict.report_commitment}", (verdict.solver, verdict.submission_commitment)
-    if not (created.reveal_at <= each.time < created.judging_deadline and _between(history, each)):
-        yield differing(name, f"recorded at {each.time}", f"from {created.reveal_at} to {created.judging_deadline}")
+    if not (created.reveal_at <= each.origin.time < created.judging_deadline and _between(history, each)):
+        yield differing(
+            name, f"recorded at {each.origin.time}", f"from {created.reveal_at} to {created.judging_deadline}"
+        )
     if verdict.guardian not in history.roster.accounts:
         yield differing(name, f"by {verdict.guardian}", "a Guardian of the pinned roster")
-    if verdict.kind == VerdictKind.AWARDED.number and active.get(named[0]) != named[1]:
+    if verdict.kind is VerdictKind.AWARDED and active.get(named[0]) != named[1]:
         yield differing(name, f"names {named[1]} of {named[0]}", "that Solver's active Submission")
-    if verdict.kind == VerdictKind.NO_VALID_SUBMISSION.number and named != (ZERO_ADDRESS, ZERO_BYTES32):
+    if verdict.kind is VerdictKind.NO_VALID_SUBMISSION and named != (ZERO_ADDRESS, ZERO_BYTES32):
         yield differing(name, f"names {named[1]} of {named[0]}", "nobody")
     if not active or verdict.report_commitment == ZERO_BYTES32:
         yield differing(name, "no Submission, or no report", "both")
@@ -119,23 +124,23 @@ def _outcome(history: BountyHistory) -> Iterator[Difference]:
     decided = _decided(history)
     if decided is not None:
         kind, winner, commitment = decided[0]
-        expected = (kind, SettlementReason.JUDGED.number, winner, commitment)
-        if decided[1].log.tx_hash != history.finalized.log.tx_hash or before(history.finalized, decided[1]):
+        expected = (Outcome(kind.value), SettlementReason.JUDGED, winner, commitment)
+        if decided[1].origin.tx_hash != history.finalized.origin.tx_hash or before(history.finalized, decided[1]):
             yield differing(
-                "settlement", history.finalized.log.tx_hash, f"the deciding Verdict's {decided[1].log.tx_hash}"
+                "settlement", history.finalized.origin.tx_hash, f"the deciding Verdict's {decided[1].origin.tx_hash}"
             )
     else:
         reason, possible_from = _silence(history)
-        expected = (Outcome.NO_VALID_SUBMISSION.number, reason.number, ZERO_ADDRESS, ZERO_BYTES32)
-        if history.finalized.time < possible_from:
-            yield differing("settlement", f"at {history.finalized.time}", f"not before {possible_from}")
+        expected = (Outcome.NO_VALID_SUBMISSION, reason, ZERO_ADDRESS, ZERO_BYTES32)
+        if history.finalized.origin.time < possible_from:
+            yield differing("settlement", f"at {history.finalized.origin.time}", f"not before {possible_from}")
     found = (end.outcome, end.reason, end.winner, end.submission_commitment)
     for name, theirs, ours in zip(("outcome", "reason", "winner", "submission"), found, expected, strict=True):
         if theirs != ours:
             yield differing(name, theirs, ours)
 
 
-def _decided(history: BountyHistory) -> tuple[Choice, Placed[VerdictRecorded]] | None:
+def _decided(history: BountyHistory) -> tuple[Choice, Logged[VerdictRecorded]] | None:
     """The choice that first had a quorum of latest Verdicts, and the Verdict that completed it."""
     latest: dict[Address, Choice] = {}
     for each in history.verdicts:
@@ -159,7 +164,7 @@ def _amounts(history: BountyHistory) -> Iterator[Difference]:
     created, end = history.created.event, history.finalized.event
     try:
         figures = settlement(
-            Outcome.of_number(end.outcome) or Outcome.NO_VALID_SUBMISSION,
+            end.outcome,
             escrow_amount=created.escrow_amount,
             protocol_fee=created.protocol_fee,
             guardian_fee=created.guardian_fee,
@@ -204,12 +209,12 @@ def claimant(event: AwardClaimed | RefundClaimed | GuardianFeeClaimed | Protocol
     return event.guardian if isinstance(event, GuardianFeeClaimed) else event.recipient
 
 
-def before(first: Placed[object], second: Placed[object]) -> bool:
+def before(first: Logged[object], second: Logged[object]) -> bool:
     """Whether the first is earlier in the chain."""
-    return place(first) < place(second)
+    return first.origin.place < second.origin.place
 
 
-def _between(history: BountyHistory, each: Placed[SubmissionRecorded] | Placed[VerdictRecorded]) -> bool:
+def _between(history: BountyHistory, each: Logged[SubmissionRecorded] | Logged[VerdictRecorded]) -> bool:
     """After the creation, before the end."""
     return before(history.created, each) and before(each, history.finalized)
 
@@ -243,7 +248,7 @@ def _expected_views(history: BountyHistory) -> dict[Name, Mapping[str, object]]:
     for guardian in history.roster.accounts:
         verdict = latest[guardian].event if guardian in latest else None
         expected["getVerdict", (bounty_id, guardian)] = {
-            "kind": verdict.kind if verdict else 0,
+            "kind": verdict.kind.number if verdict else 0,
             "solver": verdict.solver if verdict else ZERO_ADDRESS,
             "submission_commitment": verdict.submission_commitment if verdict else ZERO_BYTES32,
         }
@@ -256,15 +261,11 @@ def _bounty_view(history: BountyHistory) -> dict[str, object]:
     for each in history.claims:
         due.pop((type(each.event), claimant(each.event)), None)
     kinds = {type(each.event) for each in history.claims}
-    same = (
-        "poster", "escrow_amount", "spec_commitment", "submission_deadline", "reveal_at", "judging_deadline",
-        "roster_version", "guardian_roster_hash", "protocol_fee", "guardian_fee", "protocol_fee_recipient",
-    )  # fmt: skip
-    return {name: getattr(created, name) for name in same} | {
+    return {field.name: getattr(created, field.name) for field in fields(BountyTerms)} | {
         "has_submissions": bool(history.submissions),
         "verdict_count": len(history.latest_verdicts()),
-        "outcome": end.outcome,
-        "reason": end.reason,
+        "outcome": end.outcome.number,
+        "reason": end.reason.number,
         "winner": end.winner,
         "winning_submission": end.submission_commitment,
         "award_due": due.get((AwardClaimed, end.winner), 0),

@@ -9,17 +9,18 @@ difference.
 import json
 from collections.abc import Mapping
 
-from service_common.chain.events import VerdictRecorded
-from service_common.domain.challenge import parse_challenge, term_differences
+from service_common.domain.bounty import term_differences
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment, submission_commitment
 from service_common.domain.envelope import parse_envelope
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from service_common.domain.hub_events import Logged, VerdictRecorded
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import parse_verdict
 from service_common.errors import Issue, ServiceError
 
 from service_cli.audit.collect import wanted_envelopes
-from service_cli.audit.history import BountyHistory, ChainEvidence, Placed, ServiceEvidence, answer_of
+from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, answer_of
 from service_cli.audit.report import ABSENT, Difference, Report, differing, shown, tree_differences
 
 
@@ -57,7 +58,7 @@ def _hash_differences(found: str, expected: str) -> list[Difference]:
     return [] if found == expected else [differing("hash", found, expected)]
 
 
-def _verdict(history: BountyHistory, recorded: Placed[VerdictRecorded], document: bytes) -> list[Difference]:
+def _verdict(history: BountyHistory, recorded: Logged[VerdictRecorded], document: bytes) -> list[Difference]:
     event, chain = recorded.event, history.chain
     if differences := _hash_differences(report_commitment(document), event.report_commitment):
         return differences
@@ -65,9 +66,9 @@ def _verdict(history: BountyHistory, recorded: Placed[VerdictRecorded], document
         written = parse_verdict(document)
     except ServiceError as error:
         return [differing("document", "; ".join(_words(issue) for issue in error.issues), "a written Verdict")]
-    awarded = event.kind == VerdictKind.AWARDED.number
+    awarded = event.kind is VerdictKind.AWARDED
     pairs = (
-        ("kind", written.kind.number, event.kind),
+        ("kind", written.kind, event.kind),
         ("chain_id", written.chain_id, chain.chain_id),
         ("hub_address", written.hub_address, chain.hub_address),
         ("bounty_id", written.bounty_id, chain.bounty_id),
@@ -134,14 +135,14 @@ def check_detail(history: BountyHistory, service: ServiceEvidence, report: Repor
 
 def _expected_detail(history: BountyHistory) -> dict[str, object]:
     created, end, chain = history.created.event, history.finalized.event, history.chain
-    final, active = history.final_bounty(), history.active_submissions()
+    active = history.active_submissions()
     submissions = [
         {
             "solver_address": each.event.solver,
             "submission_commitment": each.event.submission_commitment,
-            "submitted_at": each.time,
-            "block_number": each.log.block_number,
-            "block_hash": each.log.block_hash,
+            "submitted_at": each.origin.time,
+            "block_number": each.origin.block_number,
+            "block_hash": each.origin.block_hash,
         }
         for each in active
     ]
@@ -163,9 +164,9 @@ def _expected_detail(history: BountyHistory) -> dict[str, object]:
             "guardian_roster_hash": created.guardian_roster_hash,
             "protocol_fee": str(created.protocol_fee),
             "guardian_fee": str(created.guardian_fee),
-            "outcome": final.outcome.value,
-            "settlement_reason": final.settlement_reason.value,
-            "winner": winner if final.winner else None,
+            "outcome": end.outcome.value,
+            "settlement_reason": end.reason.value,
+            "winner": winner if history.bounty.winner else None,
         },
         "guardian_roster": {
             "version": history.roster.version,
@@ -179,7 +180,7 @@ def _expected_detail(history: BountyHistory) -> dict[str, object]:
         "active_submissions": submissions[:MAX_LISTED],
         "active_submission_count": len(active),
         "finality": "finalized",
-        "block": {"number": history.finalized.log.block_number, "hash": history.finalized.log.block_hash},
+        "block": {"number": history.finalized.origin.block_number, "hash": history.finalized.origin.block_hash},
     }
 
 
@@ -236,8 +237,7 @@ def _terms(history: BountyHistory, page: bytes) -> dict[str, object]:
         challenge = parse_challenge(page)
     except ServiceError:
         return {"matches": False}
-    window = created.judging_deadline - created.reveal_at
-    found = term_differences(challenge, created.escrow_amount, created.submission_deadline, window)
+    found = term_differences(challenge, created)
     rows = [{"field": each.field, "page": each.page, "chain": each.chain} for each in found]
     return {"matches": not rows, "differences": rows}
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from service_common.chain.hub import BountyView
-from service_common.domain.challenge import parse_challenge, term_differences
+from service_common.domain.bounty import term_differences
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.errors import Issue, ServiceError
 from service_common.types import BountyId
@@ -34,7 +35,7 @@ def wait_until(
     with Waiting("waiting") as waiting:
         while time.monotonic() < ends:
             try:
-                detail = bounty_detail(api, bounty_id)
+                detail = bounty_detail(api, bounty_id).json()
             except CommandRefused as refusal:
                 if refusal.code != "bounty_not_found":
                     raise
@@ -118,8 +119,7 @@ def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
         raise CommandRefused(
             "challenge_terms_mismatch", message, issues=error.issues, next_action=next_action
         ) from error
-    window = bounty.judging_deadline - bounty.reveal_at
-    if found := term_differences(parsed, bounty.escrow_amount, bounty.submission_deadline, window):
+    if found := term_differences(parsed, bounty):
         issues = [Issue(one.field, f"the page says {one.page}, the chain {one.chain}") for one in found]
         message = "The challenge page states other terms than the chain."
         raise CommandRefused("challenge_terms_mismatch", message, issues=issues, next_action=next_action)

@@ -10,15 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
-from service_common.chain.events import (
-    BountyFinalized,
-    HubEvent,
-    Log,
-    VerdictRecorded,
-    bounty_of,
-)
+from service_common.chain.events import Log
 from service_common.chain.hub import BountyView
-from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from service_common.domain.hub_events import BountyFinalized, HubEvent, VerdictRecorded, bounty_of
+from service_common.domain.lifecycle import Outcome, VerdictKind
+from service_common.shapes import to_json
 from service_common.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.api import api_of, bounty_detail
@@ -42,7 +38,7 @@ _SHOWN_AMOUNTS: Final = {"escrow_amount", "amount"}
 
 
 def describe(found: HubEvent, amount: Callable[[int], str]) -> str:
-    """An event in one sentence, with ``amount`` for amounts; ``ValueError`` for numbers that the Hub never emits."""
+    """An event in one sentence, with ``amount`` for amounts."""
     if isinstance(found, VerdictRecorded):
         return f"{found.guardian} judged: {_verdict(found)}"
     if isinstance(found, BountyFinalized):
@@ -53,22 +49,20 @@ def describe(found: HubEvent, amount: Callable[[int], str]) -> str:
 
 
 def _verdict(found: VerdictRecorded) -> str:
-    if VerdictKind.of_number(found.kind) is VerdictKind.AWARDED:
+    if found.kind is VerdictKind.AWARDED:
         return f"award {found.solver} for {found.submission_commitment}"
     return "no valid Submission"
 
 
 def _end(found: BountyFinalized, amount: Callable[[int], str]) -> str:
-    reason = SettlementReason.of_number(found.reason)
-    why = reason.value.replace("_", " ") if reason else "no reason"
-    if Outcome.of_number(found.outcome) is Outcome.AWARDED:
+    why = found.reason.value.replace("_", " ")
+    if found.outcome is Outcome.AWARDED:
         return f"awarded to {found.winner} ({why})"
     return f"no valid Submission ({why}); {amount(found.refund)} go back to the Poster"
 
 
 PATIENCE_SECONDS: Final = 900.0
 _POLL_SECONDS: Final = 2.0
-_AMOUNTS: Final = {"escrow_amount", "protocol_fee", "guardian_fee", "award", "refund", "guardian_fee_each", "amount"}
 
 
 def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
@@ -112,7 +106,9 @@ class _Watch:
         bounty = self.chain.bounty(self.bounty_id)
         if bounty.outcome and self._is_final(final):
             return bounty
-        self._print_step(next_step(bounty, head.time), head.time)
+        is_final = bounty.outcome is not None
+        step = next_step(bounty.schedule, head.time, has_submissions=bounty.has_submissions, is_final=is_final)
+        self._print_step(step, head.time)
         self._let_go(final)
         return None
 
@@ -154,12 +150,9 @@ class _Watch:
 
 def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
     """The block the API names for the bounty: where its log is read from."""
-    api = api_of(settings)
-    block = bounty_detail(api, bounty_id).get("block")
-    number = block.get("number") if isinstance(block, dict) else None
-    if not isinstance(number, int):
-        raise api.peer.malformed(" names no block.")
-    return BlockNumber(number)
+    from service_common.wire.bounties import BountyDetail
+
+    return bounty_detail(api_of(settings), bounty_id).read(BountyDetail).block.number
 
 
 def _print_event(log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
@@ -171,16 +164,11 @@ def _print_event(log: Log, what: HubEvent, amount: Callable[[int], str]) -> None
 
 
 def _fields(found: HubEvent) -> dict[str, object]:
-    """An event's fields for programs: amounts and ids as text, the contract's numbers by their names."""
-    values: dict[str, object] = asdict(found) | {"bounty_id": str(bounty_of(found))}
-    if isinstance(found, VerdictRecorded):
-        values["kind"] = VerdictKind.of_number(found.kind)
-    if isinstance(found, BountyFinalized):
-        values["outcome"] = Outcome.of_number(found.outcome)
-        values["reason"] = SettlementReason.of_number(found.reason)
-        if values["outcome"] is not Outcome.AWARDED:
-            values |= {"winner": None, "submission_commitment": None}
-    return {name: str(value) if name in _AMOUNTS else value for name, value in values.items()}
+    """An event's fields for programs."""
+    values = to_json(found)
+    if isinstance(found, BountyFinalized) and found.outcome is not Outcome.AWARDED:
+        values |= {"winner": None, "submission_commitment": None}
+    return values
 
 
 def _print_end(bounty_id: BountyId, bounty: BountyView) -> None:

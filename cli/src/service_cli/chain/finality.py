@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.chain.blocks import Header, header_at
-from service_common.chain.events import BountyFinalized
 from service_common.chain.hub import BountyView
 from service_common.clock import iso_utc
+from service_common.domain.hub_events import BountyFinalized
 from service_common.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic

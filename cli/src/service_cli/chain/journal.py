@@ -131,6 +131,16 @@ def was_done(chain_id: ChainId, hub: Address, *names: str) -> bool:
     return (_folder(chain_id, hub, names) / "done").exists()
 
 
+def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[str, ...]]:
+    """The names of every piece of work on this machine whose names begin with these."""
+    first = _folder(chain_id, hub, names)
+    try:
+        found = sorted(folder.name for folder in first.parent.iterdir() if folder.name.startswith(f"{first.name}-"))
+    except OSError:
+        return []
+    return [tuple(name.split("-")) for name in found]
+
+
 def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]:
     """How it is remembered that a Guardian opened a Submission."""
     return "opened", bounty_id, solver, commitment

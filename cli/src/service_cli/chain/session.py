@@ -24,6 +24,7 @@ from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.shell.text import printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from service_cli.api import ApiClient
@@ -205,7 +206,10 @@ def chain_errors() -> Iterator[None]:
     try:
         yield
     except ChainUnavailable as error:
-        message = f"The chain did not answer usefully: {error}."
+        if error.host is None:
+            message = f"The chain did not answer usefully: {error}."
+        else:
+            message = f"The RPC endpoint at {printable(error.host, 100)} did not answer usefully: {error.cause}."
         raise CommandFailed(
             "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
         ) from error
@@ -216,7 +220,7 @@ def chain_errors() -> Iterator[None]:
         ) from error
     except RpcRefused as error:
         if not _is_revert(error):
-            message = "The RPC endpoint refused to answer; that says nothing about the bounty."
+            message = f"The RPC endpoint refused to answer (error {error.code}); that says nothing about the bounty."
             raise CommandFailed(
                 "chain_unavailable", message, next_action="Wait, or use another RPC endpoint."
             ) from error

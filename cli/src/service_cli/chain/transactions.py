@@ -18,8 +18,9 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
+from service_cli.shell.output import warn
 from service_cli.shell.text import wei
 
 _GAS_MARGIN: Final = 1.25
@@ -190,19 +191,53 @@ def prepared_transaction(chain: ChainClient, call: HubCall) -> dict[str, object]
     }
 
 
+@dataclass(frozen=True, slots=True)
+class GasCost:
+    """The most that a transaction sent now may take."""
+
+    gas: int
+    price: GasPrice
+
+    @property
+    def wei(self) -> int:
+        return self.gas * self.price.cap
+
+
+def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost:
+    """As the endpoint estimates it, with a margin; a revert is refused with its sentence."""
+    with chain_errors():
+        request = {"from": sender, "to": call.target(chain), "data": call.data}
+        gas = int(quantity(chain.rpc.call("eth_estimateGas", request)) * _GAS_MARGIN)
+    return GasCost(gas, current_price(chain))
+
+
+def require_balance(chain: ChainClient, account: Address, cost: GasCost) -> None:
+    """Refuse an account that cannot pay for the gas."""
+    if (balance := chain.balance(account)) < cost.wei:
+        message = f"{account} holds {wei(balance)}; the transaction may cost {wei(cost.wei)}."
+        raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+
+
+def warn_of_balance(chain: ChainClient, account: Address, call: ContractCall) -> None:
+    """The same for a wallet outside, whose gas somebody else may pay: said, and no reason to stop."""
+    try:
+        require_balance(chain, account, gas_cost(chain, account, call))
+    except CommandRefused as refused:
+        if refused.code == "gas_insufficient":
+            warn(f"warning: {refused.message}")
+    except CommandFailed:  # an endpoint without prices; the wallet knows its own
+        pass
+
+
 def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, replaces: Attempt | None) -> Attempt:
     """A first transaction, or one that takes the place of an earlier one that is not mined yet."""
     with chain_errors():
         head = BlockNumber(quantity(chain.rpc.call("eth_blockNumber")))
-        request = {"from": signer.address, "to": call.target(chain), "data": call.data}
-        gas = int(quantity(chain.rpc.call("eth_estimateGas", request)) * _GAS_MARGIN)
         nonce = replaces.nonce if replaces else quantity(account_nonce(chain, signer, "pending"))
-    price = current_price(chain)
+    cost = gas_cost(chain, signer.address, call)
     if replaces is not None:
-        price = price.above(replaces.price)
-    if (balance := chain.balance(signer.address)) < gas * price.cap:
-        message = f"{signer.address} holds {wei(balance)}; the transaction may cost {wei(gas * price.cap)}."
-        raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+        cost = GasCost(cost.gas, cost.price.above(replaces.price))
+    require_balance(chain, signer.address, cost)
     fields = {
         "chainId": chain.chain_id,
         "type": 2,
@@ -210,13 +245,13 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, re
         "to": checksum_address(call.target(chain)),
         "value": 0,
         "data": call.data,
-        "gas": gas,
-        "maxFeePerGas": price.cap,
-        "maxPriorityFeePerGas": price.tip,
+        "gas": cost.gas,
+        "maxFeePerGas": cost.price.cap,
+        "maxPriorityFeePerGas": cost.price.tip,
     }
     raw = "0x" + signer.sign_transaction(fields, call.summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
-    return Attempt(nonce, start, call.data, price, (*earlier, raw))
+    return Attempt(nonce, start, call.data, cost.price, (*earlier, raw))
 
 
 def account_nonce(chain: ChainClient, signer: LocalSigner, tag: str) -> object:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from service_common.chain.hub import BountyView
+from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from service_common.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.finality import once_final
@@ -15,7 +15,7 @@ from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import local_signer
 from service_cli.chain.token import base_units, shown_amount
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say
@@ -37,7 +37,9 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
     """The command ``claim``; with ``external`` the call is only prepared for that account."""
     if external is not None:
         chain = ChainClient.checked(settings)
-        _show(chain, _prepare(chain, bounty_id, external))
+        call = _prepare(chain, bounty_id, external)
+        warn_of_balance(chain, external, call)
+        _show(chain, call)
         return
     session = Session.open(settings, local_signer(settings.environment, "SERVICE_CLAIMANT_PRIVATE_KEY"))
     with session.journal("claim", str(bounty_id), session.account) as journal:

@@ -1,8 +1,8 @@
 """Where a run's values come from: what is exported, then ``.env``; a key from a variable or from the file it names.
 
 An exported value wins in either form, and both forms at one level are refused. Of ``.env`` only ``SERVICE_`` variables
-are used; a malformed line is refused by its number. What ``.env`` decides is shown in one line before anything is
-signed with it, since somebody else may have put it there, and a variable that looks mistyped is named. No message
+are used; a malformed line of one is refused by its number. What ``.env`` decides is shown in one line before anything
+is signed with it, since somebody else may have put it there, and a variable that looks mistyped is named. No message
 quotes a key, the credential in an address, or a value of unexpected form.
 """
 
@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -19,38 +20,50 @@ from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 from service_cli.shell.text import printable
 
-_LINE = re.compile(
-    r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*"
-    r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<plain>[^\s'\"#]*))\s*(?:#.*)?"
-)
-
 _KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")
 
 
+_OWN: Final = re.compile(r"^[^\S\r\n]*(?:export[^\S\r\n]+)?['\"]?SERVICE_", re.MULTILINE)
+_BLANKS: Final = re.compile(r"[^\S\r\n]{64,}")
+
+
 def read_dotenv(path: Path) -> dict[str, str]:
-    """The variables of the file; none when there is no file."""
+    """The variables of the file by python-dotenv's rules, ``${…}`` not expanded; none where there is no file.
+
+    Only names that begin with ``SERVICE_`` are used, and only their lines are complained about. Nothing is expanded,
+    since a file that somebody else wrote could put a key of the environment into an address.
+    """
+    if path.is_dir():  # some name a virtual environment so
+        return {}
     try:
-        text, exposed = read_small(path)
+        text, exposed = read_small(path, errors="surrogateescape")
     except FileNotFoundError:
         return {}
     except Unusable as error:
         raise CommandRefused(
             "environment_file_unreadable", f"{path} {error}.", next_action="Fix or remove it."
         ) from None
+    from dotenv.parser import parse_stream  # takes a while, and most runs have no such file
+
     found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
+    for binding in parse_stream(StringIO(_BLANKS.sub(" " * 64, text))):  # it takes square time over blanks
+        name, value, own = binding.key or "", binding.value, _OWN.search(binding.original.string)
+        if own is None or not (binding.error or name.startswith("SERVICE_")):
             continue
-        match = _LINE.fullmatch(line.strip())
-        if match is None:
+        if binding.error or value is None or not _is_text(name + value):  # with what a quote left open above took in
+            number = binding.original.line + binding.original.string[: own.start()].count("\n")
             problem = f"Line {number} of {path} is not NAME=value."
-            raise CommandRefused("environment_file_malformed", problem, next_action="Fix that line.")
-        if match["name"].startswith("SERVICE_"):
-            found[match["name"]] = next(v for v in (match["single"], match["double"], match["plain"]) if v is not None)
+            next_action = "Fix that line, or a quote left open above."
+            raise CommandRefused("environment_file_malformed", problem, next_action=next_action)
+        found[name] = value
     keys = [name for name in found if found[name] and _KEY_NAME.fullmatch(name)]
     if exposed and keys:
         warn(f"warning: {path} holds {', '.join(keys)} and can be read by other users; chmod 600 it")
     return found
+
+
+def _is_text(value: str) -> bool:
+    return "".join(value.split()).isprintable()
 
 
 SECRETS: Final = (

@@ -3,22 +3,22 @@
 At most 64 KiB of a regular file are read, or of a pipe as a shell makes it of ``<(pass show key)``; a device that never
 ends is refused. Before anything is sealed, signed or sent, a directory or document that holds a key of this run is
 refused with the file's name: every ``SERVICE_…_PRIVATE_KEY`` and keyring counts, of all roles, from a variable, its
-``_FILE`` or ``.env``. Files that only look like keys are named; they may belong to the work. No key is ever printed or
-part of an exception.
+``_FILE`` or ``.env``. Files that only look like secrets are found, too; a person decides on them. No key is ever
+printed or part of an exception.
 """
 
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import warn
 from service_cli.shell.text import printable
 
 if TYPE_CHECKING:  # the environment reads its files with this module
@@ -39,8 +39,11 @@ class Unusable(Exception):
     """Why this file is not read; a half-sentence that goes after its name."""
 
 
-def read_small(path: Path, *, pipes: bool = False) -> tuple[str, bool]:
-    """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing."""
+def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tuple[str, bool]:
+    """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing.
+
+    ``errors`` is what becomes of bytes that are no text.
+    """
     try:
         piped = pipes and stat.S_ISFIFO(path.stat().st_mode)
         waiting = 0 if piped else os.O_NONBLOCK
@@ -56,7 +59,7 @@ def read_small(path: Path, *, pipes: bool = False) -> tuple[str, bool]:
     if len(data) > MAX_KEY_FILE:
         raise Unusable(f"is larger than {MAX_KEY_FILE // 1024} KiB")
     try:
-        return data.decode("utf-8"), bool(status.st_mode & 0o077)
+        return data.decode("utf-8", errors), bool(status.st_mode & 0o077)
     except UnicodeDecodeError:
         raise Unusable("is not text") from None
 
@@ -97,17 +100,19 @@ class LoadedKeys:
             return True
         return bool(self.age) and lower.find(_AGE_PREFIX) >= 0 and any(lower.find(key) >= 0 for key in self.age)
 
-    def inside_file(self, file: FileIO) -> bool:
+    def inside_file(self, file: FileIO, progress: Callable[[int], None] = lambda _read: None) -> bool:
         """The same for a file of any length, in constant memory; the file itself may be one that holds a key."""
         status = os.fstat(file.fileno())
         if (status.st_dev, status.st_ino) in self.files:
             return True
         buffer = bytearray(_OVERLAP + _CHUNK)
-        view = memoryview(buffer)
+        view, read = memoryview(buffer), 0
         while size := file.readinto(view[_OVERLAP:]):
             if self.inside(buffer if size == _CHUNK else bytes(view[: _OVERLAP + size])):
                 return True
             view[:_OVERLAP] = view[size : size + _OVERLAP]
+            read += size
+            progress(read)
         return False
 
 
@@ -158,27 +163,59 @@ _LIKE_SECRETS: Final = (
     ".env", ".env.*", ".git", ".netrc", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_dsa*", "id_ecdsa*",
     "id_ed25519*", "*guardian*key*.json", "utc--*",
 )  # fmt: skip
-_SHOWN: Final = 10
+_KEY_LINE: Final = re.compile(rb"-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|AGE-SECRET-KEY-1")
+_BEGIN: Final = 1024
 _MOVED: Final = "If it was passed on before, move its funds and make a new key."
 
 
-def check_directory(environment: "Environment", directory: Path, *, open_key_files: bool) -> None:
-    """Refuse work that holds a key of this run; name what looks as if it should not be in it."""
-    keys = loaded_keys(environment, open_files=open_key_files)
-    suspicious: list[str] = []
-    for path in _below(directory):
-        name = str(path.relative_to(directory))
-        if _holds(keys, path, name):
+def secrets_among(
+    environment: "Environment",
+    directory: Path,
+    entries: Mapping[str, int],
+    *,
+    open_key_files: bool,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> tuple[str, ...]:
+    """Those of these entries (path below the directory to size) that look as if they should not be passed on.
+
+    ``secret_in_artifact`` where one holds a key of this run, whatever it is called.
+    """
+    keys, total, done = loaded_keys(environment, open_files=open_key_files), sum(entries.values()), 0
+    suspicious: dict[str, None] = {}
+    for name, size in entries.items():
+        if _holds(keys, directory / name, name, partial(_report, progress, done, total)):
             shown = "A name in it" if keys.inside(os.fsencode(name)) else printable(name, 200)
             message = f"{shown} holds a private key of this run: everybody who opens your work would have it."
             next_action = f"Take it out of the directory. Nothing was sealed. {_MOVED}"
             raise CommandRefused("secret_in_artifact", message, next_action=next_action)
-        if any(fnmatchcase(path.name.lower(), pattern) for pattern in _LIKE_SECRETS):
-            suspicious.append(printable(name, 100))
-    if suspicious:
-        more = f" and {len(suspicious) - _SHOWN} more" if len(suspicious) > _SHOWN else ""
-        listed = ", ".join(suspicious[:_SHOWN])
-        warn(f"warning: the Guardians and the Poster will get {listed}{more}; take out what is not your work")
+        if (found := _like_a_secret(directory, name)) is not None:
+            suspicious[found] = None
+        done += size
+        progress(done, total)
+    return tuple(suspicious)
+
+
+def _report(progress: Callable[[int, int], None], before: int, total: int, read: int) -> None:
+    progress(before + read, total)
+
+
+def _like_a_secret(directory: Path, name: str) -> str | None:
+    """The path, or the directory above it, whose name is one of those; or a file that begins as a private key does."""
+    parts = name.split("/")
+    for depth, part in enumerate(parts, 1):
+        if any(fnmatchcase(part.lower(), pattern) for pattern in _LIKE_SECRETS):
+            return "/".join(parts[:depth])
+    try:
+        with open(directory / name, "rb", opener=_unfollowed) as file:
+            lines = [line.strip() for line in file.read(_BEGIN).splitlines()]
+    except OSError:  # sealing it reports why
+        return None
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")  # age-keygen begins with comments
+    return name if _KEY_LINE.match(first) else None
+
+
+def _unfollowed(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def check_document(environment: "Environment", data: bytes, what: str) -> None:
@@ -190,15 +227,7 @@ def check_document(environment: "Environment", data: bytes, what: str) -> None:
         )
 
 
-def _below(directory: Path) -> Iterator[Path]:
-    """Everything, folders before what is in them; what cannot be listed is refused when it is sealed."""
-    for folder, folders, files in os.walk(directory):
-        folders.sort()
-        for name in (*folders, *sorted(files)):
-            yield Path(folder, name)
-
-
-def _holds(keys: LoadedKeys, path: Path, name: str) -> bool:
+def _holds(keys: LoadedKeys, path: Path, name: str, progress: Callable[[int], None]) -> bool:
     if not keys:
         return False
     if keys.inside(os.fsencode(name)):
@@ -207,6 +236,6 @@ def _holds(keys: LoadedKeys, path: Path, name: str) -> bool:
         if not stat.S_ISREG(path.lstat().st_mode):
             return False
         with path.open("rb", buffering=0) as file:
-            return keys.inside_file(file)
+            return keys.inside_file(file, progress)
     except OSError:  # sealing it reports why
         return False

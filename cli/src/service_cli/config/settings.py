@@ -26,17 +26,18 @@ from service_cli.shell.output import warn
 
 T = TypeVar("T")
 
-LOCAL_VARIABLES: Final = (
+BEACON: Final = ("SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH", "SERVICE_BEACON_PUBLIC_KEY")
+"""What a command needs that seals or opens, where the network's record names no beacon."""
+OVERRIDES: Final = (
     "SERVICE_HUB_ADDRESS",
     "SERVICE_RPC_URL",
     "SERVICE_SUBGRAPH_ENDPOINT",
     "SERVICE_ESCROW_TOKEN_ADDRESS",
     "SERVICE_API_BASE_URL",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
-    "SERVICE_BEACON_URLS",
-    "SERVICE_BEACON_CHAIN_HASH",
-    "SERVICE_BEACON_PUBLIC_KEY",
 )
+"""What the local network needs for every command."""
+LOCAL_VARIABLES: Final = (*OVERRIDES, *BEACON)
 _RECORDED: Final = {
     "SERVICE_HUB_ADDRESS": "hub_address",
     "SERVICE_RPC_URL": "rpc_url",
@@ -54,7 +55,7 @@ _WANTED: Final = {
     "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
     "SERVICE_RPC_URL": _URL,
     "SERVICE_SUBGRAPH_ENDPOINT": _URL,
-    "SERVICE_API_BASE_URL": "an http or https address without a path",
+    "SERVICE_API_BASE_URL": "an http or https address, perhaps with a path",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
     "SERVICE_FINALITY_DEPTH": "a whole number of blocks from 1",
     "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
@@ -94,6 +95,8 @@ class Settings:
         """Whether a value is set, given as an option, or part of the network's record."""
         if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
             return True
+        if name in BEACON and self.record is not None and self.record.beacon is not None:
+            return True
         known = getattr(self.record, _RECORDED[name]) if self.record and name in _RECORDED else None
         return known is not None or self.environment.get(name) is not None
 
@@ -113,10 +116,10 @@ class Settings:
         return self._value("SERVICE_SUBGRAPH_ENDPOINT", _parse_url, known)
 
     def api_base_url(self) -> str:
-        """The API's origin; ``--api-base-url`` wins."""
+        """The API's base address; ``--api-base-url`` wins."""
         if self.api_override is not None:
-            return _checked("--api-base-url", parse_origin, self.api_override)
-        return self._value("SERVICE_API_BASE_URL", parse_origin, self.record.api_base_url if self.record else None)
+            return _checked("--api-base-url", parse_base_url, self.api_override)
+        return self._value("SERVICE_API_BASE_URL", parse_base_url, self.record.api_base_url if self.record else None)
 
     def reveal_delay(self) -> int:
         known = self.record.reveal_delay_seconds if self.record else None
@@ -187,8 +190,9 @@ def load_settings(
     if needs is None:
         return settings
     if chain_id == LOCAL_CHAIN_ID:
+        wanted = (*OVERRIDES, *(name for name in BEACON if name in needs))
         next_action = "Load the stack's environment: set -a; . .local/stack.env"
-        _require("The local network needs", [name for name in LOCAL_VARIABLES if not settings.knows(name)], next_action)
+        _require("The local network needs", [name for name in wanted if not settings.knows(name)], next_action)
     missing = [name for name in needs if not settings.knows(name)]
     _require("This release knows no value on this network for", missing, _HELP)
     return settings
@@ -210,17 +214,21 @@ def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
 
 
 def _parse_url(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
         raise ValueError("not an http or https address")
     return text
 
 
-def parse_origin(text: str) -> str:
-    """An API's base address: a scheme and a host."""
+def parse_base_url(text: str) -> str:
+    """An API's base address: a scheme, a host and perhaps a path, below which every route is."""
     parts = urlsplit(_parse_url(text))
-    if parts.path.strip("/") or parts.query or parts.fragment or parts.username:
-        raise ValueError("not an origin: a scheme and a host, without a path")
+    if parts.query or parts.fragment or parts.username or not text.isascii() or not text.isprintable():
+        raise ValueError("not a base address: a scheme, a host and perhaps a path")
     return text.rstrip("/")
 
 

@@ -38,11 +38,11 @@ def guardian_judgeable(guardian_address: Address, network: str | None, api_base_
 @click.argument("submission_commitment", type=COMMITMENT)
 @click.option(
     "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Take what DIR holds of envelope.json, ciphertext.age and identity.txt from there.",
+    help="Take what DIR holds of envelope.json, ciphertext.age and identity.age from there.",
 )  # fmt: skip
 @click.option(
-    "--keep-identity", type=click.Path(path_type=Path), metavar="FILE",
-    help="Also write the content key to FILE (new, mode 0600), to hand over to a Guardian whose key does not open it.",
+    "--pass-to", nargs=2, type=(ADDRESS, click.Path(path_type=Path)), metavar="GUARDIAN FILE",
+    help="Also write the content key to FILE (new), sealed so that only that Guardian of the roster opens it.",
 )  # fmt: skip
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def guardian_open(
@@ -51,37 +51,62 @@ def guardian_open(
     submission_commitment: Bytes32,
     output_dir: Path | None,
     source: Path | None,
-    keep_identity: Path | None,
+    pass_to: tuple[Address, Path] | None,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
     """Open a Submission after the reveal point, on this machine only.
 
     Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is
-    asked, with a signed request, only for an envelope or ciphertext that DIR does not hold. identity.txt is the
-    content key that another Guardian opened, kept with --keep-identity and handed over.
+    asked, with a signed request, only for an envelope or ciphertext that DIR does not hold. identity.age is the
+    content key that another Guardian opened and passed on with --pass-to, sealed to your key in the pinned roster.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
     it with the beacon's signature and your encryption key. OUTPUT_DIR defaults to
-    submissions/<bounty_id>/<submission_commitment>/ and must be new or empty.
+    submissions/<bounty_id>/<submission_commitment>/ and must be new or empty. The files stay there, readable by you,
+    until you remove them; guardian:forget does once the bounty has ended.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
     Prints:   guardian_open.submission_verified (bounty_id, solver, submission_commitment)
+              guardian_open.key_passed (bounty_id, solver, submission_commitment, guardian, path), with --pass-to
               guardian_open.artifact_opened (bounty_id, solver, submission_commitment, output_dir, file_count,
               byte_length, bound)
-    Refuses:  an output directory that holds something, a file for the content key that exists; a Submission that the
+    Refuses:  an output directory that holds something; a file for the content key that exists, or that is for somebody
+              who is not on the pinned roster; a Submission that the
               contract does not record; an envelope that does not hash to the commitment; a reveal point not reached;
               a sealed file that does not open, or that names another bounty or Solver, saying why in plain words
     Examples: service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
-    from service_cli.config.settings import CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.guardian.opening import guardian_open
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.guardian.opening import PassOn, guardian_open
 
     target = output_dir or Path("submissions") / str(bounty_id) / submission_commitment
-    settings = load_settings(network, api_base_url, CHAIN_AND_API if source is None else CHAIN)
-    guardian_open(settings, bounty_id, solver, submission_commitment, target, source, keep_identity)
+    settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
+    pass_on = None if pass_to is None else PassOn(*pass_to)
+    guardian_open(settings, bounty_id, solver, submission_commitment, target, source, pass_on)
+
+
+@command("guardian:forget", "guardian_forget")
+@click.argument("bounty_id", type=BOUNTY_ID)
+def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
+    """Remove the files that guardian:open wrote on this machine for a bounty that has ended.
+
+    Only files that this client wrote are removed, and only where nobody changed them since; what you changed or added
+    is named and stays. Journals, keys and copies that you made are not touched.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Prints:   guardian_forget.removed (bounty_id, solver, submission_commitment, path, file_count, kept)
+    Refuses:  a bounty that has not ended
+    Examples: service-cli guardian:forget 7
+    """
+    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.guardian.forgetting import forget
+
+    forget(load_settings(network, None, CHAIN), bounty_id)
 
 
 @command("guardian:verdict", "guardian_verdict", api=True)
@@ -164,10 +189,12 @@ def guardian_deliver_key(
     Refuses:  a bounty that is not awarded to this pair; a delivery key that the Hub does not publish
     Examples: service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
     """
-    from service_cli.config.settings import load_settings
+    from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
     from service_cli.guardian.delivery import deliver_key
 
-    deliver_key(load_settings(network, api_base_url), bounty_id, solver, submission_commitment)
+    deliver_key(
+        load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, solver, submission_commitment
+    )
 
 
 @command("guardian:new-key", "guardian_new_key", network=False)

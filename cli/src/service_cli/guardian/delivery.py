@@ -7,6 +7,7 @@ on chain: a swapped delivery key in the API's answer is refused before anything 
 from service_common.crypto import sealed_box
 from service_common.domain.lifecycle import Outcome
 from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
+from service_common.wire.delivery import DeliveryKey
 
 from service_cli.api import ApiClient, api_of
 from service_cli.bounty.detail import check_detail, wait_finalized
@@ -65,7 +66,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
     if published == ZERO_BYTES32:
         message = "The Hub publishes no delivery key yet."
         raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish it on chain.")
-    if api.get("/api/deployment/delivery-key").json().get("delivery_public_key") != published:
+    if api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key != published:
         message = "The API's delivery key is not the one that the Hub publishes on chain."
         raise CommandRefused("delivery_key_mismatch", message, next_action="Do not deliver; report it to the operator.")
     return published

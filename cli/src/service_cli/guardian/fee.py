@@ -5,8 +5,8 @@ Both need only the chain. Run again after an interruption, each continues its ow
 
 from typing import Final
 
-from service_common.chain.events import GuardianFeeClaimed, GuardianHeartbeat
 from service_common.chain.hub import BountyView
+from service_common.domain.hub_events import GuardianFeeClaimed, GuardianHeartbeat
 from service_common.types import Address, BountyId
 
 from service_cli.chain.finality import once_final

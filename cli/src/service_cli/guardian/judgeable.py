@@ -1,6 +1,7 @@
 """What waits for a Guardian, read from the subgraph endpoint; advisory."""
 
 from service_common.types import Address
+from service_common.wire.delivery import DeliveryStatus
 
 from service_cli.api import ApiClient, api_of, subgraph_of
 from service_cli.bounty.listing import require_deployment
@@ -131,8 +132,8 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Addres
 def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
     """Whether nobody has delivered this winner's key; then it is printed."""
     bounty_id, commitment = bounty.get("bounty_id"), str(bounty.get("winner_submission_commitment"))
-    status = api.get(f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}).json()
-    if status.get("exists") is True:
+    status = api.get(f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment})
+    if status.read(DeliveryStatus).exists:
         return False
     solver = bounty.get("winner_solver_address")
     event(

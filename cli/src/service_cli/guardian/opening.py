@@ -1,8 +1,8 @@
 """``guardian:open``: a Submission opened after the reveal point, with bytes from the API or from a folder.
 
 Where bytes come from does not matter: the envelope must hash to the commitment on chain, a content key must be the one
-that the envelope commits to, and the ciphertext is checked on opening. Content keys live in this process only, unless
-``--keep-identity`` names a file.
+that the envelope commits to, and the ciphertext is checked on opening. Content keys live in this process only; with
+``--pass-to`` one leaves it sealed to another Guardian's key of the pinned roster.
 """
 
 import os
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from service_common.chain.hub import BountyView
+from service_common.crypto import age
 from service_common.crypto.beacon_info import BeaconInfo
 from service_common.crypto.binding import ExpectedBinding, expected_binding
 from service_common.crypto.capsule import (
@@ -32,8 +33,9 @@ from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian.forgetting import OpenedWork
 from service_cli.shell.arguments import require_new
-from service_cli.shell.output import event, say
+from service_cli.shell.output import event, say, warn
 from service_cli.submissions import (
     Submission,
     beacon_of,
@@ -46,7 +48,9 @@ from service_cli.submissions import (
 )
 
 _ACCOUNT_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
-_NAMES: Final = "envelope.json, ciphertext.age, identity.txt"
+_MAX_PASSED: Final = MAX_IDENTITY_FILE + 1_024
+"""With what an age file of one recipient adds."""
+_NAMES: Final = "envelope.json, ciphertext.age, identity.age"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,7 @@ class Folder:
 
     @property
     def identity(self) -> Path:
-        return self.path / "identity.txt"
+        return self.path / "identity.age"
 
     def submission(
         self, bounty_id: BountyId, pair: tuple[Address, Bytes32], fetch: Callable[[], Submission]
@@ -86,18 +90,19 @@ class Folder:
         found = checked_submission(content, bounty_id, pair, lambda: self.ciphertext)
         return found if self.ciphertext.exists() else replace(found, source=fetch().source)
 
-    def content_key(self, envelope: Envelope) -> Identity:
-        """The content key as another Guardian wrote it, as age-keygen writes one.
+    def content_key(self, envelope: Envelope, keyring: tuple[Identity, ...]) -> Identity:
+        """The content key as another Guardian passed it on, sealed to a key of this keyring alone.
 
         Nobody vouches for its comments: that they name nobody proves nothing, and the archive is still to be checked.
         """
         try:
-            found = parse_identity_file(_read(self.identity, MAX_IDENTITY_FILE + 1))
+            text = age.decrypt_bytes(_read(self.identity, _MAX_PASSED + 1), keyring, recipients=1)
+            found = parse_identity_file(text)
             ExpectedBinding(envelope.binding, required=False).check(found.binding, "the identity file")
             return check_identity(found.identity, envelope.content_public_key)
         except SealedDataError as error:
-            message = f"The identity passed on does not open this Submission: {error.message}."
-            next_action = "Ask the other Guardian again, or open with your own key."
+            message = f"The key passed on does not open this Submission: {error.message}."
+            next_action = "Ask the other Guardian again, with your account after --pass-to, or open with your own key."
             raise CommandRefused("identity_mismatch", message, next_action=next_action) from None
 
 
@@ -109,6 +114,27 @@ def _read(path: Path, most: int) -> bytes:
         raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None
 
 
+@dataclass(frozen=True, slots=True)
+class PassOn:
+    """To which Guardian of the pinned roster the content key is passed on, in which new file."""
+
+    guardian: Address
+    file: Path
+
+    def recipient(self, chain: ChainClient, bounty_id: BountyId) -> Bytes32:
+        """That Guardian's encryption key in the pinned roster; ``not_guardian`` for anybody else."""
+        if os.path.lexists(self.file):
+            raise CommandRefused("file_exists", f"{self.file} exists already.", next_action="Name a file that is new.")
+        if not os.access(self.file.absolute().parent, os.W_OK | os.X_OK):
+            message = f"{self.file} cannot be made in {self.file.absolute().parent}."
+            raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.")
+        for member in chain.pinned_roster(chain.bounty(bounty_id)).members:
+            if member.guardian_address == self.guardian:
+                return member.encryption_public_key
+        message = f"{self.guardian} is not on the roster that bounty {bounty_id} pinned."
+        raise CommandRefused("not_guardian", message, next_action="Name the account of one of its Guardians.")
+
+
 def guardian_open(
     settings: Settings,
     bounty_id: BountyId,
@@ -116,12 +142,11 @@ def guardian_open(
     commitment: Bytes32,
     output_dir: Path,
     source: Path | None = None,
-    keep_identity: Path | None = None,
+    pass_on: PassOn | None = None,
 ) -> None:
     """The command ``guardian:open``; what ``source`` holds of a Submission's files is taken from there."""
     require_new(output_dir)
-    if keep_identity is not None and keep_identity.exists():
-        raise CommandRefused("file_exists", f"{keep_identity} exists already.", next_action="Name a file that is new.")
+    recipient = None if pass_on is None else pass_on.recipient(ChainClient.checked(settings), bounty_id)
     if source is not None:
         submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
@@ -129,11 +154,16 @@ def guardian_open(
         session = Session.open(settings, signer)
         submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     event("guardian_open.submission_verified", submission.names())
-    if keep_identity is not None:
-        _keep_identity(IdentityFile(identity, submission.envelope.binding), keep_identity)
+    opened = OpenedWork(settings.chain_id, settings.hub_address(), bounty_id, solver, commitment)
+    if pass_on is not None and recipient is not None:
+        _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission)
+        opened.remember(pass_on.file)
+    opened.remember(output_dir)  # before it is there: a run that is killed may leave it behind
     write_artifact(submission, identity, output_dir, "guardian_open.artifact_opened")
+    opened.remember(output_dir)
     with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
+    say(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
 
 
 def open_as_guardian(
@@ -155,12 +185,17 @@ def open_from_folder(
         session = Session(opening.chain, local_signer(settings.environment, _ACCOUNT_KEY))
         return fetch_submission(session.api, session.signer, bounty_id, pair)
 
-    keyring = () if folder.identity.exists() else keyring_of(settings)
+    keyring = keyring_of(settings)
+    if (folder.path / "identity.txt").exists():
+        warn(
+            "identity.txt is not read any more: ask for the key with --pass-to, sealed to you, and name it identity.age"
+        )
     opening = _Opening.begin(ChainClient.checked(settings), bounty_id, pair)
     submission = folder.submission(bounty_id, pair, fetch)
     opening.check(submission)
-    key = opening.unlock(submission, keyring) if keyring else folder.content_key(submission.envelope)
-    return submission, key
+    if folder.identity.exists():
+        return submission, folder.content_key(submission.envelope, keyring)
+    return submission, opening.unlock(submission, keyring)
 
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
@@ -212,12 +247,14 @@ class _Opening:
             )
 
 
-def _keep_identity(content_key: IdentityFile, path: Path) -> None:
-    """The content key in a file of its own; anyone who has it can read this work, and nothing else."""
+def _pass_on(content_key: IdentityFile, recipient: Bytes32, to: PassOn, submission: Submission) -> None:
+    """The content key in an age file that only the other Guardian opens; raw it never leaves this process."""
+    sealed = age.encrypt_bytes(content_key.to_bytes(), [recipient])
     try:
-        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(content_key.to_bytes())
+        with open(to.file, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(sealed)
     except OSError as error:
-        message = f"The content key could not be written to {path}: {error.strerror}."
+        message = f"The content key could not be written to {to.file}: {error.strerror}."
         raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.") from None
-    say(f"the content key of this Submission is in {path}; as identity.txt in a folder it opens with --from")
+    event("guardian_open.key_passed", submission.names() | {"guardian": to.guardian, "path": str(to.file)})
+    say(f"only {to.guardian} can open {to.file}: as identity.age in a folder, with guardian:open --from")

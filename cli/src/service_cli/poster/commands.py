@@ -2,34 +2,74 @@
 ``spec-commitment``. What a command does is imported when it runs.
 """
 
+import time
 from pathlib import Path
 
 import click
-from service_common.types import Address, BountyId
+from service_common.types import Address, BountyId, TokenAmount, UnixSeconds
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, Value, read_document
 from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import event
 
 
+def _escrow(text: str) -> TokenAmount:
+    from service_common.domain.shorthand import read_amount
+
+    return read_amount(text)
+
+
+def _deadline(text: str) -> UnixSeconds:
+    from service_common.domain.shorthand import read_moment
+
+    return read_moment(text, int(time.time()))
+
+
+def _judging(text: str) -> int:
+    from service_common.domain.shorthand import read_span
+
+    return read_span(text)
+
+
+ESCROW = Value("an escrow", _escrow, "AMOUNT")
+DEADLINE = Value("a deadline", _deadline, "TIME")
+JUDGING = Value("a judging time", _judging, "TIME")
+
+
 @command("poster:new", "poster_new", network=False)
+@click.option("--escrow", type=ESCROW, help='What you pay in, fees included: "25 USDC" or 25.00.')
+@click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
+@click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
 @click.argument("path", type=click.Path(path_type=Path), default=Path("bounty_challenge.md"))
-def poster_new(path: Path) -> None:
+def poster_new(path: Path, escrow: TokenAmount | None, deadline: UnixSeconds | None, judging: int | None) -> None:
     """Write a template of a challenge page, to be filled in. PATH defaults to bounty_challenge.md.
+
+    A date without a time is its last second, UTC. What was understood is shown; on the page itself only exact numbers
+    count.
 
     \b
     Reads:   nothing
     Prints:  poster_new.written (path)
     Refuses: a path at which a file exists
     Examples: service-cli poster:new my_bounty.md
+              service-cli poster:new --escrow "25 USDC" small_bounty.md
     """
-    import time
+    from service_common.domain.money import whole_tokens
 
-    from service_cli.poster.template import write_template
+    from service_cli.poster.template import TemplateTerms, write_template
     from service_cli.shell.output import event, say
+    from service_cli.shell.text import duration, moment
 
-    write_template(path, int(time.time()))
+    now, usual = int(time.time()), TemplateTerms()
+    terms = TemplateTerms(escrow or usual.escrow, deadline, judging or usual.judging)
+    write_template(path, now, terms)
     event("poster_new.written", {"path": str(path)})
+    if escrow is not None:
+        say(f"escrow: {escrow} smallest units ({whole_tokens(escrow, 6)} of a token with 6 decimals, as USDC)")
+    if deadline is not None:
+        say(f"Submissions until {moment(deadline, now)}")
+    if judging is not None:
+        say(f"judging: {duration(judging)}")
     say(f"fill in what stands in angle brackets, then: service-cli poster:publish-fund --check {path}")
 
 
@@ -106,10 +146,10 @@ def poster_open_winning_submission(
               or Solver
     Examples: service-cli poster:open-winning-submission 7 winning-work
     """
-    from service_cli.config.settings import load_settings
+    from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
     from service_cli.poster.opening import open_winning_submission
 
-    open_winning_submission(load_settings(network, api_base_url), bounty_id, output_dir)
+    open_winning_submission(load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, output_dir)
 
 
 @command("spec-commitment", "spec_commitment", network=False)

@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import Final
 
 from service_common.chain.eip3009 import authorization_typed_data
-from service_common.chain.events import BountyCreated
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage
+from service_common.domain.hub_events import BountyCreated
 from service_common.domain.terms import Terms
 from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32, parse_bounty_id, parse_bytes32
 

@@ -11,6 +11,7 @@ from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
 from service_common.domain.lifecycle import Outcome
 from service_common.types import Address, BountyId, Bytes32
+from service_common.wire.delivery import RetrievedKey
 
 from service_cli.bounty.detail import check_detail, wait_finalized
 from service_cli.chain.session import ChainClient, Session
@@ -81,10 +82,10 @@ def _retrieve(
         body=f'{{"poster_ephemeral_public_key":"{fresh.public_key}"}}'.encode(),
         media_type="application/json",
         summary=f"retrieve the winning key of bounty {bounty_id}, sealed to a one-time key",
-    ).json()
-    if (answer.get("solver_address"), answer.get("submission_commitment")) != winner:
+    ).read(RetrievedKey)
+    if (answer.solver_address, answer.submission_commitment) != winner:
         message = "The API delivers another Submission than the winner on chain."
         raise CommandRefused(
             "winner_mismatch", message, next_action="Do not use the answer; report it to the operator."
         )
-    return str(answer.get("wrapped_key"))
+    return answer.wrapped_key

@@ -10,13 +10,15 @@ block is not known from the API's list; a bounty counts only when the Hub itself
 import itertools
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
-from service_common.chain.events import BountyCreated
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
-from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32, parse_bounty_id
+from service_common.domain.hub_events import BountyCreated
+from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
+from service_common.wire.bounties import BountyItem
+from service_common.wire.reading import read
 
 from service_cli.api import api_of
 from service_cli.bounty.detail import require_agreement
@@ -153,12 +155,10 @@ def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -
 
 def _listed_ids(settings: Settings, poster: Address, commitment: Bytes32) -> Iterator[BountyId]:
     for item in listed(api_of(settings), {"poster_address": poster}, MOST_LISTED):
-        facts = item.get("facts")
-        if isinstance(facts, dict) and facts.get("spec_commitment") == commitment:
-            try:
-                yield parse_bounty_id(str(item.get("bounty_id")))
-            except ValueError:
-                continue
+        with suppress(ValueError):
+            listed_bounty = read(BountyItem, item)
+            if listed_bounty.facts.spec_commitment == commitment:
+                yield listed_bounty.bounty_id
 
 
 def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes32]:

@@ -6,21 +6,23 @@ one before anything is signed for the page.
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from service_common.errors import Issue
+from service_common.types import TokenAmount, UnixSeconds
 
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 
+_ESCROW: Final = TokenAmount(25_000_000)
 _SUBMISSION_SECONDS: Final = 14 * 86_400
-_JUDGING_SECONDS: Final = 3 * 86_400
 _TEMPLATE: Final = """---
 version: 1
 title: <what is to be made, in one line>
 summary: <what it does and for whom, in two or three sentences>
-escrow_amount: 25000000
+escrow_amount: {escrow}
 submission_deadline: {deadline}
 judging_window_seconds: {judging}
 acceptance_criteria:
@@ -35,7 +37,7 @@ language: en
 <What is asked, what exists already, and what a Guardian does to check each criterion.>
 
 escrow_amount is in the smallest units of the escrow token (25000000 is 25 USDC); submission_deadline is in seconds
-since 1970 (as written here: in two weeks). Remove this paragraph.
+since 1970. Remove this paragraph.
 """
 
 
@@ -65,9 +67,19 @@ def require_filled(page: bytes) -> None:
         )
 
 
-def write_template(path: Path, now: int) -> None:
+@dataclass(frozen=True, slots=True)
+class TemplateTerms:
+    """What a Poster may decide before the page is written; ``deadline`` is in two weeks unless given."""
+
+    escrow: TokenAmount = _ESCROW
+    deadline: UnixSeconds | None = None
+    judging: int = 3 * 86_400
+
+
+def write_template(path: Path, now: int, terms: TemplateTerms = TemplateTerms()) -> None:
     """Write it where nothing is yet."""
-    text = _TEMPLATE.format(deadline=now + _SUBMISSION_SECONDS, judging=_JUDGING_SECONDS)
+    deadline = now + _SUBMISSION_SECONDS if terms.deadline is None else terms.deadline
+    text = _TEMPLATE.format(escrow=terms.escrow, deadline=deadline, judging=terms.judging)
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
             file.write(text)

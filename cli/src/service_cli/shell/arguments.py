@@ -46,10 +46,10 @@ def _network(text: str) -> str:
     return text
 
 
-def _origin(text: str) -> str:
-    from service_cli.config.settings import parse_origin
+def _base_url(text: str) -> str:
+    from service_cli.config.settings import parse_base_url
 
-    return parse_origin(text)
+    return parse_base_url(text)
 
 
 def _bounty_id(text: str) -> BountyId:
@@ -65,7 +65,7 @@ BOUNTY_ID: Final = Value("a bounty id", _bounty_id)
 ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
 COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID")
-ORIGIN: Final = Value("an API's address", _origin, "URL")
+BASE_URL: Final = Value("an API's address", _base_url, "URL")
 
 
 MAX_BYTES: Final = 256 * 1024

@@ -21,7 +21,7 @@ import click
 from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.arguments import NETWORK_NAME, ORIGIN, key_in_arguments, redacting
+from service_cli.shell.arguments import BASE_URL, NETWORK_NAME, key_in_arguments, redacting
 from service_cli.shell.output import OutputLost, ReaderGone, event, require_output, set_quiet, warn
 
 _HELP_TABLE: Final = "\b\nReads:"
@@ -48,6 +48,13 @@ class Program(click.Command):
                 context.fail(problem)
         with redacting():
             return super().make_context(info_name, args, parent, **extra)
+
+
+def require_supported() -> None:
+    """End with a sentence on a system without the locks that see to it that money is sent once."""
+    if os.name == "nt" or sys.platform.startswith("win"):
+        warn("This client does not run on Windows itself. Install it inside WSL 2: https://aka.ms/wsl")
+        sys.exit(1)
 
 
 class HelpedCommand(click.Command):
@@ -98,18 +105,27 @@ def _entries(table: str) -> list[tuple[str, str]]:
     return found
 
 
-QUIET = click.option(
-    "--quiet", "-q", is_flag=True, expose_value=False, callback=lambda _context, _option, value: set_quiet(value),
-    help="Only warnings and refusals on stderr.",
-)  # fmt: skip
 F = TypeVar("F", bound=Callable[..., None])
 
+
+def _given_before(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """The value, or the one that was given before the command."""
+    before = context.find_root()
+    return value or (before.params.get(str(option.name)) if before is not context else None)
+
+
+def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None:
+    set_quiet(bool(_given_before(context, option, value)))
+
+
+QUIET_HELP = "Only warnings and refusals on stderr."
+QUIET = click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help=QUIET_HELP)
 NETWORK_HELP = "mainnet, staging, local, or their chain ids."
-NETWORK = click.option("--network", type=NETWORK_NAME, help=NETWORK_HELP)
+NETWORK = click.option("--network", type=NETWORK_NAME, callback=_given_before, help=NETWORK_HELP)
 UNUSED_NETWORK = click.option(
     "--network", type=NETWORK_NAME, expose_value=False, help="Taken as everywhere; this command uses no network."
 )
-API_BASE_URL = click.option("--api-base-url", type=ORIGIN, help="Another API than the network's own.")
+API_BASE_URL = click.option("--api-base-url", type=BASE_URL, help="Another API than the network's own.")
 
 
 def command(

@@ -14,6 +14,9 @@ from service_cli.shell.command import command
 @click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
 @click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
 @click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
+@click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
+@click.option("--use-gitignore", is_flag=True, help="Leave out what .gitignore files name, and .git, too.")
+@click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def solver_submit(
@@ -23,6 +26,9 @@ def solver_submit(
     accept_term_differences: bool,
     without_api: bool,
     replace: bool,
+    check: bool,
+    use_gitignore: bool,
+    include_suspicious: bool,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -35,11 +41,18 @@ def solver_submit(
     page's terms are then not compared. After the deadline it tells what is recorded, and uploads those bytes again if
     the storage lost them.
 
+    What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
+    secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
+
     \b
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
-    Prints:   submit.approval_required (solver, typed_data), with --solver-address; answer on stdin
+    Prints:   submit.left_out (path), once for each name that is left out
+              submit.file (path, byte_length), once for each file, with --check
+              submit.checked (bounty_id, solver, file_count, byte_length, left_out_count, secret_files, gas, gas_cost,
+              balance, submission_deadline, reveal_at, replaces, warnings), with --check
+              submit.approval_required (solver, typed_data), with --solver-address; answer on stdin
               submit.ciphertext_uploaded (bounty_id, solver, byte_length)
               submit.sealed_kept (bounty_id, solver, submission_commitment, directory), with --without-api
               submit.submission_prepared (mode, bounty_id, solver, submission_commitment, guardian_roster_hash,
@@ -47,30 +60,30 @@ def solver_submit(
               submit.transaction_prepared (chain_id, to, value, data, function_name, args), with --solver-address
               submit.submission_recorded (tx_hash, block_number, bounty_id, solver, submission_commitment,
               guardian_roster_hash)
-    Refuses:  a directory that holds a key of this run; a bounty that does not accept Submissions; without --replace,
-              where one is recorded that was made elsewhere; a roster that does not hash to the pinned value; an API
-              whose locator, commitment or transaction differs from its own derivation; a page whose terms differ from
-              the chain's, unless --accept-term-differences
-    Examples: service-cli solver:submit 7 work/
+    Refuses:  more than 1 GiB of files, or more than 20,000; links; a directory that holds a key of this run; files that
+              look like secrets, where nobody can answer; an account without ether for the gas; a bounty that does not
+              accept Submissions; without --replace, where one is recorded that was made elsewhere; a roster that does
+              not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
+              derivation; a page whose terms differ from the chain's, unless --accept-term-differences
+    Examples: service-cli solver:submit --check 7 work/
+              service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
               service-cli solver:submit --replace 7 work/
     """
     from service_cli.chain.signer import ExternalSigner, local_signer
-    from service_cli.config.settings import CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.solver.submission import submit
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.solver.submission import SubmitOptions, submit
 
-    settings = load_settings(network, api_base_url, CHAIN if without_api else CHAIN_AND_API)
+    settings = load_settings(network, api_base_url, (*(CHAIN if without_api else CHAIN_AND_API), *BEACON))
     signer = (
         ExternalSigner(solver_address)
         if solver_address is not None
         else local_signer(settings.environment, "SERVICE_SOLVER_PRIVATE_KEY")
     )
-    submit(
-        settings,
-        signer,
-        bounty_id,
-        artifact_dir,
-        accept_differences=accept_term_differences,
-        without_api=without_api,
-        replace=replace,
-    )
+    options = SubmitOptions(accept_term_differences, without_api, replace, use_gitignore, include_suspicious)
+    if check:
+        from service_cli.solver.check import check_submission
+
+        check_submission(settings, signer, bounty_id, artifact_dir, options)
+    else:
+        submit(settings, signer, bounty_id, artifact_dir, options)

@@ -5,8 +5,8 @@ did it, by whichever wallet. A replacement counts from its own, later block: cha
 recorded, which is reported; what this machine knows nothing of is replaced only with ``--replace``.
 """
 
-from service_common.chain.events import SubmissionRecorded
 from service_common.domain.envelope import Envelope
+from service_common.domain.hub_events import SubmissionRecorded
 from service_common.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.chain.journal import Journal
@@ -18,7 +18,7 @@ from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say, warn
 from service_cli.shell.text import moment
-from service_cli.solver.sealing import PREPARED, SEALED, SEALED_AT, SHOWN, Work
+from service_cli.solver.sealing import MADE, PREPARED, SEALED, SEALED_AT, SHOWN, Work
 
 
 def submit_call(work: Work, envelope: Envelope) -> HubCall:
@@ -40,7 +40,8 @@ def active(work: Work) -> Bytes32:
 def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replace: bool) -> Bytes32 | None:
     """Refuse to take the place of another Submission unasked; the one that is replaced, if any.
 
-    ``mine`` is what an earlier run sealed of the same files.
+    ``mine`` is what an earlier run sealed of the same files. It may have been interrupted at any point, so what it was
+    to replace is still recorded until its own transaction is mined.
     """
     former, commitment = active(work), mine.commitment() if mine else None
     if former == commitment:
@@ -48,22 +49,21 @@ def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replac
     if former == ZERO_BYTES32:
         return _on_its_way(journal) if mine is None else None
     if commitment is not None and _step(commitment).was_attempted(journal):
-        if _in_log(work, commitment, journal) is None:
-            return None  # signed in an earlier run, and still on its way
-        if replace:  # recorded once, and replaced since
-            journal.forget(*_step(commitment).entries)
-    if not replace:
-        raise _exists(work, former)
+        if _in_log(work, commitment, journal) is None or active(work) == commitment:
+            return None  # signed in an earlier run, and still on its way or mined by now
+        if not replace:
+            raise _exists(work, former, f"is recorded, and was put in the place of {commitment}, which was made here")
+        journal.forget(*_step(commitment).entries)  # recorded once, and replaced since
+    elif not replace and not _made_here(former, journal):
+        raise _exists(work, former, "is recorded, and was not made here")
     return former
 
 
-def made_here(work: Work, journal: Journal) -> bool:
-    """Whether this machine made what the Hub records of this Solver, or what is on its way there."""
-    former, kept = active(work), journal.get(SEALED)
-    if former == ZERO_BYTES32:
-        return _on_its_way(journal) is not None
-    mine = {journal.get(PREPARED), kept.commitment() if kept is not None else None}
-    return former in mine or _step(former).was_attempted(journal)
+def _made_here(former: Bytes32, journal: Journal) -> bool:
+    """Whether this machine made it; journals of earlier releases do not list all of it."""
+    kept = journal.get(SEALED)
+    known = {journal.get(PREPARED), kept.commitment() if kept is not None else None, *(journal.get(MADE) or ())}
+    return former in known or _step(former).was_attempted(journal)
 
 
 def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -> None:
@@ -149,9 +149,9 @@ def _step(commitment: Bytes32) -> TransactionStep:
     return TransactionStep(f"submit_{commitment}")
 
 
-def _exists(work: Work, former: Bytes32) -> CommandRefused:
+def _exists(work: Work, former: Bytes32, what: str) -> CommandRefused:
     message = (
-        f"Your Submission {former} to bounty {work.bounty_id} is recorded, and was not made here. The same files "
-        "sealed on another machine are another Submission, and a replacement counts from its own, later block."
+        f"Your Submission {former} to bounty {work.bounty_id} {what}. The same files sealed on another machine are "
+        "another Submission, and a replacement counts from its own, later block."
     )
     return CommandRefused("submission_exists", message, next_action="To put this one in its place, add --replace.")

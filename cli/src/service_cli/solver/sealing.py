@@ -6,7 +6,7 @@ and so with the same commitment; a changed directory is sealed again.
 
 import hashlib
 import os
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,21 +18,23 @@ from service_common.crypto.x25519 import Identity
 from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
 from service_common.domain.roster import Roster
-from service_common.types import Address, BlockNumber, BountyId
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, parse_bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry, text_entry
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import Signer
-from service_cli.json_values import text_of, whole_of
+from service_cli.json_values import list_of, text_of, whole_of
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
+from service_cli.solver.selection import Selection
 from service_cli.submissions import beacon_of
 
 
-def fingerprint(directory: Path) -> str:
-    """Names, sizes and modification times of everything below ``directory``, hashed; contents are not read."""
+def fingerprint(selection: Selection) -> str:
+    """Names, sizes and modification times of everything that is sealed, hashed; contents are not read."""
+    directory = selection.directory
     digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
-    for path in sorted(directory.rglob("*")):
+    for path in sorted(directory / entry.path for entry in selection.entries):
         status = path.lstat()
         entry = f"{path.relative_to(directory)}\0{status.st_mode}\0{status.st_size}\0{status.st_mtime_ns}\0"
         digest.update(entry.encode("utf-8", "surrogateescape"))
@@ -55,6 +57,8 @@ PREPARED: Final = text_entry("prepared")
 """The commitment that the API prepared a transaction for."""
 SHOWN: Final = text_entry("shown")
 """The call data that was shown to a wallet."""
+MADE: Final = JournalEntry("made_here", list, lambda kept: tuple(parse_bytes32(text_of(one)) for one in list_of(kept)))
+"""The commitments of everything that was sealed here before the newest, in the order in which it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +95,49 @@ def sealed_before(journal: Journal, content: str) -> Envelope | None:
     return None
 
 
-def seal(work: Work, directory: Path, content: str, journal: Journal) -> Envelope:
+def seal(work: Work, selection: Selection, content: str, journal: Journal) -> Envelope:
     """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
     if (kept := sealed_before(journal, content)) is not None:
         say("continuing with the bytes sealed before")
         return kept
-    journal.forget(CONTENT, SEALED)
+    _set_aside(journal)
     file = journal.folder / CIPHERTEXT
     file.unlink(missing_ok=True)
     head = work.chain.latest()
     journal.note(SEALED_AT, head.number)
     until = moment(work.bounty.reveal_at, head.time)
-    say(f"sealing {directory} for {len(work.roster.members)} Guardians until {until}")
-    envelope = _sealed(work, directory, file)
+    say(f"sealing {selection.directory} for {len(work.roster.members)} Guardians until {until}")
+    envelope = _sealed(work, selection, file)
     _keep_envelope(envelope, journal.folder / ENVELOPE)
     journal.note(SEALED, envelope)
     journal.note(CONTENT, content)
     return envelope
+
+
+def _set_aside(journal: Journal) -> None:
+    """Make room for new sealed bytes; a kill in between loses neither the former commitment nor its only bytes.
+
+    The Hub may record the former one until the new one is mined, or for good, so its commitment is remembered before
+    anything is dropped. Its bytes are kept in a folder of that name unless the storage took them.
+    """
+    if (kept := journal.get(SEALED)) is not None:
+        former = tuple(one for one in journal.get(MADE) or () if one != kept.commitment())
+        journal.note(MADE, (*former, kept.commitment()))
+        if journal.get(UPLOADED) != kept.ciphertext.sha256:
+            _move(journal.folder, set_aside(journal, kept.commitment()))
+    journal.forget(CONTENT, SEALED)
+
+
+def set_aside(journal: Journal, commitment: Bytes32) -> Path:
+    """Where the bytes of a former Submission are, if they were never uploaded."""
+    return journal.folder / commitment
+
+
+def _move(folder: Path, target: Path) -> None:
+    target.mkdir(mode=0o700, exist_ok=True)
+    for name in (ENVELOPE, CIPHERTEXT):  # what an earlier run moved before it was killed is not there any more
+        with suppress(FileNotFoundError):
+            (folder / name).replace(target / name)
 
 
 def _keep_envelope(envelope: Envelope, path: Path) -> None:
@@ -116,11 +146,13 @@ def _keep_envelope(envelope: Envelope, path: Path) -> None:
         file.write(envelope.canonical_bytes())
 
 
-def _sealed(work: Work, directory: Path, file: Path) -> Envelope:
+def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
     identity = Identity.generate()
     binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)
     with Progress("sealing") as progress:
-        sealed = seal_directory(directory, identity.public_key, binding, file, progress=progress)
+        sealed = seal_directory(
+            selection.directory, identity.public_key, binding, file, entries=selection.entries, progress=progress
+        )
     info = beacon_of(work.session.settings)
     policy = info.reveal_policy(work.bounty.reveal_at)
     return build_envelope(

@@ -5,77 +5,135 @@ and transaction must equal what is derived here (``upload``); without the API th
 (``recording``).
 """
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from service_common.chain.hub import BountyView
+from service_common.crypto.failures import SealedDataError
 from service_common.domain.envelope import VERSION, Envelope
 from service_common.domain.lifecycle import BountyStatus, Schedule
-from service_common.types import BountyId, to_bytes
+from service_common.types import ZERO_BYTES32, BountyId, to_bytes
 
 from service_cli.api import ApiClient
 from service_cli.bounty.detail import check_detail, check_page, wait_finalized
 from service_cli.chain.journal import Journal
-from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
-from service_cli.chain.transactions import HubCall, simulate
-from service_cli.config.keys import check_directory
+from service_cli.chain.transactions import HubCall, gas_cost, require_balance, simulate, warn_of_balance
+from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import event, say
+from service_cli.shell.output import Progress, event, say, warn
 from service_cli.shell.text import moment
-from service_cli.solver.recording import active, made_here, may_be_recorded, record, require_place
-from service_cli.solver.sealing import CONTENT, PREPARED, SEALED, UPLOADED, Work, fingerprint, seal, sealed_before
+from service_cli.solver.recording import active, may_be_recorded, record, require_place
+from service_cli.solver.sealing import (
+    CONTENT,
+    PREPARED,
+    SEALED,
+    UPLOADED,
+    Work,
+    fingerprint,
+    seal,
+    sealed_before,
+    set_aside,
+)
+from service_cli.solver.selection import IGNORE_FILE, Selection, named, report_left_out, select
 from service_cli.solver.upload import upload_and_prepare, upload_late
 
 
+@dataclass(frozen=True, slots=True)
+class SubmitOptions:
+    """What the Solver decided beforehand."""
+
+    accept_differences: bool = False
+    """Submit although the page states other terms than the chain."""
+    without_api: bool = False
+    """Record on chain alone."""
+    replace: bool = False
+    """Take the place of a Submission that was made elsewhere."""
+    use_gitignore: bool = False
+    """Leave out what git ignores, too."""
+    include_suspicious: bool = False
+    """Seal files that look like secrets without a question."""
+
+
 def submit(
-    settings: Settings,
-    signer: Signer,
-    bounty_id: BountyId,
-    directory: Path,
-    *,
-    accept_differences: bool,
-    without_api: bool = False,
-    replace: bool = False,
+    settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
 ) -> None:
     """The command ``solver:submit``."""
-    session = Session.open(settings, signer)
-    bounty = session.chain.bounty(bounty_id)
-    work = Work(session, bounty_id, bounty, session.chain.pinned_roster(bounty))
-    api = None if without_api else session.api
-    if not _is_accepting(session.chain, bounty):
-        _finish_late(work, api, directory)
+    work = open_work(settings, signer, bounty_id)
+    api = None if options.without_api else work.session.api
+    if not is_accepting(work):
+        _finish_late(work, api, directory, options)
         return
-    check_directory(settings.environment, directory, open_key_files=isinstance(signer, LocalSigner))
+    selection = select(directory, use_gitignore=options.use_gitignore)
+    suspicious = find_secrets(work, selection)
     _require_permitted(work)
     with work.journal() as journal:
-        content = fingerprint(directory)
+        content = fingerprint(selection)
         earlier = sealed_before(journal, content)
         if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
             journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
             earlier = None
-        replace = replace or (earlier is None and made_here(work, journal))
-        require_place(work, earlier, journal, replace=replace)
-        if earlier is not None and _is_settled(work, earlier, journal, without_api=without_api):
-            record(work, earlier, journal, replace=replace)
+        require_place(work, earlier, journal, replace=options.replace)
+        if earlier is not None and _is_settled(work, earlier, journal, options):
+            record(work, earlier, journal, replace=options.replace)
             return
         if api is not None:
             with _hint_without_api():
-                _check_terms(work, api, accept_differences)
-        envelope = seal(work, directory, content, journal)
+                check_terms(work, api, options)
+        if earlier is None:
+            report_left_out(selection)
+            _confirm_secrets(suspicious, options)
+        envelope = seal(work, selection, content, journal)
         if api is not None:
             with _hint_without_api():
                 upload_and_prepare(work, api, envelope, journal)
         else:
             _print_kept(work, envelope, journal)
-        record(work, envelope, journal, replace=replace)
+        record(work, envelope, journal, replace=options.replace)
 
 
-def _is_settled(work: Work, envelope: Envelope, journal: Journal, *, without_api: bool) -> bool:
+def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
+    """The bounty and its roster, as the checked chain has them."""
+    session = Session.open(settings, signer)
+    bounty = session.chain.bounty(bounty_id)
+    return Work(session, bounty_id, bounty, session.chain.pinned_roster(bounty))
+
+
+def find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
+    """What looks like a secret; refused where it is a key of this run."""
+    with Progress("looking for keys") as progress:
+        return secrets_among(
+            work.session.settings.environment,
+            selection.directory,
+            {entry.path: entry.size for entry in selection.entries},
+            open_key_files=isinstance(work.session.signer, LocalSigner),
+            progress=progress,
+        )
+
+
+def _confirm_secrets(suspicious: tuple[str, ...], options: SubmitOptions) -> None:
+    """Before anybody else can read them: a person decides, or an option did."""
+    if not suspicious:
+        return
+    message = f"The Guardians and the Poster would read what looks like secrets: {named(suspicious)}."
+    if options.include_suspicious:
+        warn(f"warning: {message}")
+        return
+    if sys.stdin.isatty():
+        warn(f"{message} Type yes to seal them with the rest.")
+        if sys.stdin.readline().strip() == "yes":
+            return
+    next_action = f"Take them out, or name them in {IGNORE_FILE}; to seal them with the rest, add --include-suspicious."
+    raise CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
+
+
+def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:
     """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
-    if isinstance(work.session.signer, LocalSigner) or without_api:
+    if isinstance(work.session.signer, LocalSigner) or options.without_api:
         return False
     commitment = envelope.commitment()
     return journal.get(PREPARED) == commitment == active(work)
@@ -93,28 +151,31 @@ def _hint_without_api() -> Iterator[None]:
         raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
-def _is_accepting(chain: ChainClient, bounty: BountyView) -> bool:
+def is_accepting(work: Work) -> bool:
+    """Whether the bounty takes Submissions now, by the chain's clock."""
+    bounty = work.bounty
     schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
     status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL
-    return schedule.accepting(status, chain.latest().time)
+    return schedule.accepting(status, work.chain.latest().time)
 
 
-def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
+def _finish_late(work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions) -> None:
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
     with work.journal() as journal:
         envelope = journal.get(SEALED)
         recorded = active(work)
         since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
-        if envelope is None or envelope.commitment() != recorded:
+        if envelope is None or recorded == ZERO_BYTES32:
             message = f"The bounty accepts no Submissions {since}."
             raise CommandRefused(
                 "bounty_not_accepting", message, next_action="Look for bounties that accept Submissions."
             )
-        if journal.get(CONTENT) != fingerprint(directory):
+        if envelope.commitment() != recorded or journal.get(CONTENT) != _content_of(directory, options):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
-            next_action = f"Nothing can be changed. The sealed bytes of what is recorded are in {journal.folder}."
-            raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
+            folder = journal.folder if envelope.commitment() == recorded else set_aside(journal, recorded)
+            where = f" The sealed bytes of what is recorded are in {folder}." if folder.exists() else ""
+            raise CommandRefused("bounty_not_accepting", message, next_action=f"Nothing can be changed.{where}")
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         record(work, envelope, journal, replace=False)
         if api is None:
@@ -123,17 +184,34 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path) -> None:
         upload_late(work, api, envelope, journal)
 
 
+def _content_of(directory: Path, options: SubmitOptions) -> str | None:
+    """The fingerprint of these files; None of what could not be sealed at all."""
+    try:
+        return fingerprint(select(directory, use_gitignore=options.use_gitignore))
+    except SealedDataError:
+        return None
+
+
 def _require_permitted(work: Work) -> None:
-    """Ask the Hub, with a placeholder, whether this account may submit at all: before anything is sealed or signed."""
-    placeholder = HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
-    simulate(work.chain, work.solver, placeholder)
+    """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
+    call = placeholder(work)
+    simulate(work.chain, work.solver, call)
+    if isinstance(work.session.signer, LocalSigner):
+        require_balance(work.chain, work.solver, gas_cost(work.chain, work.solver, call))
+    else:
+        warn_of_balance(work.chain, work.solver, call)
 
 
-def _check_terms(work: Work, api: ApiClient, accept_differences: bool) -> None:
+def placeholder(work: Work) -> HubCall:
+    """The call as it will be, but for the commitment, which nobody knows before something is sealed."""
+    return HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
+
+
+def check_terms(work: Work, api: ApiClient, options: SubmitOptions) -> None:
     """The page must state the chain's own terms: anyone can create a bounty with any commitment."""
     detail = wait_finalized(api, work.bounty_id, "the chain has finalized the bounty's creation")
     check_detail(work.chain, work.bounty_id, work.bounty, detail)
-    if not accept_differences:
+    if not options.accept_differences:
         check_page(work.bounty, detail)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from service_common.domain.envelope import Envelope
 from service_common.types import Address
+from service_common.wire.submissions import UploadTarget
 
 from service_cli.api import ApiClient
 from service_cli.bounty.detail import require_agreement
@@ -88,8 +89,8 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) ->
         body=body,
         media_type="application/json",
         summary=f"get an upload URL for {ciphertext.byte_length} sealed bytes of bounty {work.bounty_id}",
-    ).json()
-    if target.get("storage_locator") != ciphertext.storage_locator:
+    ).read(UploadTarget)
+    if target.storage_locator != ciphertext.storage_locator:
         message = "The API names another storage place than the one derived here."
         raise CommandRefused("locator_mismatch", message, next_action=_DISAGREES)
     if not upload(read_target(target, work.session.settings.api_base_url()), journal.folder / CIPHERTEXT):

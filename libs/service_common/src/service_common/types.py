@@ -20,6 +20,8 @@ TokenAmount = NewType("TokenAmount", int)
 """Smallest units of the escrow token; a decimal string in payloads."""
 UnixSeconds = NewType("UnixSeconds", int)
 BlockNumber = NewType("BlockNumber", int)
+RosterVersion = NewType("RosterVersion", int)
+"""Counts the published rosters of a Hub from 1."""
 
 ZERO_ADDRESS: Final = Address("0x" + "00" * 20)
 ZERO_BYTES32: Final = Bytes32("0x" + "00" * 32)

@@ -15,6 +15,7 @@ from service_api.routes import (
     delivery,
     deployment,
     documents,
+    index,
     subgraph,
     submissions,
     verdicts,
@@ -22,7 +23,7 @@ from service_api.routes import (
 
 ROUTES = tuple(
     each.routes
-    for each in (bounties, challenge_specs, submissions, verdicts, delivery, deployment, documents, subgraph)
+    for each in (bounties, challenge_specs, submissions, verdicts, delivery, deployment, index, documents, subgraph)
 )
 
 

@@ -15,10 +15,12 @@ from service_api.dependencies import Dependencies, make_dependencies
 from service_api.usecases.ciphertexts import known_good, verify
 from service_api.usecases.lifetimes import delete_expired
 from service_api.usecases.orphans import delete_orphans
+from service_api.usecases.pages import fill_summaries
 
 PERIODIC: Final = (
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", every_seconds=3_600, run_seconds=3_000),
+    Periodic(QueueName.ARTIFACTS, "service_api.jobs.summarize_pages", every_seconds=3_600, run_seconds=3_000),
 )
 
 
@@ -48,6 +50,13 @@ def sweep_rows(received: Mapping[str, object]) -> int:
     check_message(received)
     with _dependencies() as deps:
         return delete_expired(deps)
+
+
+def summarize_pages(received: Mapping[str, object]) -> int:
+    """Write what lists show of pages that a release before stored; how many there were."""
+    check_message(received)
+    with _dependencies() as deps:
+        return fill_summaries(deps.engine)
 
 
 @contextmanager

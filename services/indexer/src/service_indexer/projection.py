@@ -7,7 +7,10 @@ halts on it rather than guess.
 from collections.abc import Iterator
 from typing import Final
 
-from service_common.chain.events import (
+from service_common.chain.events import Log, decode_log
+from service_common.db import hub_index as t
+from service_common.domain.hub_events import (
+    EVENT_FIELDS,
     AwardClaimed,
     BountyCreated,
     BountyFinalized,
@@ -16,16 +19,14 @@ from service_common.chain.events import (
     GuardianFeeClaimed,
     GuardianHeartbeat,
     HubEvent,
-    Log,
     ProtocolFeeClaimed,
     RefundClaimed,
     RosterPublished,
     SubmissionRecorded,
     VerdictRecorded,
     bounty_of,
-    decode_log,
 )
-from service_common.db import hub_index as t
+from service_common.domain.lifecycle import HubEnum
 from service_common.types import UnixSeconds
 from sqlalchemy import Table
 
@@ -79,7 +80,8 @@ def _facts(event: HubEvent) -> Iterator[Row]:
 
 def _fields(event: HubEvent) -> dict[str, object]:
     """The event's fields by name; ``dataclasses.asdict`` copies them deeply, which costs more than the rest."""
-    return {name: getattr(event, name) for name in event.__slots__}
+    values = {name: getattr(event, name) for name in EVENT_FIELDS[type(event)]}
+    return {name: value.number if isinstance(value, HubEnum) else value for name, value in values.items()}
 
 
 def _roster(event: RosterPublished) -> Iterator[Row]:

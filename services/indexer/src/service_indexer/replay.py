@@ -17,6 +17,7 @@ from service_common.db.hub_reads import read_head
 from service_common.types import BlockNumber
 from sqlalchemy import Connection, Engine, MetaData, Table, Text, cast, delete, func, insert, select, update
 
+from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, only_writer
@@ -50,11 +51,13 @@ def verify_copy(engine: Engine, chain: ChainSettings, say: Progress) -> list[Com
 def rebuild_copy(engine: Engine, chain: ChainSettings, say: Progress) -> BlockNumber:
     """Replay the chain into the scratch copy, then switch; the block the new copy is at."""
     with _replayed(engine, chain, say), _taken_over(engine, chain, say), writing(engine) as connection:
+        note_retraction(connection, BlockNumber(0))
         for table in (*t.FACTS, t.blocks):
             fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
             names = [column.name for column in table.c]
             connection.execute(delete(table))
             connection.execute(insert(table).from_select(names, select(*(fresh.c[name] for name in names))))
+        keep_up(connection)
         fresh = t.head.to_metadata(MetaData(), schema=t.SCRATCH)
         moved = ("block_number", "block_hash", "block_time", "finalized_number", "finalized_time")
         switched = (
@@ -115,7 +118,7 @@ def _taken_over(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator
 
 def _empty(scratch: Engine) -> None:
     with writing(scratch) as connection:
-        for table in (*t.FACTS, t.blocks, t.head):
+        for table in (*t.FACTS, t.changes, t.blocks, t.head):
             connection.execute(delete(table))
 
 

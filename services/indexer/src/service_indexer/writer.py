@@ -21,6 +21,7 @@ from service_common.types import Address, BlockNumber, Bytes32, ChainId, UnixSec
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from service_indexer.derived import keep_up, note_retraction
 from service_indexer.projection import project
 
 COPY_SPACE: Final = 0x48_55_42
@@ -75,6 +76,7 @@ class Writer:
             if step.retract:
                 for table in t.FACTS:
                     connection.execute(delete(table).where(table.c.block_number > step.ancestor))
+                note_retraction(connection, step.ancestor)
                 connection.execute(delete(t.blocks).where(t.blocks.c.number > step.ancestor))
             self._insert(connection, step)
             # The header chain is kept from the finalized block on: nothing below it can be reorganized.
@@ -99,6 +101,8 @@ class Writer:
                 rows[table].append(row)
         for table, values in rows.items():
             copy_rows(connection, table, values)
+        if rows:
+            keep_up(connection)
 
     def _set_head(self, connection: Connection, step: Step) -> None:
         values: dict[str, object] = {
@@ -169,6 +173,7 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
     fence = connection.execute(raised.returning(t.head.c.fence, t.head.c.hub_address)).one()
     if fence.fence == 1:
         connection.execute(insert(t.blocks), [_block_row(start)])
+    keep_up(connection)  # with what a release before did not write
     if fence.hub_address != hub:
         raise ValueError("the copy in this database belongs to another Hub")
     return int(fence.fence)

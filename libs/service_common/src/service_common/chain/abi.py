@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, cast
 
 from service_common.keccak import keccak256
 from service_common.types import Bytes32
@@ -54,6 +54,14 @@ class Function:
     def decode(self, data: bytes) -> tuple[object, ...]:
         """Return values, structs as tuples in the ABI's order; ``ValueError`` when the data is not of their shape."""
         return _decode(self.outputs, data)
+
+    def decode_named(self, data: bytes) -> dict[str, object]:
+        """Return values by their snake_case names; those of a struct by the names of its fields."""
+        outputs, values = self.outputs, self.decode(data)
+        if len(outputs) == 1 and outputs[0].fields:
+            (struct,) = values
+            outputs, values = outputs[0].fields, cast("tuple[object, ...]", struct)
+        return {_snake_case(output.name): value for output, value in zip(outputs, values, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,31 +4,24 @@ Every answer is the contract's at one block. An answer that is not of the ABI's 
 address or a hostile endpoint), never a half-read value.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from service_common.chain.abi import hub_abi
+from service_common.chain.abi import Function, hub_abi
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
+from service_common.domain.hub_events import BountyTerms
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class BountyView:
+class BountyView(BountyTerms):
     """One bounty, as ``getBounty`` returns it; open without an outcome. Amounts due are unclaimed, 0 while open."""
 
-    poster: Address
-    escrow_amount: TokenAmount
-    spec_commitment: Bytes32
-    submission_deadline: UnixSeconds
-    reveal_at: UnixSeconds
-    judging_deadline: UnixSeconds
-    roster_version: int
-    guardian_roster_hash: Bytes32
-    protocol_fee: TokenAmount
-    guardian_fee: TokenAmount
-    protocol_fee_recipient: Address
     has_submissions: bool
     verdict_count: int
     outcome: Outcome | None
@@ -72,6 +65,15 @@ class Hub:
 
     def read(self, function: str, *arguments: object, block: BlockNumber | str = "latest") -> tuple[object, ...]:
         """Call a view; raises ``RpcRefused`` when the Hub reverts."""
+        return self._read(function, arguments, block, Function.decode)
+
+    def _read(
+        self,
+        function: str,
+        arguments: tuple[object, ...],
+        block: BlockNumber | str,
+        decode: Callable[[Function, bytes], T],
+    ) -> T:
         codec = hub_abi().functions[function]
         answer = self.rpc.call(
             "eth_call",
@@ -79,32 +81,35 @@ class Hub:
             hex(block) if isinstance(block, int) else block,
         )
         try:
-            return codec.decode(hex_bytes(answer))
+            return decode(codec, hex_bytes(answer))
         except ValueError as error:
             raise ChainUnavailable(
                 f"the contract at {self.address} did not answer {function} as the Hub does"
             ) from error
 
+    def _struct(self, function: str, argument: int, block: BlockNumber | str) -> dict[str, Any]:
+        """The fields of the struct that a view returns, of the types that the ABI fixes."""
+        return self._read(function, (argument,), block, Function.decode_named)
+
     def bounty(self, bounty_id: BountyId, block: BlockNumber | str = "latest") -> BountyView | None:
         """One bounty; None when the Hub knows no such id."""
         try:
-            (fields,) = self.read("getBounty", bounty_id, block=block)
+            view = self._struct("getBounty", bounty_id, block)
         except RpcRefused as refusal:
             if (revert := hub_abi().revert(refusal.data)) is not None and revert[0] == "BountyNotFound":
                 return None
             raise
-        view = BountyView(*_tuple(fields))  # type: ignore[arg-type]  # the ABI fixes the types, decode checked them
         with _numbers_of_the_hub():
-            outcome, reason = Outcome.of_number(_int(view.outcome)), SettlementReason.of_number(_int(view.reason))
-        return replace(view, outcome=outcome, reason=reason)
+            view["outcome"] = Outcome.of_number(_int(view["outcome"]))
+            view["reason"] = SettlementReason.of_number(_int(view["reason"]))
+        return BountyView(**view)
 
     def roster(self, version: int, block: BlockNumber | str = "latest") -> RosterView:
         """A roster version."""
-        (fields,) = self.read("getRoster", version, block=block)
-        return RosterView(*_tuple(fields))  # type: ignore[arg-type]
+        return RosterView(**self._struct("getRoster", version, block))
 
-    def current_roster_version(self) -> int:
-        return self._integer("currentRosterVersion")
+    def current_roster_version(self) -> RosterVersion:
+        return RosterVersion(self._integer("currentRosterVersion"))
 
     def submission(self, bounty_id: BountyId, solver: Address, block: BlockNumber | str = "latest") -> Bytes32:
         """The Solver's active commitment; zero when there is none."""
@@ -147,12 +152,6 @@ def _numbers_of_the_hub() -> Iterator[None]:
         yield
     except ValueError as error:
         raise ChainUnavailable(f"the contract answered what no Hub does: {error}") from error
-
-
-def _tuple(value: object) -> tuple[object, ...]:
-    if not isinstance(value, tuple):
-        raise ChainUnavailable("the contract answered no struct where the Hub does")
-    return value
 
 
 def _int(value: object) -> int:

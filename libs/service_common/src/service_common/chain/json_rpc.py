@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final
+from urllib.parse import urlsplit
 
 import urllib3
 
@@ -35,7 +36,16 @@ watch: Watch = _unwatched
 
 
 class ChainUnavailable(Exception):
-    """No endpoint gave a usable answer."""
+    """No endpoint gave a usable answer.
+
+    ``host`` and ``cause`` are of the last one queried, where it is known: never a path or a credential of its address.
+    They are no part of the text, which services log.
+    """
+
+    def __init__(self, problem: str = "", *, host: str | None = None, cause: str | None = None) -> None:
+        super().__init__(problem)
+        self.host = host
+        self.cause = cause
 
 
 class RpcRefused(Exception):
@@ -73,24 +83,30 @@ class JsonRpc:
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
         """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
+        host = cause = None
         for endpoint in self.endpoints.in_order():
             try:
                 answers = self.ask(endpoint, calls)
-            except ChainUnavailable:
+            except ChainUnavailable as error:
                 self.endpoints.failed(endpoint)
+                host, cause = error.host, error.cause
                 continue
             self.endpoints.succeeded(endpoint, prefer=True)
             return answers
-        raise ChainUnavailable(f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer")
+        problem = f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer"
+        raise ChainUnavailable(problem, host=host, cause=cause)
 
     def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
         """The same of one endpoint; what becomes of one that fails is left to the caller."""
         try:
             with watch(calls, endpoint.place):
                 return self._send(endpoint.url, calls)
-        except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, RecursionError):
+        except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, RecursionError) as error:
             # Not chained: these errors name the address.
-            raise ChainUnavailable(f"RPC endpoint {endpoint.place} gave no usable answer") from None
+            cause = unreachable(error) if isinstance(error, urllib3.exceptions.HTTPError) else str(error)
+            known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
+            problem = f"RPC endpoint {endpoint.place} gave no usable answer"
+            raise ChainUnavailable(problem, host=host_of(endpoint.url), cause=known) from None
 
     def distrust(self) -> None:
         """The caller cannot use the last answer: query another endpoint first, for a while."""
@@ -108,12 +124,46 @@ class JsonRpc:
             data = response.read(self._max_answer_bytes + 1)
         finally:
             response.release_conn()
-        if len(data) > self._max_answer_bytes or response.status in _NOT_NOW:
-            raise ValueError("answer too large, or none at the moment")
-        parsed = json.loads(data)
-        answers = parsed if isinstance(parsed, list) else [parsed]
-        by_id = {answer["id"]: answer for answer in answers}
-        return [_result(by_id[i]) for i in range(len(calls))]
+        if len(data) > self._max_answer_bytes:
+            raise _Unusable(f"an answer of more than {self._max_answer_bytes} bytes")
+        if response.status in _NOT_NOW:
+            raise _Unusable(f"status {response.status}")
+        try:
+            parsed = json.loads(data)
+            answers = parsed if isinstance(parsed, list) else [parsed]
+            by_id = {answer["id"]: answer for answer in answers}
+            return [_result(by_id[i]) for i in range(len(calls))]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise _Unusable(f"status {response.status} without a JSON-RPC answer") from None
+
+
+class _Unusable(ValueError):
+    """Why an answer is none; the text names nothing of the address."""
+
+
+def host_of(url: str) -> str:
+    """Host and port of an address, without what may be a secret in it."""
+    parts = urlsplit(url)
+    try:
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        port = ""
+    return f"{parts.hostname or ''}{port}"
+
+
+def unreachable(error: urllib3.exceptions.HTTPError) -> str:
+    """Why no answer came, in text that names no address."""
+    match error:
+        case urllib3.exceptions.NameResolutionError():
+            return "its name is not known here"
+        case urllib3.exceptions.NewConnectionError():
+            return "no connection"
+        case urllib3.exceptions.SSLError():
+            return "its certificate is not accepted"
+        case urllib3.exceptions.ConnectTimeoutError() | urllib3.exceptions.ReadTimeoutError():
+            return "nothing came in time"
+        case _:
+            return "the connection broke"
 
 
 def _result(answer: dict[str, object]) -> object:

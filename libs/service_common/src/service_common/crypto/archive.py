@@ -74,6 +74,18 @@ def shown(path: str) -> str:
     return ascii(path)[:200]
 
 
+def shown_size(size: int) -> str:
+    """Bytes for a person: ``512 bytes``, ``1.5 MiB``, ``1 GiB``."""
+    if size < 1024:
+        return f"{size} bytes"
+    value = float(size)
+    for unit in ("KiB", "MiB", "GiB", "TiB"):
+        value /= 1024
+        if value < 1023.95 or unit == "TiB":
+            break
+    return f"{value:.1f}".removesuffix(".0") + f" {unit}"
+
+
 def refused(what: str) -> SealedDataError:
     """The refusal of an archive's content."""
     return SealedDataError(Failure.ARCHIVE_REFUSED, f"the archive is refused: {what}")

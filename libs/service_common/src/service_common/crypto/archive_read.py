@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown
+from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown, shown_size
 from service_common.crypto.background import Background
 from service_common.crypto.failures import Failure, SealedDataError
 from service_common.domain.binding import Binding, take_comment
@@ -53,7 +53,7 @@ def unpack(chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits) -> U
             continue
         count, total = count + 1, total + entry.size
         if total > limits.max_bytes:
-            raise refused(f"more than {limits.max_bytes} bytes of files")
+            raise refused(f"more than {shown_size(limits.max_bytes)} of files")
         _write_file(stream, directory / path, entry.size)
     stream.expect_only_zeros()
     if not count:

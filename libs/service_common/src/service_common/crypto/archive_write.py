@@ -9,13 +9,15 @@ read. Memory does not grow with the content, only with the names.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from service_common.crypto.age_stream import Block
-from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown
+from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown, shown_size
+from service_common.crypto.failures import Failure, SealedDataError
+from service_common.errors import MAX_ISSUE_PATH, Issue, shown_issues
 
 _READ: Final = 256 * 1024
 _END: Final = bytes(2 * BLOCK)
@@ -45,25 +47,65 @@ class Entry:
         return _extension(b"x", record) + block
 
 
-def list_directory(root: Path, limits: ArchiveLimits) -> tuple[Entry, ...]:
-    """Everything below a directory in archive order, or ``archive_refused``."""
+Keep = Callable[[str, bool], bool]
+"""Whether an entry belongs to the archive, by its path and whether it is a directory."""
+
+
+def list_directory(root: Path, limits: ArchiveLimits, keep: Keep = lambda _path, _directory: True) -> tuple[Entry, ...]:
+    """Everything below a directory that ``keep`` takes, in archive order; nothing is opened.
+
+    ``archive_refused`` names everything that may not be in an archive at once, and where the files are too large, the
+    largest of them. Nothing below a directory that ``keep`` leaves out is looked at.
+    """
     entries: list[Entry] = []
-    names, total = Names(limits), 0
-    pending = [""]
+    problems: list[Issue] = []
+    names, pending = Names(limits), [""]
     while pending:
         folder = pending.pop()
         for found in _scan(root, folder):
-            entry = _entry(found, f"{folder}{found.name}")
-            names.add(entry.path, directory=entry.directory)
+            path = f"{folder}{found.name}"
+            if not keep(path, found.is_dir(follow_symlinks=False)):
+                continue
+            if len(entries) + len(problems) == limits.max_entries:
+                raise refused(f"more than {limits.max_entries} files and directories")
+            try:
+                entry = _entry(found, path)
+                names.add(path, directory=entry.directory)
+            except SealedDataError as error:
+                problems.append(Issue(shown(path)[:MAX_ISSUE_PATH], error.message))
+                continue
             entries.append(entry)
-            total += entry.size
-            if total > limits.max_bytes:
-                raise refused(f"more than {limits.max_bytes} bytes of files")
             if entry.directory:
-                pending.append(f"{entry.path}/")
-    if not any(not entry.directory for entry in entries):
+                pending.append(f"{path}/")
+    _require_good(problems)
+    files = [entry for entry in entries if not entry.directory]
+    _require_size(files, limits)
+    if not files:
         raise refused("there is no file in the directory")
     return tuple(sorted(entries, key=lambda entry: entry.path.encode()))
+
+
+_NAMED: Final = 5
+
+
+def _require_good(problems: list[Issue]) -> None:
+    if not problems:
+        return
+    problems.sort(key=lambda issue: issue.path)
+    if len(problems) == 1:
+        raise SealedDataError(Failure.ARCHIVE_REFUSED, problems[0].message)
+    message = f"the archive is refused: {len(problems)} entries may not be in it"
+    raise SealedDataError(Failure.ARCHIVE_REFUSED, message, shown_issues(problems))
+
+
+def _require_size(files: list[Entry], limits: ArchiveLimits) -> None:
+    if (total := sum(entry.size for entry in files)) <= limits.max_bytes:
+        return
+    largest = sorted(files, key=lambda entry: (-entry.size, entry.path))[:_NAMED]
+    named = ", ".join(f"{shown(entry.path)} ({shown_size(entry.size)})" for entry in largest)
+    raise refused(
+        f"{shown_size(total)} in {len(files)} files, more than {shown_size(limits.max_bytes)}; the largest: {named}"
+    )
 
 
 def comment_header(text: str) -> bytes:

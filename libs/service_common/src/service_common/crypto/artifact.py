@@ -18,7 +18,7 @@ from service_common.crypto import age
 from service_common.crypto.age_stream import Block
 from service_common.crypto.archive import ArchiveLimits, Progress
 from service_common.crypto.archive_read import Unpacked, unpack
-from service_common.crypto.archive_write import comment_header, list_directory, tar_blocks, tar_length
+from service_common.crypto.archive_write import Entry, comment_header, list_directory, tar_blocks, tar_length
 from service_common.crypto.background import Background
 from service_common.crypto.binding import ExpectedBinding
 from service_common.crypto.digest import BackgroundSha256
@@ -47,12 +47,17 @@ def seal_directory(
     binding: Binding,
     out_file: Path,
     *,
+    entries: tuple[Entry, ...] | None = None,
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
     randomness: Randomness = os.urandom,
 ) -> SealedArtifact:
-    """Seal a directory for one content identity into a new file (0600), with the bounty and Solver it is for."""
-    entries, head = list_directory(directory, limits), comment_header(binding.text())
+    """Seal a directory for one content identity into a new file (0600), with the bounty and Solver it is for.
+
+    ``entries`` are what ``list_directory`` returned of it before, where not everything in it is to be sealed.
+    """
+    entries = list_directory(directory, limits) if entries is None else entries
+    head = comment_header(binding.text())
     blocks: Iterator[Block] = tar_blocks(directory, entries, head)
     if progress is not None:
         blocks = _reporting(blocks, tar_length(entries, head), progress)

@@ -5,10 +5,11 @@ what is wrong with which part; it never holds a library's message or a secret. T
 vectors in ``tests/vectors``.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from service_common.errors import ServiceError
+from service_common.errors import Issue, ServiceError
 
 
 class Failure(StrEnum):
@@ -65,6 +66,6 @@ _NEXT_ACTION: Final[dict[Failure, str]] = {
 class SealedDataError(ServiceError):
     """A sealed file, key, beacon or archive that is refused."""
 
-    def __init__(self, failure: Failure, message: str) -> None:
-        super().__init__(failure.value, message, next_action=_NEXT_ACTION.get(failure, _EVIDENCE))
+    def __init__(self, failure: Failure, message: str, issues: Sequence[Issue] = ()) -> None:
+        super().__init__(failure.value, message, issues=issues, next_action=_NEXT_ACTION.get(failure, _EVIDENCE))
         self.failure = failure

@@ -7,7 +7,20 @@ null.
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, Column, DateTime, Index, LargeBinary, MetaData, Table, Text, func
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Computed,
+    DateTime,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    func,
+)
+from sqlalchemy.dialects.postgresql import TSVECTOR
 
 SCHEMA = "app"
 metadata = MetaData(schema=SCHEMA)
@@ -25,6 +38,20 @@ challenge_pages = Table(
     _created_at(),
     Column("submission_deadline", BigInteger),
 )
+challenge_summaries = Table(
+    "challenge_summaries",
+    metadata,
+    Column(
+        "spec_commitment", Text, ForeignKey(challenge_pages.c.spec_commitment, ondelete="CASCADE"), primary_key=True
+    ),
+    Column("title", Text, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column(
+        "words", TSVECTOR, Computed("to_tsvector('simple', title || ' ' || summary)", persisted=True), nullable=False
+    ),
+    Index("challenge_summaries_words", "words", postgresql_using="gin"),
+)
+"""What lists show of a page and search in: written with the page, from bytes that hash to the commitment."""
 processed_approvals = Table(
     "processed_approvals",
     metadata,

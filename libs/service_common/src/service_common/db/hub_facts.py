@@ -15,16 +15,14 @@ from sqlalchemy import Connection, Engine
 from service_common.clock import Clock
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import (
-    Finalization,
     Head,
-    IndexedBounty,
-    IndexedSubmission,
-    Origin,
     read_bounty,
     read_head,
     read_roster,
     read_submission,
 )
+from service_common.domain.bounty import Bounty
+from service_common.domain.hub_events import BountyFinalized, Logged, Origin, SubmissionRecorded
 from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
 from service_common.types import Address, BountyId, ChainId
@@ -66,13 +64,13 @@ class HubFacts:
     head: Head
     behind: bool
 
-    def bounty(self, bounty_id: BountyId) -> IndexedBounty:
+    def bounty(self, bounty_id: BountyId) -> Bounty:
         """A bounty whose creation is finalized; its ending is only there when that is finalized, too."""
         bounty = self.indexed_bounty(bounty_id)
-        self.require_finalized(bounty.origin)
+        self.require_finalized(bounty.created.origin)
         return bounty
 
-    def indexed_bounty(self, bounty_id: BountyId) -> IndexedBounty:
+    def indexed_bounty(self, bounty_id: BountyId) -> Bounty:
         """A bounty as far as the copy knows it, finalized or not: for display, never for authorization."""
         bounty = read_bounty(self.connection, bounty_id)
         if bounty is not None:
@@ -81,20 +79,20 @@ class HubFacts:
             raise ServiceError(_PROJECTION, "The indexed Hub state is behind the chain; the bounty may exist.")
         raise ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
 
-    def roster(self, bounty: IndexedBounty) -> Roster:
+    def roster(self, bounty: Bounty) -> Roster:
         """The roster the bounty pinned. It was published before the bounty, so it is at least as final."""
-        roster = read_roster(self.connection, bounty.roster_version)
-        if roster is None or roster.guardian_roster_hash != bounty.guardian_roster_hash:
+        roster = read_roster(self.connection, bounty.terms.roster_version)
+        if roster is None or roster.guardian_roster_hash != bounty.terms.guardian_roster_hash:
             raise ServiceError(_PROJECTION, "The indexed Hub state is incomplete.")
         return roster
 
-    def finalization(self, bounty: IndexedBounty) -> Finalization | None:
+    def ending(self, bounty: Bounty) -> BountyFinalized | None:
         """How the bounty ended; None while open; 503 while the ending is not finalized."""
-        if bounty.finalization is not None:
-            self.require_finalized(bounty.finalization.origin)
-        return bounty.finalization
+        if bounty.finalized is not None:
+            self.require_finalized(bounty.finalized.origin)
+        return bounty.ending
 
-    def active_submission(self, bounty_id: BountyId, solver: Address) -> IndexedSubmission | None:
+    def active_submission(self, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
         """The Solver's current Submission; 503 while its newest one is not finalized."""
         submission = read_submission(self.connection, bounty_id, solver)
         if submission is not None:

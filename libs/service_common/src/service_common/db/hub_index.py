@@ -5,12 +5,14 @@ current state is the latest row, and a reorg is the deletion of every row above 
 are the exception: one per chain, how far the copy is.
 """
 
-from decimal import Decimal
+from collections.abc import Mapping
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Column,
     DateTime,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -21,18 +23,29 @@ from sqlalchemy import (
     Table,
     Text,
     func,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeEngine
+
+from service_common.domain.hub_events import (
+    EVENT_FIELDS,
+    BountyCreated,
+    BountyFinalized,
+    DeliveryKeyPublished,
+    FeePolicyChanged,
+    GuardianHeartbeat,
+    SubmissionRecorded,
+    VerdictRecorded,
+)
+from service_common.domain.lifecycle import HubEnum
+from service_common.types import Address, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
 
 SCHEMA = "hub_index"
 SCRATCH = "hub_index_scratch"
 """The same tables a second time, for a replay beside the copy that is read."""
 metadata = MetaData(schema=SCHEMA)
-
-
-def _amount(name: str) -> Column[Decimal]:
-    return Column(name, Numeric(78, 0, asdecimal=True), nullable=False)
 
 
 def _text(name: str) -> Column[str]:
@@ -41,6 +54,31 @@ def _text(name: str) -> Column[str]:
 
 def _number(name: str) -> Column[int]:
     return Column(name, BigInteger, nullable=False, autoincrement=False)
+
+
+def _columns(event: type) -> list[Column[Any]]:
+    """A column for each field of an event, by its type."""
+    return [
+        Column(name, _column_type(hint), nullable=False, autoincrement=False)
+        for name, hint in EVENT_FIELDS[event].items()
+    ]
+
+
+def _column_type(hint: Any) -> TypeEngine[Any]:
+    if isinstance(hint, type) and issubclass(hint, HubEnum):
+        return SmallInteger()
+    return _TYPES[hint]
+
+
+_TYPES: Final[Mapping[Any, TypeEngine[Any]]] = {
+    Address: Text(),
+    Bytes32: Text(),
+    TokenAmount: Numeric(78, 0, asdecimal=True),
+    BountyId: BigInteger(),
+    RosterVersion: BigInteger(),
+    UnixSeconds: BigInteger(),
+    int: Integer(),
+}
 
 
 def _fact(name: str, *items: SchemaItem) -> Table:
@@ -101,60 +139,32 @@ logs = _fact(
 )
 bounties = _fact(
     "bounties",
-    _number("bounty_id"),
-    _text("poster"),
-    _text("spec_commitment"),
-    _text("guardian_roster_hash"),
-    _number("roster_version"),
-    _amount("escrow_amount"),
-    _number("submission_deadline"),
-    _number("reveal_at"),
-    _number("judging_deadline"),
-    _amount("protocol_fee"),
-    _amount("guardian_fee"),
-    _text("protocol_fee_recipient"),
-    _text("authorization_nonce"),
+    *_columns(BountyCreated),
     PrimaryKeyConstraint("bounty_id"),
     Index("bounties_poster", "poster", "bounty_id"),
+    Index("bounties_deadline", "submission_deadline", "bounty_id"),
+    Index("bounties_award", text("(escrow_amount - protocol_fee - guardian_fee)"), "bounty_id"),
+    Index("bounties_judging", "judging_deadline"),
+    Index("bounties_page", "spec_commitment"),
 )
 submissions = _fact(
     "submissions",
-    _number("bounty_id"),
-    _text("solver"),
-    _text("submission_commitment"),
+    *_columns(SubmissionRecorded),
     Index("submissions_latest", "bounty_id", "solver", "block_number", "log_index"),
     Index("submissions_solver", "solver", "bounty_id"),
 )
 verdicts = _fact(
     "verdicts",
-    _number("bounty_id"),
-    _text("guardian"),
-    Column("kind", SmallInteger, nullable=False),
-    _text("solver"),
-    _text("submission_commitment"),
-    _text("report_commitment"),
+    *_columns(VerdictRecorded),
     Index("verdicts_latest", "bounty_id", "guardian", "block_number", "log_index"),
 )
-finalizations = _fact(
-    "finalizations",
-    _number("bounty_id"),
-    Column("outcome", SmallInteger, nullable=False),
-    Column("reason", SmallInteger, nullable=False),
-    _text("winner"),
-    _text("submission_commitment"),
-    _amount("award"),
-    _amount("refund"),
-    _amount("protocol_fee"),
-    _amount("guardian_fee_each"),
-    Column("guardian_fee_count", Integer, nullable=False),
-    PrimaryKeyConstraint("bounty_id"),
-)
+finalizations = _fact("finalizations", *_columns(BountyFinalized), PrimaryKeyConstraint("bounty_id"))
 claims = _fact(
     "claims",
     _number("bounty_id"),
     _text("kind"),
     _text("recipient"),
-    _amount("amount"),
+    Column("amount", _TYPES[TokenAmount], nullable=False),
     Index("claims_bounty", "bounty_id"),
 )
 rosters = _fact(
@@ -173,14 +183,30 @@ roster_members = _fact(
     PrimaryKeyConstraint("version", "position"),
     Index("roster_members_guardian", "guardian"),
 )
-heartbeats = _fact("heartbeats", _text("guardian"), Index("heartbeats_guardian", "guardian"))
-delivery_keys = _fact("delivery_keys", _text("key"))
-fee_policies = _fact(
-    "fee_policies",
-    Column("protocol_fee_bps", Integer, nullable=False),
-    Column("guardian_fee_bps", Integer, nullable=False),
-    _text("recipient"),
+heartbeats = _fact("heartbeats", *_columns(GuardianHeartbeat), Index("heartbeats_guardian", "guardian"))
+delivery_keys = _fact("delivery_keys", *_columns(DeliveryKeyPublished))
+fee_policies = _fact("fee_policies", *_columns(FeePolicyChanged))
+totals = _fact(
+    "totals",
+    _number("bounties"),
+    _number("awarded"),
+    _number("unawarded"),
+    *(
+        Column(name, _TYPES[TokenAmount], nullable=False)
+        for name in ("escrowed", "awards_paid", "refunds_paid", "guardian_fees_paid", "protocol_fees_paid")
+    ),
 )
+"""What all bounties come to after each event that changes it; the newest row is the present."""
+changes = Table(
+    "changes",
+    metadata,
+    Column("number", BigInteger, Identity(always=False), primary_key=True),
+    _number("block_number"),
+    Column("log_index", BigInteger),
+    Index("changes_place", "block_number", "log_index", unique=True),
+)
+"""What the copy took in and took back, in the order in which it did: a log by its place, or without a ``log_index`` a
+reorg that took every log out that is above the block. The numbers are this copy's own, so a replay has none."""
 
 FACTS = (
     logs,
@@ -194,5 +220,6 @@ FACTS = (
     heartbeats,
     delivery_keys,
     fee_policies,
+    totals,
 )
 """Every table whose rows a reorg retracts."""

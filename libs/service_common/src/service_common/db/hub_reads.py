@@ -4,16 +4,25 @@ One connection from ``engine.reading`` sees one moment of the copy. Every fact c
 the caller can check whether it is finalized. Nothing here decides; ``Head.is_finalized`` only compares.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, tuple_, union_all
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from service_common.db import hub_index as t
-from service_common.domain.lifecycle import Outcome, SettlementReason
+from service_common.domain.bounty import Bounty
+from service_common.domain.hub_events import (
+    BountyCreated,
+    BountyFinalized,
+    FeePolicyChanged,
+    Logged,
+    Origin,
+    SubmissionRecorded,
+    VerdictRecorded,
+    event_of,
+)
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import (
     Address,
@@ -21,11 +30,38 @@ from service_common.types import (
     BountyId,
     Bytes32,
     ChainId,
-    TokenAmount,
     UnixSeconds,
 )
 
 T = TypeVar("T")
+Row = RowMapping | Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What all bounties come to; amounts in smallest units. ``escrowed`` is what was ever paid in."""
+
+    bounties: int
+    awarded: int
+    unawarded: int
+    escrowed: int
+    awards_paid: int
+    refunds_paid: int
+    guardian_fees_paid: int
+    protocol_fees_paid: int
+
+    @property
+    def final(self) -> int:
+        return self.awarded + self.unawarded
+
+    @property
+    def open(self) -> int:
+        return self.bounties - self.final
+
+    @property
+    def held(self) -> int:
+        """What the Hub still holds."""
+        return self.escrowed - self.awards_paid - self.refunds_paid - self.guardian_fees_paid - self.protocol_fees_paid
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,84 +91,6 @@ class Head:
         return max(1, self.block_time - self.finalized_time)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where in the chain a fact was set."""
-
-    block_number: BlockNumber
-    block_hash: Bytes32
-    log_index: int
-    tx_hash: Bytes32
-    time: UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
-class Finalization:
-    """How a bounty ended."""
-
-    outcome: Outcome
-    reason: SettlementReason
-    winner: Address
-    submission_commitment: Bytes32
-    award: TokenAmount
-    refund: TokenAmount
-    protocol_fee: TokenAmount
-    guardian_fee_each: TokenAmount
-    guardian_fee_count: int
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedBounty:
-    """A bounty as created, and how it ended where it has."""
-
-    bounty_id: BountyId
-    poster: Address
-    spec_commitment: Bytes32
-    guardian_roster_hash: Bytes32
-    roster_version: int
-    escrow_amount: TokenAmount
-    submission_deadline: UnixSeconds
-    reveal_at: UnixSeconds
-    judging_deadline: UnixSeconds
-    protocol_fee: TokenAmount
-    guardian_fee: TokenAmount
-    protocol_fee_recipient: Address
-    authorization_nonce: Bytes32
-    origin: Origin
-    finalization: Finalization | None
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedSubmission:
-    """A Solver's Submission."""
-
-    solver: Address
-    submission_commitment: Bytes32
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedVerdict:
-    """A Guardian's latest Verdict."""
-
-    guardian: Address
-    kind: int
-    solver: Address
-    submission_commitment: Bytes32
-    report_commitment: Bytes32
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True)
-class FeePolicy:
-    """The Hub's current fees for future bounties."""
-
-    protocol_fee_bps: int
-    guardian_fee_bps: int
-    recipient: Address
-
-
 def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
     """How far the copy of this chain is; None before the first block is indexed."""
     row = connection.execute(select(t.head).where(t.head.c.chain_id == chain_id)).mappings().first()
@@ -153,16 +111,12 @@ def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
     )
 
 
-def read_bounty(connection: Connection, bounty_id: BountyId) -> IndexedBounty | None:
+def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
     """One bounty."""
-    row = connection.execute(select(t.bounties).where(t.bounties.c.bounty_id == bounty_id)).mappings().first()
-    return None if row is None else bounty_of_row(row, read_finalization(connection, bounty_id))
-
-
-def read_finalization(connection: Connection, bounty_id: BountyId) -> Finalization | None:
-    """How a bounty ended; None while it is open."""
-    row = connection.execute(select(t.finalizations).where(t.finalizations.c.bounty_id == bounty_id)).mappings().first()
-    return None if row is None else finalization_of_row(row)
+    b, ended = t.bounties.c, t.finalizations.c
+    found = select(t.bounties, *ENDING_COLUMNS).outerjoin(t.finalizations, ended.bounty_id == b.bounty_id)
+    row = connection.execute(found.where(b.bounty_id == bounty_id)).mappings().first()
+    return None if row is None else bounty_of_row(row)
 
 
 def read_roster(connection: Connection, version: int) -> Roster | None:
@@ -195,11 +149,13 @@ def read_current_roster(connection: Connection) -> Roster | None:
     return None if version is None else read_roster(connection, version)
 
 
-def read_active_submissions(connection: Connection, bounty_id: BountyId, limit: int) -> list[IndexedSubmission]:
+def read_active_submissions(
+    connection: Connection, bounty_id: BountyId, limit: int
+) -> list[Logged[SubmissionRecorded]]:
     """Each Solver's current Submission, oldest first."""
     latest = _latest(t.submissions, bounty_id, t.submissions.c.solver)
     rows = connection.execute(select(latest).order_by(latest.c.block_number, latest.c.log_index).limit(limit))
-    return [_submission(row) for row in rows.mappings()]
+    return [_logged(SubmissionRecorded, row) for row in rows.mappings()]
 
 
 def count_active_submissions(connection: Connection, bounty_id: BountyId) -> int:
@@ -208,34 +164,39 @@ def count_active_submissions(connection: Connection, bounty_id: BountyId) -> int
     return connection.execute(counted).scalar_one()
 
 
-def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> IndexedSubmission | None:
+def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
     """One Solver's current Submission."""
     history = read_submission_history(connection, bounty_id, solver)
     return history[-1] if history else None
 
 
-def read_submission_history(connection: Connection, bounty_id: BountyId, solver: Address) -> list[IndexedSubmission]:
+def read_submission_history(
+    connection: Connection, bounty_id: BountyId, solver: Address
+) -> list[Logged[SubmissionRecorded]]:
     """Everything one Solver submitted, oldest first; the last is the active one."""
     c = t.submissions.c
     rows = connection.execute(
         select(t.submissions).where(c.bounty_id == bounty_id, c.solver == solver).order_by(c.block_number, c.log_index)
     )
-    return [_submission(row) for row in rows.mappings()]
+    return [_logged(SubmissionRecorded, row) for row in rows.mappings()]
 
 
-def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[IndexedVerdict]:
+def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[Logged[VerdictRecorded]]:
     """Each Guardian's current Verdict."""
     latest = _latest(t.verdicts, bounty_id, t.verdicts.c.guardian)
-    return [_verdict(row) for row in connection.execute(select(latest).order_by(latest.c.guardian)).mappings()]
+    return [
+        _logged(VerdictRecorded, row)
+        for row in connection.execute(select(latest).order_by(latest.c.guardian)).mappings()
+    ]
 
 
-def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Address) -> list[IndexedVerdict]:
+def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Address) -> list[Logged[VerdictRecorded]]:
     """Everything one Guardian recorded on a bounty, oldest first; the last one counts."""
     c = t.verdicts.c
     rows = connection.execute(
         select(t.verdicts).where(c.bounty_id == bounty_id, c.guardian == guardian).order_by(c.block_number, c.log_index)
     )
-    return [_verdict(row) for row in rows.mappings()]
+    return [_logged(VerdictRecorded, row) for row in rows.mappings()]
 
 
 def read_bounty_logs(
@@ -251,7 +212,15 @@ def read_bounty_logs(
     return [(tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)) for row in rows]
 
 
-def read_fee_policy(connection: Connection) -> FeePolicy | None:
+def read_totals(connection: Connection) -> Totals:
+    """What all bounties come to at the newest indexed block."""
+    c = t.totals.c
+    newest = connection.execute(select(t.totals).order_by(c.block_number.desc(), c.log_index.desc()).limit(1))
+    row = newest.mappings().first()
+    return Totals(*(0 if row is None else int(row[field.name]) for field in fields(Totals)))
+
+
+def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
     """The fees of bounties created from now on; None when never set."""
     c = t.fee_policies.c
     row = (
@@ -259,9 +228,7 @@ def read_fee_policy(connection: Connection) -> FeePolicy | None:
         .mappings()
         .first()
     )
-    return (
-        None if row is None else FeePolicy(row["protocol_fee_bps"], row["guardian_fee_bps"], Address(row["recipient"]))
-    )
+    return None if row is None else _event(FeePolicyChanged, row)
 
 
 def read_delivery_key(connection: Connection) -> Bytes32 | None:
@@ -271,46 +238,18 @@ def read_delivery_key(connection: Connection) -> Bytes32 | None:
     return None if key is None else Bytes32(key)
 
 
-def bounty_of_row(row: RowMapping, finalization: Finalization | None) -> IndexedBounty:
-    """A typed bounty from a row of ``bounties``."""
-    return IndexedBounty(
-        bounty_id=BountyId(row["bounty_id"]),
-        poster=Address(row["poster"]),
-        spec_commitment=Bytes32(row["spec_commitment"]),
-        guardian_roster_hash=Bytes32(row["guardian_roster_hash"]),
-        roster_version=row["roster_version"],
-        escrow_amount=amount(row["escrow_amount"]),
-        submission_deadline=UnixSeconds(row["submission_deadline"]),
-        reveal_at=UnixSeconds(row["reveal_at"]),
-        judging_deadline=UnixSeconds(row["judging_deadline"]),
-        protocol_fee=amount(row["protocol_fee"]),
-        guardian_fee=amount(row["guardian_fee"]),
-        protocol_fee_recipient=Address(row["protocol_fee_recipient"]),
-        authorization_nonce=Bytes32(row["authorization_nonce"]),
-        origin=_origin(row),
-        finalization=finalization,
-    )
+_ENDING: Final = "ending_"
+ENDING_COLUMNS: Final = tuple(column.label(f"{_ENDING}{column.name}") for column in t.finalizations.c)
+"""How a bounty ended, beside its own columns in a row."""
 
 
-def finalization_of_row(row: RowMapping) -> Finalization:
-    """A typed ending from a row of ``finalizations``."""
-    return Finalization(
-        outcome=_known(Outcome.of_number(row["outcome"])),
-        reason=_known(SettlementReason.of_number(row["reason"])),
-        winner=Address(row["winner"]),
-        submission_commitment=Bytes32(row["submission_commitment"]),
-        award=amount(row["award"]),
-        refund=amount(row["refund"]),
-        protocol_fee=amount(row["protocol_fee"]),
-        guardian_fee_each=amount(row["guardian_fee_each"]),
-        guardian_fee_count=row["guardian_fee_count"],
-        origin=_origin(row),
-    )
-
-
-def amount(value: Decimal) -> TokenAmount:
-    """A token amount from a NUMERIC column."""
-    return TokenAmount(int(value))
+def bounty_of_row(row: RowMapping) -> Bounty:
+    """The bounty of a row of ``bounties`` with ``ENDING_COLUMNS`` from an outer join."""
+    own = _logged(BountyCreated, row)
+    if row[f"{_ENDING}bounty_id"] is None:
+        return Bounty(own, None)
+    ending = {column.name: row[f"{_ENDING}{column.name}"] for column in t.finalizations.c}
+    return Bounty(own, _logged(BountyFinalized, ending))
 
 
 def _latest(table: Table, bounty_id: BountyId, key: ColumnElement[str]) -> Subquery:
@@ -333,29 +272,15 @@ def _last_active(connection: Connection, guardians: Sequence[str]) -> dict[str, 
     return {guardian: UnixSeconds(time) for guardian, time in rows}
 
 
-def _submission(row: RowMapping) -> IndexedSubmission:
-    return IndexedSubmission(Address(row["solver"]), Bytes32(row["submission_commitment"]), _origin(row))
+def _logged(kind: type[T], row: Row) -> Logged[T]:
+    return Logged(_event(kind, row), _origin(row))
 
 
-def _verdict(row: RowMapping) -> IndexedVerdict:
-    return IndexedVerdict(
-        Address(row["guardian"]),
-        row["kind"],
-        Address(row["solver"]),
-        Bytes32(row["submission_commitment"]),
-        Bytes32(row["report_commitment"]),
-        _origin(row),
-    )
+def _event(kind: type[T], row: Row) -> T:
+    return event_of(kind, cast("Mapping[str, Any]", row))
 
 
-def _known(value: T | None) -> T:
-    """A finalization never carries the contract's 0 (open)."""
-    if value is None:
-        raise ValueError("a finalization without an outcome")
-    return value
-
-
-def _origin(row: RowMapping) -> Origin:
+def _origin(row: Row) -> Origin:
     return Origin(
         block_number=BlockNumber(row["block_number"]),
         block_hash=Bytes32(row["block_hash"]),

@@ -12,6 +12,7 @@ from typing import Final
 
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES, FrontmatterError, split_document
 from service_common.domain.reading import FieldReader
+from service_common.domain.shorthand import read_amount, read_moment, read_span, strictly
 from service_common.errors import Issue, ServiceError
 from service_common.types import MAX_INT64, TokenAmount, UnixSeconds, parse_amount, parse_decimal, parse_unix_seconds
 
@@ -43,15 +44,6 @@ class ChallengePage:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class TermDifference:
-    """A term that the page and the chain state differently (decimal strings)."""
-
-    field: str
-    page: str
-    chain: str
-
-
 def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> ChallengePage:
     """Read a page or raise ``invalid_bounty_challenge`` with all issues."""
     issues: list[Issue] = []
@@ -66,9 +58,13 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
         version=reader.text("version", only_version),
         title=reader.text("title", line(MAX_TITLE)),
         summary=reader.text("summary", prose(MAX_SUMMARY)),
-        escrow_amount=reader.text("escrow_amount", _positive_amount),
-        submission_deadline=reader.text("submission_deadline", _positive_seconds),
-        judging_window_seconds=reader.text("judging_window_seconds", _positive_seconds),
+        escrow_amount=reader.text("escrow_amount", strictly("escrow_amount", _positive_amount, read_amount)),
+        submission_deadline=reader.text(
+            "submission_deadline", strictly("submission_deadline", _positive_seconds, read_moment)
+        ),
+        judging_window_seconds=reader.text(
+            "judging_window_seconds", strictly("judging_window_seconds", _positive_seconds, read_span)
+        ),
         acceptance_criteria=reader.texts("acceptance_criteria", prose(MAX_ENTRY), MAX_ENTRIES),
         deliverables=reader.texts("deliverables", prose(MAX_ENTRY), MAX_ENTRIES),
         language=reader.optional_text("language", _language),
@@ -82,18 +78,6 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
     if issues:
         raise _invalid(issues)
     return parsed
-
-
-def term_differences(
-    page: ChallengePage, escrow_amount: int, submission_deadline: int, judging_window: int
-) -> tuple[TermDifference, ...]:
-    """Where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
-    pairs = (
-        ("escrow_amount", page.escrow_amount, escrow_amount),
-        ("submission_deadline", page.submission_deadline, submission_deadline),
-        ("judging_window_seconds", page.judging_window_seconds, judging_window),
-    )
-    return tuple(TermDifference(name, str(ours), str(theirs)) for name, ours, theirs in pairs if ours != theirs)
 
 
 def line(maximum: int) -> Callable[[str], str]:

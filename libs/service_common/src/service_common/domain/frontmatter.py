@@ -31,6 +31,7 @@ if not yaml.__with_libyaml__:
 _LOADER: Final = yaml.CSafeLoader
 """libyaml's parser: the one in Python takes a second for the largest frontmatter."""
 _DELIMITER: Final = "---"
+_FIX: Final = "This makes a page without them: tr -d '\\r' < PAGE.md > FIXED.md"
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
@@ -85,7 +86,7 @@ def _decode(data: bytes, max_bytes: int) -> str:
     if found is not None:
         line = text.count("\n", 0, found.start()) + 1
         if found.group() == "\r":
-            raise _refusal("document", f"must use line feeds only; line {line} ends with a carriage return")
+            raise _refusal("document", f"must use line feeds only; line {line} ends with a carriage return. {_FIX}")
         name = f"U+{ord(found.group()):04X}"
         raise _refusal("document", f"must not hold control characters; line {line} holds {name}")
     return text

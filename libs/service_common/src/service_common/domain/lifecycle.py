@@ -6,11 +6,9 @@ belongs to what comes after it. Numbers that the Hub never emits raise ``ValueEr
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Self
 
 from service_common.types import UnixSeconds
-
-E = TypeVar("E", bound=StrEnum)
 
 
 class BountyStatus(StrEnum):
@@ -20,57 +18,44 @@ class BountyStatus(StrEnum):
     FINAL = "final"
 
 
-class Outcome(StrEnum):
+class HubEnum(StrEnum):
+    """What the interface names and the Hub numbers: from 1, in the order of the members; 0 there means none yet."""
+
+    @property
+    def number(self) -> int:
+        """The Hub's ``uint8``."""
+        return list(type(self)).index(self) + 1
+
+    @classmethod
+    def of_number(cls, number: int) -> Self | None:
+        """The member behind the Hub's number, None for 0."""
+        members = list(cls)
+        if not 0 <= number <= len(members):
+            raise ValueError(f"not a number of the Hub's {cls.__name__}: {number}")
+        return members[number - 1] if number else None
+
+
+class Outcome(HubEnum):
     """How a bounty ended; an open bounty has none."""
 
     AWARDED = "awarded"
     NO_VALID_SUBMISSION = "no_valid_submission"
 
-    @property
-    def number(self) -> int:
-        """The Hub's ``uint8``; 0 on the Hub means open."""
-        return 1 if self is Outcome.AWARDED else 2
 
-    @staticmethod
-    def of_number(number: int) -> "Outcome | None":
-        """The outcome behind the Hub's number, None while open."""
-        return _of_number(Outcome, number, "outcome")
-
-
-class VerdictKind(StrEnum):
+class VerdictKind(HubEnum):
     """What a Guardian decided; same numbers as the outcome it supports."""
 
     AWARDED = "awarded"
     NO_VALID_SUBMISSION = "no_valid_submission"
 
-    @property
-    def number(self) -> int:
-        """The Hub's ``uint8``."""
-        return 1 if self is VerdictKind.AWARDED else 2
 
-    @staticmethod
-    def of_number(number: int) -> "VerdictKind | None":
-        """The kind behind the Hub's number, None where no Verdict is recorded."""
-        return _of_number(VerdictKind, number, "verdict kind")
-
-
-class SettlementReason(StrEnum):
+class SettlementReason(HubEnum):
     """Why the outcome is what it is; silence never looks like a judgement."""
 
     JUDGED = "judged"
     NO_SUBMISSIONS = "no_submissions"
     GUARDIANS_SILENT = "guardians_silent"
     QUORUM_NOT_REACHED = "quorum_not_reached"
-
-    @property
-    def number(self) -> int:
-        """The Hub's ``uint8``; 0 on the Hub means open."""
-        return list(SettlementReason).index(self) + 1
-
-    @staticmethod
-    def of_number(number: int) -> "SettlementReason | None":
-        """The reason behind the Hub's number, None while open."""
-        return _of_number(SettlementReason, number, "settlement reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +78,3 @@ class Schedule:
         """Anyone may settle: from the judging deadline, or from the submission deadline without a Submission."""
         due = self.judging_deadline if has_submissions else self.submission_deadline
         return status is BountyStatus.OPEN and at >= due
-
-
-def _of_number(kind: type[E], number: int, what: str) -> E | None:
-    members = list(kind)
-    if not 0 <= number <= len(members):
-        raise ValueError(f"not a {what} of the Hub: {number}")
-    return members[number - 1] if number else None

@@ -6,11 +6,13 @@ to raise is the caller's choice, since each boundary has its own error code.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar, cast
+from difflib import get_close_matches
+from typing import Final, TypeVar, cast
 
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue, requirement
 
 T = TypeVar("T")
+_LONGEST_NAME: Final = 40
 
 
 def issue(path: str, message: str) -> Issue:
@@ -91,8 +93,16 @@ class FieldReader:
     def finish(self) -> list[Issue]:
         """Report keys that nobody read, then return every issue so far."""
         for name in sorted(set(self._source) - self._seen, key=str):
-            self.problem(str(name), "is not a field of this document; remove it")
+            self.problem(str(name), f"is not a field of this document; {self._instead(str(name))}")
         return self.issues
+
+    def _instead(self, name: str) -> str:
+        """What to do with a key that nobody reads: often it is a missing one, written in another way."""
+        missing = [each for each in self._seen if each not in self._source]
+        if len(name) > _LONGEST_NAME or not missing:  # comparing takes the product of both lengths
+            return "remove it"
+        near = get_close_matches(name.lower().replace("-", "_"), sorted(missing), n=1, cutoff=0.6)
+        return f"did you mean {near[0]}?" if near else "remove it"
 
     def _take(self, name: str) -> object:
         self._seen.add(name)

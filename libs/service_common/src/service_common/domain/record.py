@@ -7,85 +7,19 @@ the pinned one, a Verdict from outside it or two from one Guardian, an award wit
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
+from service_common.domain.bounty import Bounty, Winner
 from service_common.domain.canonical_json import canonical_bytes
+from service_common.domain.hub_events import BountyFinalized, VerdictRecorded
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.money import AmountDue, amounts_due, settlement
 from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
 from service_common.shapes import to_json
-from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount
+from service_common.types import ZERO_ADDRESS, Address, BlockNumber, BountyId, Bytes32, ChainId
 
 VERSION: Final = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Winner:
-    """The awarded Submission."""
-
-    solver_address: Address
-    submission_commitment: Bytes32
-
-
-@dataclass(frozen=True, slots=True)
-class FinalBounty:
-    """The chain facts of a final bounty that the record needs."""
-
-    chain_id: ChainId
-    hub_address: Address
-    bounty_id: BountyId
-    poster_address: Address
-    escrow_amount: TokenAmount
-    spec_commitment: Bytes32
-    protocol_fee: TokenAmount
-    guardian_fee: TokenAmount
-    protocol_fee_recipient: Address
-    outcome: Outcome
-    settlement_reason: SettlementReason
-    winner: Winner | None
-    roster: Roster
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedVerdict:
-    """A Guardian's latest Verdict as the Hub recorded it; solver and Submission only for an award."""
-
-    guardian_address: Address
-    kind: VerdictKind
-    solver_address: Address | None
-    submission_commitment: Bytes32 | None
-    report_commitment: Bytes32
-
-
-class VerdictAsRecorded(Protocol):
-    """A Guardian's Verdict in the Hub's own fields, as its event and its indexed row carry them."""
-
-    @property
-    def guardian(self) -> Address: ...
-    @property
-    def kind(self) -> int: ...
-    @property
-    def solver(self) -> Address: ...
-    @property
-    def submission_commitment(self) -> Bytes32: ...
-    @property
-    def report_commitment(self) -> Bytes32: ...
-
-
-def recorded_verdict(verdict: VerdictAsRecorded) -> RecordedVerdict:
-    """A Verdict of the Hub's log as the record shows it; ``ValueError`` for one of no kind."""
-    kind = VerdictKind.of_number(verdict.kind)
-    if kind is None:
-        raise ValueError("a recorded Verdict of no kind")
-    awarded = kind is VerdictKind.AWARDED
-    return RecordedVerdict(
-        guardian_address=verdict.guardian,
-        kind=kind,
-        solver_address=verdict.solver if awarded else None,
-        submission_commitment=verdict.submission_commitment if awarded else None,
-        report_commitment=verdict.report_commitment,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,86 +72,94 @@ class VerificationRecord:
 
 
 def derive_record(
-    bounty: FinalBounty,
-    latest_verdicts: Sequence[RecordedVerdict],
-    settled_by: SettlementTransaction,
+    chain_id: ChainId,
+    hub: Address,
+    bounty: Bounty,
+    roster: Roster,
+    latest_verdicts: Sequence[VerdictRecorded],
     log_digest: Bytes32,
 ) -> VerificationRecord:
-    """Derive the record, or raise ``derivation_failed`` where the state contradicts itself."""
-    bounty.roster.verify(bounty.chain_id, bounty.hub_address)
-    by_guardian = {verdict.guardian_address: verdict for verdict in latest_verdicts}
+    """Derive the record, or raise ``derivation_failed`` where the state contradicts itself.
+
+    ``roster`` is the pinned one, ``latest_verdicts`` each Guardian's last; ``log_digest`` is of the logs up to the end.
+    """
+    if bounty.finalized is None:
+        raise _contradiction("an open bounty has no record")
+    roster.verify(chain_id, hub, bounty.terms.guardian_roster_hash)
+    by_guardian = {verdict.guardian: verdict for verdict in latest_verdicts}
     if len(by_guardian) != len(latest_verdicts):
         raise _contradiction("two latest Verdicts of one Guardian")
-    if not set(by_guardian) <= set(bounty.roster.accounts):
+    if not set(by_guardian) <= set(roster.accounts):
         raise _contradiction("a Verdict from an account that is not on the pinned roster")
-    if (bounty.winner is not None) != (bounty.outcome is Outcome.AWARDED):
+    ending, origin = bounty.finalized.event, bounty.finalized.origin
+    if (ending.winner != ZERO_ADDRESS) != (ending.outcome is Outcome.AWARDED):
         raise _contradiction("an award names a winner, and nothing else does")
-    if bounty.outcome is Outcome.AWARDED and bounty.settlement_reason is not SettlementReason.JUDGED:
+    if ending.outcome is Outcome.AWARDED and ending.reason is not SettlementReason.JUDGED:
         raise _contradiction("only the Guardians' judgement awards a bounty")
-    verdicts = tuple(by_guardian.get(account) for account in bounty.roster.accounts)
+    verdicts = tuple(by_guardian.get(account) for account in roster.accounts)
     return VerificationRecord(
         version=VERSION,
-        chain_id=bounty.chain_id,
-        hub_address=bounty.hub_address,
+        chain_id=chain_id,
+        hub_address=hub,
         bounty_id=bounty.bounty_id,
         status="final",
-        outcome=bounty.outcome,
-        settlement_reason=bounty.settlement_reason,
+        outcome=ending.outcome,
+        settlement_reason=ending.reason,
         winner=bounty.winner,
-        spec_commitment=bounty.spec_commitment,
-        guardian_roster_hash=bounty.roster.guardian_roster_hash,
+        spec_commitment=bounty.terms.spec_commitment,
+        guardian_roster_hash=roster.guardian_roster_hash,
         verdicts=tuple(
-            _of_member(account, verdict, bounty)
-            for account, verdict in zip(bounty.roster.accounts, verdicts, strict=True)
+            _of_member(account, verdict, ending) for account, verdict in zip(roster.accounts, verdicts, strict=True)
         ),
-        amounts=_amounts(bounty, verdicts),
-        settlement=settled_by,
+        amounts=_amounts(bounty, ending.outcome, roster, verdicts),
+        settlement=SettlementTransaction(origin.tx_hash, origin.block_number, origin.block_hash),
         log_digest=log_digest,
     )
 
 
-def supports(verdict: RecordedVerdict | None, bounty: FinalBounty) -> bool:
+def supports(verdict: VerdictRecorded, ending: BountyFinalized) -> bool:
     """True exactly when the Verdict names the final outcome: kind, Solver and Submission."""
-    if verdict is None or verdict.kind.value != bounty.outcome.value:
+    if verdict.kind.value != ending.outcome.value:
         return False
-    if bounty.winner is None:
-        return True
-    named = (verdict.solver_address, verdict.submission_commitment)
-    return named == (bounty.winner.solver_address, bounty.winner.submission_commitment)
+    named = (verdict.solver, verdict.submission_commitment)
+    return ending.outcome is not Outcome.AWARDED or named == (ending.winner, ending.submission_commitment)
 
 
-def _amounts(bounty: FinalBounty, verdicts: tuple[RecordedVerdict | None, ...]) -> tuple[AmountDue, ...]:
-    guardians = [verdict.guardian_address for verdict in verdicts if verdict is not None]
+def _amounts(
+    bounty: Bounty, outcome: Outcome, roster: Roster, verdicts: tuple[VerdictRecorded | None, ...]
+) -> tuple[AmountDue, ...]:
+    terms, guardians = bounty.terms, [verdict.guardian for verdict in verdicts if verdict is not None]
     try:
         figures = settlement(
-            bounty.outcome,
-            escrow_amount=bounty.escrow_amount,
-            protocol_fee=bounty.protocol_fee,
-            guardian_fee=bounty.guardian_fee,
-            roster_size=len(bounty.roster.members),
+            outcome,
+            escrow_amount=terms.escrow_amount,
+            protocol_fee=terms.protocol_fee,
+            guardian_fee=terms.guardian_fee,
+            roster_size=len(roster.members),
             verdict_count=len(guardians),
         )
         return amounts_due(
             figures,
             winner=bounty.winner.solver_address if bounty.winner else None,
-            poster=bounty.poster_address,
+            poster=terms.poster,
             guardians_with_verdict=guardians,
-            protocol_fee_recipient=bounty.protocol_fee_recipient,
+            protocol_fee_recipient=terms.protocol_fee_recipient,
         )
     except ValueError as error:
         raise _contradiction(str(error)) from None
 
 
-def _of_member(account: Address, verdict: RecordedVerdict | None, bounty: FinalBounty) -> RosterVerdict:
+def _of_member(account: Address, verdict: VerdictRecorded | None, ending: BountyFinalized) -> RosterVerdict:
     if verdict is None:
         return RosterVerdict(account, None, None, None, None, supported_result=False)
+    awarded = verdict.kind is VerdictKind.AWARDED
     return RosterVerdict(
         guardian_address=account,
         kind=verdict.kind,
-        solver_address=verdict.solver_address,
-        submission_commitment=verdict.submission_commitment,
+        solver_address=verdict.solver if awarded else None,
+        submission_commitment=verdict.submission_commitment if awarded else None,
         report_commitment=verdict.report_commitment,
-        supported_result=supports(verdict, bounty),
+        supported_result=supports(verdict, ending),
     )
 
 

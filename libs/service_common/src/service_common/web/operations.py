@@ -19,8 +19,8 @@ from marshmallow import Schema, fields
 from service_common.auth.header import SCHEME
 from service_common.errors import PROBLEMS
 from service_common.types import Address, BountyId, Bytes32
+from service_common.web.schemas import ShapeSchema, ValueField, name_of, schema_of
 from service_common.wire.errors import Error
-from service_common.wire.schemas import ShapeSchema, ValueField, name_of, schema_of
 from service_common.wire.values import VALUES
 
 V = TypeVar("V", bound=Callable[..., object])

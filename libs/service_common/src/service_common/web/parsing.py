@@ -12,9 +12,9 @@ from marshmallow import ValidationError
 
 from service_common.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
 from service_common.shapes import Part, keys, parts
-from service_common.types import parse_decimal
+from service_common.types import MAX_INT64, parse_decimal
 from service_common.web.authentication import read_query
-from service_common.wire.schemas import load
+from service_common.web.schemas import load
 from service_common.wire.values import VALUES
 
 T = TypeVar("T")
@@ -74,8 +74,15 @@ def _issues(messages: object, path: str) -> Iterator[Issue]:
 def _parser(part: Part) -> Callable[[str], object]:
     """What reads a value of the query."""
     if (form := VALUES.get(part.kind)) is not None:
-        return form.parse
+        return form.parse if form.schema["type"] == "string" else lambda text: form.parse(_int64(text))
     return {bool: _boolean, int: lambda text: _whole(text, part)}[part.kind]
+
+
+def _int64(text: str) -> int:
+    number = parse_decimal(text)
+    if number > MAX_INT64:
+        raise ValueError("a whole number within 63 bits")
+    return number
 
 
 def _boolean(text: str) -> bool:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
+from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from flask import Flask, Response, current_app, request
@@ -37,12 +38,14 @@ class Version:
     etag: str
     cache_control: str
     media_type: str = "application/json"
+    link: str | None = None
+    """Where the next page is (RFC 8288)."""
 
 
-def json_version(value: object, cache_control: str = REVALIDATE) -> Version:
+def json_version(value: object, cache_control: str = REVALIDATE, link: str | None = None) -> Version:
     """The version of a JSON document; keys are sorted, so equal documents are equal bytes."""
     body = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-    return Version(body, _etag(body), cache_control)
+    return Version(body, _etag(body), cache_control, link=link)
 
 
 def text_version(value: str, media_type: str, cache_control: str) -> Version:
@@ -83,6 +86,12 @@ def versioned(make: Callable[[], Version]) -> Response:
     return render_version(cache.get(_address(request.environ), make))
 
 
+def link_to_next(name: str, value: str) -> str:
+    """The ``Link`` to this request's own address with one value of its query changed."""
+    query = urlencode({**request.args, name: value})
+    return f'<{request.environ["PATH_INFO"]}?{query}>; rel="next"'
+
+
 def render_version(version: Version) -> Response:
     """200 with the body, or 304 where the client has this version already."""
     status, headers, body = _answer(version, request.headers.get("If-None-Match"))
@@ -110,6 +119,8 @@ def _address(environ: WSGIEnvironment) -> str:
 
 def _answer(version: Version, known: str | None) -> Answer:
     headers = [("ETag", version.etag), ("Cache-Control", version.cache_control)]
+    if version.link is not None:
+        headers.append(("Link", version.link))
     if known is not None and _is_known(known, version.etag):
         return "304 NOT MODIFIED", headers, b""
     headers += [("Content-Type", version.media_type), ("Content-Length", str(len(version.body)))]

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from service_common.domain.challenge import TermDifference
+from service_common.domain.bounty import TermDifference, Winner
 from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason
-from service_common.domain.record import VerificationRecord, Winner
+from service_common.domain.record import VerificationRecord
 from service_common.domain.roster import Roster
 from service_common.shapes import OMITTED, JsonOf, Note
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds
-from service_common.wire.cursor import Cursor
+from service_common.wire.cursor import BountySort, Cursor
 from service_common.wire.errors import ErrorBody
-from service_common.wire.values import Finality, JsonObject, RecordFailure
+from service_common.wire.values import Finality, JsonObject, RecordFailure, SearchText
 
 DEFAULT_LIMIT: Final = 20
 MAX_LIMIT: Final = 100
@@ -19,7 +19,7 @@ MAX_LIMIT: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class BountyQuery:
-    """The query of the list."""
+    """The query of the list. ``award`` is what a winner gets: the escrow less both fees."""
 
     cursor: Annotated[Cursor | None, OMITTED] = None
     limit: Annotated[int, Note("Items in a page.", minimum=1, maximum=MAX_LIMIT)] = DEFAULT_LIMIT
@@ -29,6 +29,14 @@ class BountyQuery:
     poster_address: Annotated[Address | None, OMITTED] = None
     solver_address: Annotated[Address | None, OMITTED] = None
     guardian_address: Annotated[Address | None, OMITTED] = None
+    search: Annotated[SearchText | None, OMITTED, Note("In titles and summaries.")] = None
+    min_award: Annotated[TokenAmount | None, OMITTED] = None
+    max_award: Annotated[TokenAmount | None, OMITTED] = None
+    deadline_after: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline later than.")] = None
+    deadline_before: Annotated[UnixSeconds | None, OMITTED, Note("Submission deadline earlier than.")] = None
+    sort: Annotated[
+        BountySort, Note("Newest open ones, the earliest submission deadline, or the highest award first.")
+    ] = BountySort.NEWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,8 @@ class BountyItem:
     active_submission_count: Annotated[int, Note(minimum=0)]
     finality: Finality
     block: Block
+    title: Annotated[str | None, Note("The page's; null where no page is here that hashes to the commitment.")] = None
+    summary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,9 @@ class BountyList:
 
     items: tuple[BountyItem, ...]
     next_cursor: Annotated[str | None, Note("For the next page.")]
+    total_count: Annotated[int | None, Note("On all pages; null where more than 1,000 match a filter.", minimum=0)] = (
+        None
+    )
 
 
 @dataclass(frozen=True, slots=True)

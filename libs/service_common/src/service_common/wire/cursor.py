@@ -3,33 +3,52 @@
 import base64
 import json
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
-_MAX_TEXT: Final = 64
+from service_common.types import MAX_INT64, MAX_UINT256
+
+_MAX_TEXT: Final = 200
+
+
+class BountySort(StrEnum):
+    """Orders of the bounty list."""
+
+    NEWEST = "newest"
+    DEADLINE = "deadline"
+    AWARD = "award"
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The group (0 open, 1 final) and the id of the last item that was shown."""
+    """The last item that was shown: its id, and what it is sorted by.
 
-    group: int
+    ``key`` is its group (0 open, 1 final), its submission deadline or its award.
+    """
+
+    sort: BountySort
+    key: int
     bounty_id: int
 
     def to_text(self) -> str:
         """As ``next_cursor``."""
-        return base64.urlsafe_b64encode(json.dumps([self.group, self.bounty_id]).encode()).decode().rstrip("=")
+        place = [self.key, self.bounty_id]
+        whole = place if self.sort is BountySort.NEWEST else [self.sort.value, *place]
+        return base64.urlsafe_b64encode(json.dumps(whole).encode()).decode().rstrip("=")
 
 
 def parse_cursor(text: str) -> Cursor:
     """Read a ``next_cursor``: exactly a text that ``to_text`` writes, of which each place has one."""
     try:
-        group, bounty_id = json.loads(base64.urlsafe_b64decode(text[:_MAX_TEXT] + "=" * (-len(text) % 4)))
-        cursor = Cursor(group, bounty_id)
-    except (ValueError, TypeError):
+        read = json.loads(base64.urlsafe_b64decode(text[:_MAX_TEXT] + "=" * (-len(text) % 4)))
+        *sort, key, bounty_id = read
+        cursor = Cursor(BountySort(*sort or ["newest"]), key, bounty_id)
+    except (ValueError, TypeError, RecursionError):
         raise _malformed() from None
-    if (type(group), type(bounty_id)) != (int, int) or cursor.to_text() != text:
+    if (type(key), type(bounty_id)) != (int, int) or cursor.to_text() != text:
         raise _malformed()
-    if group not in (0, 1) or not 0 < bounty_id < 2**63:
+    most = 1 if cursor.sort is BountySort.NEWEST else MAX_UINT256
+    if not 0 <= key <= most or not 0 < bounty_id <= MAX_INT64:
         raise _malformed()
     return cursor
 

@@ -6,7 +6,8 @@ from typing import Annotated
 from service_common.crypto.beacon_info import BeaconInfo
 from service_common.domain.roster import Roster
 from service_common.shapes import Note
-from service_common.types import Address, Bytes32, ChainId, TokenAmount
+from service_common.types import Address, BlockNumber, Bytes32, ChainId, TokenAmount, UnixSeconds
+from service_common.wire.values import IndexState
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,51 @@ class Deployment:
     freshness_window_blocks: int
     beacon: BeaconInfo
     public_host: Annotated[str, Note("The audience of signatures.")]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPosition:
+    """How far the copy is. ``tip_block_number`` is the newest block that the chain showed."""
+
+    block_number: BlockNumber
+    block_hash: Bytes32
+    block_time: UnixSeconds
+    finalized_block_number: BlockNumber
+    finalized_block_time: UnixSeconds
+    tip_block_number: BlockNumber
+    lag_seconds: Annotated[int, Note("From the newest indexed block to now.", minimum=0)]
+    finality_seconds: Annotated[int, Note("How long a fact takes to become final, as measured now.", minimum=0)]
+    reorg_count: int
+    deepest_reorg: Annotated[int, Note("In blocks.")]
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentTotals:
+    """What all bounties of the Hub come to, as of the newest indexed block."""
+
+    bounty_count: int
+    open_count: int
+    accepting_count: Annotated[int, Note("Open and before the submission deadline.")]
+    judgeable_count: Annotated[int, Note("Open, from the reveal point to the judging deadline.")]
+    awarded_count: int
+    unawarded_count: Annotated[int, Note("Ended without a valid Submission.")]
+    escrow_held: Annotated[TokenAmount, Note("Paid in and not paid out yet.")]
+    awards_paid: TokenAmount
+    refunds_paid: TokenAmount
+    guardian_fees_paid: TokenAmount
+    protocol_fees_paid: TokenAmount
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentStatus:
+    """How this deployment does. Without an index there is neither position nor totals."""
+
+    state: IndexState
+    chain_id: ChainId
+    hub_address: Address
+    service_version: str
+    position: IndexPosition | None
+    totals: DeploymentTotals | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from service_common.types import (
     parse_bounty_id,
     parse_bytes32,
 )
-from service_common.wire.cursor import Cursor, parse_cursor
+from service_common.wire.cursor import BountySort, Cursor, parse_cursor
 
 Timestamp = NewType("Timestamp", str)
 """ISO 8601 UTC, whole seconds."""
@@ -33,6 +33,10 @@ PublicKey = NewType("PublicKey", Bytes32)
 """An X25519 key that a caller chose."""
 TypedData = NewType("TypedData", dict[str, object])
 """What a wallet signs by EIP-712."""
+ChangeNumber = NewType("ChangeNumber", int)
+"""Counts the changes of this deployment's index; numbers are skipped."""
+SearchText = NewType("SearchText", str)
+"""Words to search for, at most ``MAX_SEARCH`` characters."""
 AnyObject = NewType("AnyObject", dict[str, object])
 """A document with a description of its own."""
 JsonObject = Mapping[str, object]
@@ -43,6 +47,23 @@ class Finality(StrEnum):
 
     UNSAFE = "unsafe"
     FINALIZED = "finalized"
+
+
+class IndexState(StrEnum):
+    """How the copy of the Hub's log does."""
+
+    FOLLOWING = "following"
+    BEHIND = "behind"
+    HALTED = "halted"
+    STARTING = "starting"
+    UNAVAILABLE = "unavailable"
+
+
+class ChangeKind(StrEnum):
+    """What happened to the index."""
+
+    EVENT = "event"
+    RETRACTION = "retraction"
 
 
 class RecordFailure(StrEnum):
@@ -96,12 +117,19 @@ def _one_of(name: str | None, *kinds: type[StrEnum]) -> ValueForm:
     return ValueForm(name, {"type": "string", "enum": values}, parse)
 
 
+def _search_text(text: str) -> SearchText:
+    if not 1 <= len(text) <= MAX_SEARCH or not text.isprintable():
+        raise ValueError(f"1 to {MAX_SEARCH} printable characters")
+    return SearchText(text)
+
+
 def _timestamp(text: str) -> Timestamp:
     if re.fullmatch(_TIMESTAMP, text) is None:
         raise ValueError("a time in ISO 8601 UTC")
     return Timestamp(text)
 
 
+MAX_SEARCH: Final = 200
 _TIMESTAMP: Final = "^[0-9-]{10}T[0-9:]{8}Z$"
 _OUTCOME: Final = _one_of("Outcome", Outcome, VerdictKind)
 VALUES: Final[Mapping[Any, ValueForm]] = {
@@ -136,6 +164,11 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
         lambda text: base64.b64decode(text, validate=True),
     ),
     Cursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
+    SearchText: _text(None, f"Words, at most {MAX_SEARCH} characters; each must occur.", None, _search_text),
+    BountySort: _one_of(None, BountySort),
+    IndexState: _one_of(None, IndexState),
+    ChangeKind: _one_of(None, ChangeKind),
+    ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
     AnyObject: ValueForm("Any", {"type": "object"}),
     TypedData: ValueForm(
         None,

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.db import hub_index as t
+from service_common.db.app import challenge_summaries
+from service_common.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
 from sqlalchemy import ColumnElement, Select, Subquery, Text, case, cast, literal, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 AMOUNT, NUMBER, TEXT, FLAG = "BigInt", "Integer", "String", "Boolean"
 ORIGIN: Final = {"block_number": NUMBER, "block_hash": TEXT, "tx_hash": TEXT, "time": NUMBER}
-OUTCOMES: Final = {1: "awarded", 2: "no_valid_submission"}
-REASONS: Final = {1: "judged", 2: "no_submissions", 3: "guardians_silent", 4: "quorum_not_reached"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ def _id(*columns: ColumnElement[int] | ColumnElement[str]) -> ColumnElement[str]
     return joined.label("id")
 
 
-def _named(column: ColumnElement[int], names: dict[int, str]) -> ColumnElement[str | None]:
-    return case({number: literal(name) for number, name in names.items()}, value=column)
+def _named(column: ColumnElement[int], names: type[HubEnum]) -> ColumnElement[str | None]:
+    return case({member.number: literal(member.value) for member in names}, value=column)
 
 
 def _bounties() -> Select[tuple[object, ...]]:
-    b, f = t.bounties.c, t.finalizations.c
+    b, f, texts = t.bounties.c, t.finalizations.c, challenge_summaries.c
     return select(
         _id(b.bounty_id),
         b.bounty_id,
@@ -50,21 +50,28 @@ def _bounties() -> Select[tuple[object, ...]]:
         b.guardian_roster_hash,
         b.roster_version,
         b.escrow_amount,
+        (b.escrow_amount - b.protocol_fee - b.guardian_fee).label("award_amount"),
         b.submission_deadline,
         b.reveal_at,
         b.judging_deadline,
         b.protocol_fee,
         b.guardian_fee,
         b.authorization_nonce,
-        _named(f.outcome, OUTCOMES).label("outcome"),
-        _named(f.reason, REASONS).label("settlement_reason"),
-        case((f.outcome == 1, f.winner)).label("winner_solver_address"),
-        case((f.outcome == 1, f.submission_commitment)).label("winner_submission_commitment"),
+        _named(f.outcome, Outcome).label("outcome"),
+        _named(f.reason, SettlementReason).label("settlement_reason"),
+        case((f.outcome == Outcome.AWARDED.number, f.winner)).label("winner_solver_address"),
+        case((f.outcome == Outcome.AWARDED.number, f.submission_commitment)).label("winner_submission_commitment"),
+        texts.title,
+        texts.summary,
         b.block_number,
         b.block_hash,
         b.tx_hash,
         b.time,
-    ).outerjoin(t.finalizations, f.bounty_id == b.bounty_id)
+    ).select_from(
+        t.bounties.outerjoin(t.finalizations, f.bounty_id == b.bounty_id).outerjoin(
+            challenge_summaries, texts.spec_commitment == b.spec_commitment
+        )
+    )
 
 
 def _submissions() -> Select[tuple[object, ...]]:
@@ -92,9 +99,9 @@ def _verdicts() -> Select[tuple[object, ...]]:
             _id(v.bounty_id, v.guardian),
             v.bounty_id,
             v.guardian.label("guardian_address"),
-            _named(v.kind, OUTCOMES).label("kind"),
-            case((v.kind == 1, v.solver)).label("solver_address"),
-            case((v.kind == 1, v.submission_commitment)).label("submission_commitment"),
+            _named(v.kind, VerdictKind).label("kind"),
+            case((v.kind == VerdictKind.AWARDED.number, v.solver)).label("solver_address"),
+            case((v.kind == VerdictKind.AWARDED.number, v.submission_commitment)).label("submission_commitment"),
             v.report_commitment,
             v.block_number,
             v.block_hash,
@@ -170,6 +177,7 @@ ENTITIES: Final = {
                 "guardian_roster_hash": TEXT,
                 "roster_version": NUMBER,
                 "escrow_amount": AMOUNT,
+                "award_amount": AMOUNT,
                 "submission_deadline": NUMBER,
                 "reveal_at": NUMBER,
                 "judging_deadline": NUMBER,
@@ -180,6 +188,8 @@ ENTITIES: Final = {
                 "settlement_reason": TEXT,
                 "winner_solver_address": TEXT,
                 "winner_submission_commitment": TEXT,
+                "title": TEXT,
+                "summary": TEXT,
                 **ORIGIN,
             },
             {

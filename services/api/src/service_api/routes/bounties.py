@@ -6,7 +6,7 @@ from service_common.types import BountyId, parse_bounty_id
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query, parse
-from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, versioned
+from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
 from service_common.wire.bounties import BountyDetail, BountyList, BountyQuery
 
 from service_api.dependencies import dependencies
@@ -23,9 +23,15 @@ _DETAIL = "invalid_bounty_detail_request"
 @described("bounty_projection_unavailable", query=BountyQuery)
 @public
 def get_bounties() -> Response:
-    """List bounties: open ones first, newest first within each group."""
+    """List bounties: open ones first, newest first within each group, or as ``sort`` says."""
     query = load_query(BountyQuery)
-    return versioned(lambda: json_version(to_json(list_bounties(dependencies(), query))))
+    return versioned(lambda: _page(query))
+
+
+def _page(query: BountyQuery) -> Version:
+    found = list_bounties(dependencies(), query)
+    link = None if found.next_cursor is None else link_to_next("cursor", found.next_cursor)
+    return json_version(to_json(found), link=link)
 
 
 @routes.route("/<bounty_id>", methods=["GET"])

@@ -1,6 +1,7 @@
 """``POST /subgraph``: GraphQL over the indexed Hub log."""
 
-from flask import Response, jsonify
+import orjson
+from flask import Response
 from graphql import print_schema
 from service_common.shapes import to_json
 from service_common.web.authentication import public, public_json, read_query
@@ -32,7 +33,8 @@ def post_subgraph(body: bytes) -> Response:
     with deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS):
         deps.callers.charge(deps.config.budgets.subgraph)
         read_query(allowed=frozenset())
-        return jsonify(to_json(execute_request(deps, body)))
+        # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
+        return Response(orjson.dumps(to_json(execute_request(deps, body))), mimetype="application/json")
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])

@@ -2,22 +2,20 @@
 
 from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import IndexedBounty
+from service_common.domain.bounty import Bounty
 from service_common.domain.envelope import parse_envelope
 from service_common.errors import ServiceError, state_refusal
 from service_common.types import Address
 from sqlalchemy import select
 
-from service_api.usecases.rendering import schedule_of, status_of
 
-
-def require_accepting(facts: HubFacts, bounty: IndexedBounty) -> None:
+def require_accepting(facts: HubFacts, bounty: Bounty) -> None:
     """Open and before the submission deadline; else a final refusal."""
     if not _accepting(facts, bounty):
         raise _closed()
 
 
-def require_uploadable(facts: HubFacts, bounty: IndexedBounty, solver: Address, locator: str, byte_length: int) -> None:
+def require_uploadable(facts: HubFacts, bounty: Bounty, solver: Address, locator: str, byte_length: int) -> None:
     """As long as the bounty accepts Submissions; after that, only the bytes of the Solver's recorded one.
 
     The storage may have lost them, and nobody who is to judge or open the work must be locked out by that.
@@ -26,11 +24,11 @@ def require_uploadable(facts: HubFacts, bounty: IndexedBounty, solver: Address, 
         raise _closed()
 
 
-def _accepting(facts: HubFacts, bounty: IndexedBounty) -> bool:
-    return schedule_of(bounty).accepting(status_of(bounty), facts.head.block_time)
+def _accepting(facts: HubFacts, bounty: Bounty) -> bool:
+    return bounty.terms.schedule.accepting(bounty.status, facts.head.block_time)
 
 
-def _is_recorded(facts: HubFacts, bounty: IndexedBounty, solver: Address, locator: str, byte_length: int) -> bool:
+def _is_recorded(facts: HubFacts, bounty: Bounty, solver: Address, locator: str, byte_length: int) -> bool:
     """Whether the Solver's final, active Submission refers to exactly these bytes."""
     submission = facts.active_submission(bounty.bounty_id, solver)
     if submission is None:
@@ -40,7 +38,7 @@ def _is_recorded(facts: HubFacts, bounty: IndexedBounty, solver: Address, locato
         select(e.content).where(
             e.bounty_id == bounty.bounty_id,
             e.solver == solver,
-            e.submission_commitment == submission.submission_commitment,
+            e.submission_commitment == submission.event.submission_commitment,
         )
     ).scalar()
     if stored is None:
@@ -50,7 +48,7 @@ def _is_recorded(facts: HubFacts, bounty: IndexedBounty, solver: Address, locato
     except ServiceError:
         return False
     same = (envelope.ciphertext.storage_locator, envelope.ciphertext.byte_length) == (locator, byte_length)
-    return same and envelope.commitment() == submission.submission_commitment
+    return same and envelope.commitment() == submission.event.submission_commitment
 
 
 def _closed() -> ServiceError:

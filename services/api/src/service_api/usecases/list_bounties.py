@@ -5,77 +5,130 @@ Ordered by their next deadline, open bounties would change under the reader, so 
 then newest first within final.
 """
 
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from service_common.db import app
 from service_common.db import hub_index as t
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import bounty_of_row, count_active_submissions, read_finalization
+from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, read_totals
 from service_common.domain.lifecycle import BountyStatus
+from service_common.errors import Issue, ServiceError
 from service_common.types import UnixSeconds
 from service_common.wire.bounties import BountyItem, BountyList, BountyQuery
-from service_common.wire.cursor import Cursor
-from sqlalchemy import ColumnElement, RowMapping, and_, exists, or_, select
+from service_common.wire.cursor import BountySort, Cursor
+from sqlalchemy import ColumnElement, Numeric, RowMapping, Select, and_, exists, func, literal, or_, select, tuple_
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 
+MAX_COUNTED: Final = 1_000
+"""Matches of a filter that are counted."""
+_AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
+_IS_FINAL: Final = t.finalizations.c.bounty_id.is_not(None)
+_KEYS: Final[Mapping[BountySort, ColumnElement[Any]]] = {
+    BountySort.NEWEST: _IS_FINAL,
+    BountySort.DEADLINE: t.bounties.c.submission_deadline,
+    BountySort.AWARD: _AWARD,
+}
+"""What each order sorts by; then by the id, newest first but for deadlines."""
+_TEXTS: Final = app.challenge_summaries.c
+_SOURCE: Final = t.bounties.outerjoin(t.finalizations, t.finalizations.c.bounty_id == t.bounties.c.bounty_id).outerjoin(
+    app.challenge_summaries, _TEXTS.spec_commitment == t.bounties.c.spec_commitment
+)
+
 
 def list_bounties(deps: Dependencies, query: BountyQuery) -> BountyList:
     """The body of ``GET /api/bounties``."""
+    if query.cursor is not None and query.cursor.sort is not query.sort:
+        issue = Issue("cursor", "belongs to another order; start again without it")
+        raise ServiceError("invalid_request", "The request is malformed.", issues=[issue])
     with deps.facts.open() as facts:
-        b, ended = t.bounties.c, t.finalizations.c
-        group = (ended.bounty_id.is_not(None)).label("final")
-        rows = (
-            facts.connection.execute(
-                select(t.bounties, group)
-                .outerjoin(t.finalizations, ended.bounty_id == b.bounty_id)
-                .where(*_conditions(query, facts.head.block_time))
-                .order_by(group, b.bounty_id.desc())
-                .limit(query.limit + 1)
-            )
-            .mappings()
-            .all()
-        )
-        shown = rows[: query.limit]
-        cursor = Cursor(int(shown[-1]["final"]), shown[-1]["bounty_id"]).to_text() if len(rows) > query.limit else None
-        return BountyList(tuple(_item(facts, row) for row in shown), cursor)
+        matches = _conditions(query, facts.head.block_time)
+        page = matches if query.cursor is None else [*matches, _after(query.cursor)]
+        rows = facts.connection.execute(_rows(query).where(*page)).mappings().all()
+        shown, total = rows[: query.limit], _total(facts, query, matches)
+        following = _cursor(query.sort, shown[-1]).to_text() if len(rows) > query.limit else None
+        return BountyList(tuple(_item(facts, row) for row in shown), following, total)
+
+
+def _rows(query: BountyQuery) -> Select[Any]:
+    """A page of bounties with all that is shown of each, and one row more."""
+    key, bounty_id, s = _KEYS[query.sort], t.bounties.c.bounty_id, t.submissions.c
+    solvers = select(func.count(s.solver.distinct())).where(s.bounty_id == bounty_id).scalar_subquery()
+    columns = (*t.bounties.c, *ENDING_COLUMNS, _TEXTS.title, _TEXTS.summary, solvers.label("solvers"), key.label("key"))
+    order = {
+        BountySort.NEWEST: (key, bounty_id.desc()),
+        BountySort.DEADLINE: (key, bounty_id),
+        BountySort.AWARD: (key.desc(), bounty_id.desc()),
+    }[query.sort]
+    return select(*columns).select_from(_SOURCE).order_by(*order).limit(query.limit + 1)
+
+
+def _cursor(sort: BountySort, row: RowMapping) -> Cursor:
+    return Cursor(sort, int(row["key"]), row["bounty_id"])
+
+
+def _after(cursor: Cursor) -> ColumnElement[bool]:
+    """What comes after the cursor's place in its order."""
+    key, bounty_id = _KEYS[cursor.sort], t.bounties.c.bounty_id
+    if cursor.sort is BountySort.DEADLINE:
+        return tuple_(key, bounty_id) > tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
+    if cursor.sort is BountySort.AWARD:
+        return tuple_(key, bounty_id) < tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
+    older = bounty_id < cursor.bounty_id
+    return or_(and_(~_IS_FINAL, older), _IS_FINAL) if cursor.key == 0 else and_(_IS_FINAL, older)
+
+
+def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:
+    """How many bounties match: all, or those of a status, as kept; else counted as far as ``MAX_COUNTED``."""
+    unfiltered = BountyQuery(cursor=query.cursor, limit=query.limit, status=query.status, sort=query.sort)
+    if query == unfiltered:
+        totals = read_totals(facts.connection)
+        return {None: totals.bounties, BountyStatus.OPEN: totals.open, BountyStatus.FINAL: totals.final}[query.status]
+    found = select(t.bounties.c.bounty_id).select_from(_SOURCE).where(*matches).limit(MAX_COUNTED + 1).subquery()
+    count = facts.connection.execute(select(func.count()).select_from(found)).scalar_one()
+    return count if count <= MAX_COUNTED else None
 
 
 def _item(facts: HubFacts, row: RowMapping) -> BountyItem:
-    ending = read_finalization(facts.connection, row["bounty_id"]) if row["final"] else None
-    bounty = bounty_of_row(row, ending)
+    bounty = bounty_of_row(row)
     return BountyItem(
         bounty_id=bounty.bounty_id,
         facts=facts_of(bounty, facts.head.block_time),
-        active_submission_count=count_active_submissions(facts.connection, bounty.bounty_id),
+        active_submission_count=row["solvers"],
         finality=finality_of(bounty, facts.head),
         block=block_of_change(bounty),
+        title=row["title"],
+        summary=row["summary"],
     )
 
 
+_FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
+    "status": lambda status: ~_IS_FINAL if status is BountyStatus.OPEN else _IS_FINAL,
+    "poster_address": lambda poster: t.bounties.c.poster == poster,
+    "solver_address": lambda solver: exists().where(
+        t.submissions.c.bounty_id == t.bounties.c.bounty_id, t.submissions.c.solver == solver
+    ),
+    "guardian_address": lambda guardian: exists().where(
+        t.roster_members.c.version == t.bounties.c.roster_version, t.roster_members.c.guardian == guardian
+    ),
+    "search": lambda words: _TEXTS.words.op("@@")(func.websearch_to_tsquery("simple", words)),
+    "min_award": lambda least: literal(least, Numeric) <= _AWARD,
+    "max_award": lambda most: literal(most, Numeric) >= _AWARD,
+    "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,
+    "deadline_before": lambda moment: t.bounties.c.submission_deadline < moment,
+}
+"""What each filter of the query asks of a bounty, whatever the time is."""
+
+
 def _conditions(query: BountyQuery, now: UnixSeconds) -> list[ColumnElement[bool]]:
-    b, ended = t.bounties.c, t.finalizations.c
-    is_open = ended.bounty_id.is_(None)
-    accepting = and_(is_open, b.submission_deadline > now)
-    judgeable = and_(is_open, b.reveal_at <= now, b.judging_deadline > now)
-    found: list[ColumnElement[bool]] = []
-    if query.status is not None:
-        found.append(is_open if query.status is BountyStatus.OPEN else ~is_open)
-    if query.accepting is not None:
-        found.append(accepting if query.accepting else ~accepting)
-    if query.judgeable is not None:
-        found.append(judgeable if query.judgeable else ~judgeable)
-    if query.poster_address is not None:
-        found.append(b.poster == query.poster_address)
-    if query.solver_address is not None:
-        s = t.submissions.c
-        found.append(exists().where(s.bounty_id == b.bounty_id, s.solver == query.solver_address))
-    if query.guardian_address is not None:
-        m = t.roster_members.c
-        found.append(exists().where(m.version == b.roster_version, m.guardian == query.guardian_address))
-    if query.cursor is not None:
-        found.append(_after(query.cursor, is_open))
+    b = t.bounties.c
+    accepting = and_(~_IS_FINAL, b.submission_deadline > now)
+    judgeable = and_(~_IS_FINAL, b.reveal_at <= now, b.judging_deadline > now)
+    asked = [(name, getattr(query, name)) for name in _FILTERS]
+    found = [_FILTERS[name](value) for name, value in asked if value is not None]
+    for wanted, condition in ((query.accepting, accepting), (query.judgeable, judgeable)):
+        if wanted is not None:
+            found.append(condition if wanted else ~condition)
     return found
-
-
-def _after(cursor: Cursor, is_open: ColumnElement[bool]) -> ColumnElement[bool]:
-    older = t.bounties.c.bounty_id < cursor.bounty_id
-    return or_(and_(is_open, older), ~is_open) if cursor.group == 0 else and_(~is_open, older)

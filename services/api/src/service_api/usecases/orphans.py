@@ -54,7 +54,7 @@ def _objects(deps: Dependencies) -> Iterator[ObjectInfo]:
 
 def _orphans(facts: HubFacts, bounty_id: BountyId, objects: list[ObjectInfo]) -> list[ObjectInfo]:
     bounty = read_bounty(facts.connection, bounty_id)
-    if bounty is None or facts.head.finalized_time < bounty.submission_deadline + DAY_SECONDS:
+    if bounty is None or facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
         return []
     recorded = _recorded(facts, bounty_id)
     young = facts.head.finalized_time - DAY_SECONDS

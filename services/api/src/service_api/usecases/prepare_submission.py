@@ -36,9 +36,9 @@ def prepare_submission(
             hub_address=facts.head.hub_address,
             bounty_id=bounty_id,
             solver_address=solver,
-            spec_commitment=bounty.spec_commitment,
+            spec_commitment=bounty.terms.spec_commitment,
             roster=facts.roster(bounty),
-            reveal_policy=deps.beacon.reveal_policy(bounty.reveal_at),
+            reveal_policy=deps.beacon.reveal_policy(bounty.terms.reveal_at),
         )
     issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
     if issues:

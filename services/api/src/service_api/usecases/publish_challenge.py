@@ -15,10 +15,11 @@ from service_common.chain.hub_constants import HubConstants, term_issues
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.db.hub_reads import FeePolicy, read_current_roster, read_fee_policy
+from service_common.db.hub_reads import read_current_roster, read_fee_policy
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
+from service_common.domain.hub_events import FeePolicyChanged
 from service_common.domain.money import fee_amount
 from service_common.domain.reviews import Circumstances
 from service_common.domain.roster import Roster
@@ -30,6 +31,7 @@ from service_common.wire.values import AbiArguments, TypedData
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
+from service_api.usecases.pages import store_page
 from service_api.usecases.rendering import fees_of
 from service_api.usecases.reviews import ReviewRequest, review
 
@@ -40,7 +42,7 @@ AUTHORIZATION_LIFETIME_SECONDS = 3_600
 class Offer:
     """What the Hub offers a bounty created now."""
 
-    fees: FeePolicy
+    fees: FeePolicyChanged
     roster: Roster
     now: UnixSeconds
 
@@ -56,7 +58,7 @@ def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Addr
     token = deps.hub.token
     circumstances = Circumstances(offer.now, deps.hub.reveal_delay, token.symbol, token.decimals)
     finished = review(deps, ReviewRequest(poster, commitment, page, circumstances))
-    _store(deps, commitment, page, challenge.submission_deadline)
+    store_page(deps.engine, commitment, page, challenge)
     terms = _terms(challenge, commitment, offer)
     return _prepared(deps, poster, terms, offer, finished, len(page))
 
@@ -95,15 +97,6 @@ def _shown_time(at: int) -> str:
         return iso_utc(at)
     except (ValueError, OverflowError, OSError):
         return f"{at} seconds after 1970"
-
-
-def _store(deps: Dependencies, commitment: Bytes32, page: bytes, deadline: UnixSeconds) -> None:
-    """Content-addressed: a repeat writes the same bytes, and heals bytes that were altered since."""
-    stored = {"content": page, "submission_deadline": deadline}
-    statement = insert(t.challenge_pages).values(spec_commitment=commitment, **stored)
-    healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=stored)
-    with writing(deps.engine) as connection:
-        connection.execute(healed)
 
 
 def _terms(challenge: ChallengePage, commitment: Bytes32, offer: Offer) -> Terms:

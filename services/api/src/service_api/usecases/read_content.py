@@ -13,7 +13,8 @@ from service_common.auth.verify import VerifiedRequest
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import IndexedBounty, read_submission_history
+from service_common.db.hub_reads import read_submission_history
+from service_common.domain.bounty import Bounty
 from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
 from service_common.errors import ServiceError
 from service_common.shapes import to_json
@@ -40,7 +41,7 @@ def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: Bounty
 def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> SharedContent:
     with deps.facts.open() as facts:
         bounty = facts.bounty(bounty_id)
-        readers = frozenset({bounty.poster, *facts.roster(bounty).accounts})
+        readers = frozenset({bounty.terms.poster, *facts.roster(bounty).accounts})
         request.require_signer(readers)
         envelope, text = _envelope(facts.connection, bounty_id, commitment)
         active = _is_active(facts, bounty, envelope.solver_address, commitment)
@@ -63,12 +64,12 @@ def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTa
     return deps.store.sign_download(locator, generation=generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
 
 
-def _is_active(facts: HubFacts, bounty: IndexedBounty, solver: Address, commitment: Bytes32) -> bool:
+def _is_active(facts: HubFacts, bounty: Bounty, solver: Address, commitment: Bytes32) -> bool:
     """Whether this Solver's Submission is still the active one; 404 where it was never recorded, or is replaced."""
     history = read_submission_history(facts.connection, bounty.bounty_id, solver)
-    if not any(submission.submission_commitment == commitment for submission in history):
+    if not any(submission.event.submission_commitment == commitment for submission in history):
         raise _not_found()
-    if history[-1].submission_commitment == commitment:
+    if history[-1].event.submission_commitment == commitment:
         return True
     if facts.head.is_finalized(history[-1].origin.block_number):
         raise _not_found()

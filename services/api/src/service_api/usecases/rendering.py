@@ -1,75 +1,54 @@
 """Indexed Hub state in the shapes of the interface."""
 
-from service_common.db.hub_reads import FeePolicy, Finalization, Head, IndexedBounty, IndexedSubmission
-from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule
-from service_common.domain.record import Winner
+from service_common.db.hub_reads import Head
+from service_common.domain.bounty import Bounty
+from service_common.domain.hub_events import BountyTerms, FeePolicyChanged, Logged, SubmissionRecorded
+from service_common.shapes import keys
 from service_common.types import UnixSeconds
 from service_common.wire.bounties import ActiveSubmission, Block, Facts
 from service_common.wire.deployment import CurrentFees
 from service_common.wire.values import Finality
 
-
-def schedule_of(bounty: IndexedBounty) -> Schedule:
-    """The bounty's chain times."""
-    return Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
+_TERMS = keys(Facts) & keys(BountyTerms)
+"""What the interface shows of a bounty's terms under the Hub's own names."""
 
 
-def status_of(bounty: IndexedBounty) -> BountyStatus:
-    """``open`` until an ending is indexed."""
-    return BountyStatus.OPEN if bounty.finalization is None else BountyStatus.FINAL
-
-
-def facts_of(bounty: IndexedBounty, at: UnixSeconds) -> Facts:
+def facts_of(bounty: Bounty, at: UnixSeconds) -> Facts:
     """``facts`` as of the indexed block's time."""
-    schedule, status, ending = schedule_of(bounty), status_of(bounty), bounty.finalization
+    terms, ending = bounty.terms, bounty.ending
     return Facts(
-        status=status,
-        accepting=schedule.accepting(status, at),
-        judgeable=schedule.judgeable(status, at),
-        poster_address=bounty.poster,
-        escrow_amount=bounty.escrow_amount,
-        spec_commitment=bounty.spec_commitment,
-        submission_deadline=bounty.submission_deadline,
-        reveal_at=bounty.reveal_at,
-        judging_deadline=bounty.judging_deadline,
-        guardian_roster_hash=bounty.guardian_roster_hash,
-        protocol_fee=bounty.protocol_fee,
-        guardian_fee=bounty.guardian_fee,
+        status=bounty.status,
+        accepting=terms.schedule.accepting(bounty.status, at),
+        judgeable=terms.schedule.judgeable(bounty.status, at),
+        poster_address=terms.poster,
         outcome=ending.outcome if ending else None,
         settlement_reason=ending.reason if ending else None,
-        winner=_winner(ending),
+        winner=bounty.winner,
+        **{name: getattr(terms, name) for name in _TERMS},
     )
 
 
-def submission_of(submission: IndexedSubmission) -> ActiveSubmission:
+def submission_of(submission: Logged[SubmissionRecorded]) -> ActiveSubmission:
     """One entry of ``active_submissions``."""
     return ActiveSubmission(
-        solver_address=submission.solver,
-        submission_commitment=submission.submission_commitment,
+        solver_address=submission.event.solver,
+        submission_commitment=submission.event.submission_commitment,
         submitted_at=submission.origin.time,
         block_number=submission.origin.block_number,
         block_hash=submission.origin.block_hash,
     )
 
 
-def block_of_change(bounty: IndexedBounty) -> Block:
+def block_of_change(bounty: Bounty) -> Block:
     """The block that last changed the bounty's own facts."""
-    origin = bounty.finalization.origin if bounty.finalization else bounty.origin
-    return Block(origin.block_number, origin.block_hash)
+    return Block(bounty.changed_at.block_number, bounty.changed_at.block_hash)
 
 
-def finality_of(bounty: IndexedBounty, head: Head) -> Finality:
+def finality_of(bounty: Bounty, head: Head) -> Finality:
     """How far the facts shown can still change."""
-    return Finality.FINALIZED if head.is_finalized(block_of_change(bounty).number) else Finality.UNSAFE
+    return Finality.FINALIZED if head.is_finalized(bounty.changed_at.block_number) else Finality.UNSAFE
 
 
-def fees_of(fees: FeePolicy) -> CurrentFees:
+def fees_of(fees: FeePolicyChanged) -> CurrentFees:
     """``fee_policy``."""
     return CurrentFees(fees.protocol_fee_bps, fees.guardian_fee_bps, fees.recipient)
-
-
-def _winner(ending: Finalization | None) -> Winner | None:
-    """``winner``, or null without one."""
-    if ending is None or ending.outcome is not Outcome.AWARDED:
-        return None
-    return Winner(ending.winner, ending.submission_commitment)

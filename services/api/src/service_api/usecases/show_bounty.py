@@ -6,8 +6,9 @@ index.
 """
 
 from service_common.db import app as t
-from service_common.db.hub_reads import IndexedBounty, count_active_submissions, read_active_submissions
-from service_common.domain.challenge import TermDifference, parse_challenge, term_differences
+from service_common.db.hub_reads import count_active_submissions, read_active_submissions
+from service_common.domain.bounty import Bounty, TermDifference, term_differences
+from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.errors import ServiceError
 from service_common.types import BountyId
@@ -28,7 +29,7 @@ def show_bounty(deps: Dependencies, bounty_id: BountyId) -> BountyDetail:
         bounty = facts.indexed_bounty(bounty_id)
         submissions = read_active_submissions(facts.connection, bounty_id, MAX_LISTED_SUBMISSIONS)
         page = _page(facts.connection, bounty)
-        record = None if bounty.finalization is None else find_record(deps.engine, facts, bounty)
+        record = None if bounty.finalized is None else find_record(deps.engine, facts, bounty)
         return BountyDetail(
             bounty_id=bounty.bounty_id,
             chain_id=facts.head.chain_id,
@@ -47,23 +48,22 @@ def show_bounty(deps: Dependencies, bounty_id: BountyId) -> BountyDetail:
         )
 
 
-def _page(connection: Connection, bounty: IndexedBounty) -> bytes | None:
+def _page(connection: Connection, bounty: Bounty) -> bytes | None:
     """The committed page. Missing bytes answer like altered ones: neither is what was committed to."""
     stored = connection.execute(
-        select(t.challenge_pages.c.content).where(t.challenge_pages.c.spec_commitment == bounty.spec_commitment)
+        select(t.challenge_pages.c.content).where(t.challenge_pages.c.spec_commitment == bounty.terms.spec_commitment)
     ).scalar()
     page = None if stored is None else bytes(stored)
-    return page if page is not None and spec_commitment(page) == bounty.spec_commitment else None
+    return page if page is not None and spec_commitment(page) == bounty.terms.spec_commitment else None
 
 
-def _terms(page: bytes, bounty: IndexedBounty) -> ChallengeTerms:
+def _terms(page: bytes, bounty: Bounty) -> ChallengeTerms:
     """Whether the page's own terms are those on chain."""
     try:
         challenge = parse_challenge(page)
     except ServiceError:
         return ChallengeTerms(matches=False, differences=(TermDifference("frontmatter", "unreadable", ""),))
-    window = bounty.judging_deadline - bounty.reveal_at
-    found = term_differences(challenge, bounty.escrow_amount, bounty.submission_deadline, window)
+    found = term_differences(challenge, bounty.terms)
     return ChallengeTerms(matches=not found, differences=tuple(found))
 
 

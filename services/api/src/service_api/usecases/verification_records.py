@@ -10,17 +10,10 @@ import json
 from service_common.db import app as t
 from service_common.db.engine import DatabaseUnavailable, writing
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import IndexedBounty, read_bounty_logs, read_latest_verdicts
+from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts
+from service_common.domain.bounty import Bounty
 from service_common.domain.commitments import log_digest
-from service_common.domain.lifecycle import Outcome
-from service_common.domain.record import (
-    FinalBounty,
-    SettlementTransaction,
-    VerificationRecord,
-    Winner,
-    derive_record,
-    recorded_verdict,
-)
+from service_common.domain.record import VerificationRecord, derive_record
 from service_common.errors import ServiceError
 from service_common.log import get_logger
 from service_common.types import to_bytes
@@ -29,16 +22,14 @@ from service_common.wire.values import JsonObject, RecordFailure
 from sqlalchemy import Engine, select
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.usecases.rendering import block_of_change
-
 log = get_logger(__name__)
 
 
-def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> JsonObject | RecordError:
+def find_record(engine: Engine, facts: HubFacts, bounty: Bounty) -> JsonObject | RecordError:
     """The record of a bounty whose ending is indexed, as its JSON object."""
-    if bounty.finalization is None:
+    if bounty.finalized is None:
         raise ValueError("an open bounty has no record")
-    if not facts.head.is_finalized(bounty.finalization.origin.block_number):
+    if not facts.head.is_finalized(bounty.finalized.origin.block_number):
         if facts.behind:
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
@@ -59,48 +50,31 @@ def find_record(engine: Engine, facts: HubFacts, bounty: IndexedBounty) -> JsonO
     return _parsed(content)
 
 
-def _cached(facts: HubFacts, bounty: IndexedBounty) -> JsonObject | None:
+def _cached(facts: HubFacts, bounty: Bounty) -> JsonObject | None:
     """What an earlier read kept; ``ValueError`` where it is of another ending than the indexed one, or damaged."""
     c = t.verification_records.c
     row = facts.connection.execute(select(c.content, c.block_hash).where(c.bounty_id == bounty.bounty_id)).first()
     if row is None:
         return None
-    if row.block_hash != block_of_change(bounty).hash:
+    if row.block_hash != bounty.changed_at.block_hash:
         raise ValueError("a cached record of another block")
     return _parsed(bytes(row.content))
 
 
-def _derive(facts: HubFacts, bounty: IndexedBounty) -> VerificationRecord:
-    ending = bounty.finalization
-    if ending is None:
+def _derive(facts: HubFacts, bounty: Bounty) -> VerificationRecord:
+    if bounty.finalized is None:
         raise ValueError("an open bounty has no record")
-    awarded = ending.outcome is Outcome.AWARDED
-    final = FinalBounty(
-        chain_id=facts.head.chain_id,
-        hub_address=facts.head.hub_address,
-        bounty_id=bounty.bounty_id,
-        poster_address=bounty.poster,
-        escrow_amount=bounty.escrow_amount,
-        spec_commitment=bounty.spec_commitment,
-        protocol_fee=bounty.protocol_fee,
-        guardian_fee=bounty.guardian_fee,
-        protocol_fee_recipient=bounty.protocol_fee_recipient,
-        outcome=ending.outcome,
-        settlement_reason=ending.reason,
-        winner=Winner(ending.winner, ending.submission_commitment) if awarded else None,
-        roster=facts.roster(bounty),
-    )
-    verdicts = [recorded_verdict(verdict) for verdict in read_latest_verdicts(facts.connection, bounty.bounty_id)]
-    settled_by = SettlementTransaction(ending.origin.tx_hash, ending.origin.block_number, ending.origin.block_hash)
+    verdicts = [verdict.event for verdict in read_latest_verdicts(facts.connection, bounty.bounty_id)]
     # Up to the ending only: later claims do not change a record.
-    logs = read_bounty_logs(facts.connection, bounty.bounty_id, until=ending.origin)
+    logs = read_bounty_logs(facts.connection, bounty.bounty_id, until=bounty.finalized.origin)
     digest = log_digest(([to_bytes(topic) for topic in topics], data) for topics, data in logs)
-    return derive_record(final, verdicts, settled_by, digest)
+    head = facts.head
+    return derive_record(head.chain_id, head.hub_address, bounty, facts.roster(bounty), verdicts, digest)
 
 
-def _keep(engine: Engine, bounty: IndexedBounty, content: bytes) -> None:
+def _keep(engine: Engine, bounty: Bounty, content: bytes) -> None:
     """Cache it; a second process that derives the same record at the same time writes nothing."""
-    values = {"bounty_id": bounty.bounty_id, "content": content, "block_hash": block_of_change(bounty).hash}
+    values = {"bounty_id": bounty.bounty_id, "content": content, "block_hash": bounty.changed_at.block_hash}
     with writing(engine) as connection:
         connection.execute(insert(t.verification_records).values(values).on_conflict_do_nothing())
 

@@ -15,6 +15,7 @@ from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_verdicts_of
 from service_common.domain.commitments import report_commitment
+from service_common.domain.hub_events import VerdictRecorded
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import WrittenVerdict, parse_verdict
 from service_common.errors import Issue, ServiceError, state_refusal
@@ -81,34 +82,36 @@ def _check_document(
 def _check_state(deps: Dependencies, facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> None:
     """The bounty is judgeable and the named Submission active, or this very Verdict is on chain already."""
     bounty = facts.bounty(document.bounty_id)
+    terms = bounty.terms
     if _is_recorded(facts, document, commitment):
         return
-    if facts.finalization(bounty) is not None:
+    if facts.ending(bounty) is not None:
         raise state_refusal(_CODE, "The bounty is final; no further Verdict counts.")
     at = facts.head.block_time
-    if at < bounty.reveal_at:
-        if header_at(deps.rpc, "latest").time >= bounty.reveal_at:  # the copy is behind, not the Guardian ahead
+    if at < terms.reveal_at:
+        if header_at(deps.rpc, "latest").time >= terms.reveal_at:  # the copy is behind, not the Guardian ahead
             message = "The indexed Hub state has not reached the bounty's reveal point yet."
             raise ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
         raise state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
-    if at >= bounty.judging_deadline:
+    if at >= terms.judging_deadline:
         raise state_refusal(_CODE, "The bounty's judging window is over; no further Verdict counts.")
     if document.kind is VerdictKind.AWARDED and document.solver_address is not None:
         active = facts.active_submission(document.bounty_id, document.solver_address)
-        if active is None or active.submission_commitment != document.submission_commitment:
+        if active is None or active.event.submission_commitment != document.submission_commitment:
             raise state_refusal(_CODE, "The named Submission is not that Solver's active one.")
 
 
 def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
     """Whether the Hub holds this Guardian's Verdict with this commitment, and it states what the document states."""
-    said = (
-        document.kind.number,
-        document.solver_address or ZERO_ADDRESS,
-        document.submission_commitment or ZERO_BYTES32,
-        commitment,
+    stated = VerdictRecorded(
+        bounty_id=document.bounty_id,
+        guardian=document.guardian_address,
+        kind=document.kind,
+        solver=document.solver_address or ZERO_ADDRESS,
+        submission_commitment=document.submission_commitment or ZERO_BYTES32,
+        report_commitment=commitment,
     )
     return any(
-        (verdict.kind, verdict.solver, verdict.submission_commitment, verdict.report_commitment) == said
+        verdict.event == stated and facts.head.is_finalized(verdict.origin.block_number)
         for verdict in read_verdicts_of(facts.connection, document.bounty_id, document.guardian_address)
-        if facts.head.is_finalized(verdict.origin.block_number)
     )

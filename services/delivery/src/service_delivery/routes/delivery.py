@@ -64,7 +64,7 @@ def retrieve(request: VerifiedRequest, bounty_id: str) -> Response:
     read_query(allowed=frozenset(), code=_CODE)
     bounty = _bounty_id(bounty_id)
     deps, known = dependencies(), known_bounties()
-    request.require_signer({known.bounty(deps, bounty).bounty.poster})
+    request.require_signer({known.bounty(deps, bounty).bounty.terms.poster})
     key = load_json(request.body, RetrieveRequest, code=_CODE).poster_ephemeral_public_key
     response = jsonify(to_json(retrieve_key(deps, known, bounty, key)))
     response.headers["Cache-Control"] = "no-store"

@@ -10,7 +10,8 @@ from typing import Final, cast
 from flask import current_app
 from service_common.clock import Clock
 from service_common.crypto.x25519 import Identity
-from service_common.db.hub_reads import Finalization, IndexedBounty
+from service_common.domain.bounty import Bounty
+from service_common.domain.hub_events import BountyFinalized
 from service_common.errors import ServiceError
 from service_common.recent import Recent
 from service_common.types import Address, BountyId, Bytes32
@@ -27,18 +28,17 @@ _PENDING: Final = "The indexed Hub state for this bounty has not reached a final
 class KnownBounty:
     """One bounty. ``pending`` is the wait in seconds where it has ended in a block that is not finalized."""
 
-    bounty: IndexedBounty
+    bounty: Bounty
     guardians: frozenset[Address]
     accepted: tuple[Identity, ...]
     """The delivery keys that a wrap may be made for."""
-    ended: Finalization | None
     pending: int | None
 
-    def ending(self) -> Finalization | None:
+    def ending(self) -> BountyFinalized | None:
         """How it ended, None while it is open; 503 while that can still change."""
         if self.pending is not None:
             raise ServiceError("bounty_chain_state_unavailable", _PENDING, retry_after=self.pending)
-        return self.ended
+        return self.bounty.ending
 
 
 class Known:
@@ -69,10 +69,12 @@ def _look_up(deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
         bounty = facts.bounty(bounty_id)
         guardians = frozenset(facts.roster(bounty).accounts)
         accepted = accepted_keys(facts, deps.config.keyring, deps.config.key_grace_seconds)
+        pending: int | None = None
         try:
-            return KnownBounty(bounty, guardians, accepted, facts.finalization(bounty), None)
+            facts.ending(bounty)
         except ServiceError as waiting:
-            return KnownBounty(bounty, guardians, accepted, None, waiting.retry_after or 1)
+            pending = waiting.retry_after or 1
+        return KnownBounty(bounty, guardians, accepted, pending)
 
 
 def known_bounties() -> Known:

@@ -15,7 +15,7 @@ from service_common.crypto.failures import SealedDataError
 from service_common.crypto.x25519 import Identity
 from service_common.db import delivery as t
 from service_common.db.engine import single
-from service_common.db.hub_reads import Finalization
+from service_common.domain.hub_events import BountyFinalized
 from service_common.domain.lifecycle import Outcome
 from service_common.errors import Issue, ServiceError, state_refusal
 from service_common.types import BountyId, Bytes32
@@ -109,11 +109,11 @@ def _require_deliverable(deps: Dependencies, known: KnownBounty, wrap: WrapReque
         return
     with deps.facts.open() as facts:
         active = facts.active_submission(known.bounty.bounty_id, wrap.solver_address)
-    if active is None or active.submission_commitment != wrap.submission_commitment:
+    if active is None or active.event.submission_commitment != wrap.submission_commitment:
         raise state_refusal(_CODE, "The Hub does not record this Submission as that Solver's current one.")
 
 
-def _winner(known: KnownBounty) -> Finalization:
+def _winner(known: KnownBounty) -> BountyFinalized:
     ending = known.ending()
     if ending is None or ending.outcome is not Outcome.AWARDED:
         raise state_refusal(_CODE, "The bounty has not been awarded; there is no winning work to deliver.")

@@ -1,0 +1,167 @@
+"""Where opened work is on this machine, and ``guardian:forget``, which removes it once the bounty has ended.
+
+Beside each opened Submission's mark in the state directory is a list of the files that this client wrote. Only those
+are removed, and only as they were written: what a Guardian changed or added is named and stays.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service_common.types import Address, BountyId, Bytes32, ChainId, parse_address, parse_bytes32
+
+from service_cli.chain.journal import JournalEntry, journals_below, open_journal, opened_name
+from service_cli.chain.session import ChainClient
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.json_values import list_of, object_of, text_of, whole_of
+from service_cli.shell.output import event, say, warn
+from service_cli.shell.text import printable
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file as it was written: its absolute path, size and time of change."""
+
+    path: Path
+    size: int
+    modified: int
+
+    @staticmethod
+    def of(path: Path) -> "WrittenFile":
+        status = path.lstat()
+        return WrittenFile(path, status.st_size, status.st_mtime_ns)
+
+    def to_json(self) -> dict[str, object]:
+        return {"path": str(self.path), "size": self.size, "modified": self.modified}
+
+    @staticmethod
+    def from_json(value: object) -> "WrittenFile":
+        fields = object_of(value)
+        return WrittenFile(Path(text_of(fields["path"])), whole_of(fields["size"]), whole_of(fields["modified"]))
+
+    def is_unchanged(self) -> bool:
+        try:
+            return WrittenFile.of(self.path) == self
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory or file that this client wrote to, with every file as it was written there."""
+
+    path: Path
+    files: tuple[WrittenFile, ...]
+
+    @staticmethod
+    def of(path: Path) -> "Place":
+        """What is there now; nothing of what is not there yet."""
+        absolute = path.absolute()
+        files = (
+            [absolute]
+            if absolute.is_file()
+            else (Path(top, one) for top, _, names in os.walk(absolute) for one in names)
+        )
+        return Place(absolute, tuple(WrittenFile.of(one) for one in files))
+
+    def to_json(self) -> dict[str, object]:
+        return {"path": str(self.path), "files": [one.to_json() for one in self.files]}
+
+    @staticmethod
+    def from_json(value: object) -> "Place":
+        fields = object_of(value)
+        files = tuple(WrittenFile.from_json(one) for one in list_of(fields["files"]))
+        return Place(Path(text_of(fields["path"])), files)
+
+    def remove(self) -> tuple[int, tuple[Path, ...]]:
+        """How many files were removed, and what stays because somebody changed or added it."""
+        removed = 0
+        for file in self.files:
+            if file.is_unchanged():
+                file.path.unlink()
+                removed += 1
+        if self.path.is_dir() and not self.path.is_symlink():
+            for top, _, _ in os.walk(self.path, topdown=False):
+                with suppress(OSError):  # not empty
+                    Path(top).rmdir()
+        return removed, tuple(file.path for file in Place.of(self.path).files)
+
+
+PLACES: Final = JournalEntry(
+    "places",
+    lambda places: [one.to_json() for one in places],
+    lambda value: tuple(Place.from_json(one) for one in list_of(value)),
+)
+_SOLVER: Final = JournalEntry("solver", str, lambda value: parse_address(text_of(value)))
+_COMMITMENT: Final = JournalEntry("submission_commitment", str, lambda value: parse_bytes32(text_of(value)))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedWork:
+    """One Submission as a Guardian opened it."""
+
+    chain_id: ChainId
+    hub: Address
+    bounty_id: BountyId
+    solver: Address
+    commitment: Bytes32
+
+    def remember(self, path: Path) -> None:
+        """Keep where its files are; that this cannot be kept is no failure of opening."""
+        try:
+            names = opened_name(str(self.bounty_id), self.solver, self.commitment)
+            with open_journal(self.chain_id, self.hub, *names) as journal:
+                place = Place.of(path)
+                others = tuple(one for one in journal.get(PLACES) or () if one.path != place.path)
+                journal.note(_SOLVER, self.solver)
+                journal.note(_COMMITMENT, self.commitment)
+                journal.note(PLACES, (*others, place))
+        except (CommandFailed, CommandRefused, OSError):
+            warn(f"it could not be noted that {path} holds opened work: guardian:forget will not know of it")
+
+
+def forget(settings: Settings, bounty_id: BountyId) -> None:
+    """The command ``guardian:forget``."""
+    chain = ChainClient.checked(settings)
+    if chain.bounty(bounty_id).outcome is None:
+        message = f"Bounty {bounty_id} has not ended: its work may still have to be judged or compared."
+        raise CommandRefused(
+            "bounty_open", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}."
+        )
+    found = 0
+    for names in journals_below(chain.chain_id, chain.hub.address, "opened", str(bounty_id)):
+        with open_journal(chain.chain_id, chain.hub.address, *names) as journal:
+            solver, commitment = journal.get(_SOLVER), journal.get(_COMMITMENT)
+            for place in journal.get(PLACES) or ():
+                removed, kept = place.remove()
+                found += 1
+                _report(bounty_id, (solver, commitment), place, removed, kept)
+            journal.forget(PLACES)
+    if not found:
+        say(f"no opened work of bounty {bounty_id} is known on this machine (what earlier releases opened never is)")
+
+
+def _report(
+    bounty_id: BountyId, pair: tuple[Address | None, Bytes32 | None], place: Place, removed: int, kept: Iterable[Path]
+) -> None:
+    solver, commitment = pair
+    left = [printable(path, 300) for path in kept]
+    event(
+        "guardian_forget.removed",
+        {
+            "bounty_id": str(bounty_id),
+            "solver": solver,
+            "submission_commitment": commitment,
+            "path": str(place.path),
+            "file_count": removed,
+            "kept": left,
+        },
+    )
+    say(f"removed {removed} files from {place.path}")
+    if left:
+        more = f" and {len(left) - 10} more" if len(left) > 10 else ""
+        warn(f"kept, since somebody changed or added them: {', '.join(left[:10])}{more}")

@@ -1,0 +1,72 @@
+"""The feed of changes: what the index took in and took back, in the order in which it did.
+
+The numbers come from the one writer, so nothing appears later with a lower number than what was read. A log that a
+reorg took out is not listed any more: who has not read it has nothing to take back.
+"""
+
+from service_common.chain.events import Log, decode_log
+from service_common.db import hub_index as t
+from service_common.db.hub_facts import HubFacts
+from service_common.domain.hub_events import bounty_of
+from service_common.errors import Issue, ServiceError
+from service_common.shapes import to_json
+from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds
+from service_common.wire.changes import Change, ChangeEvent, ChangeList, ChangeQuery
+from service_common.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
+from sqlalchemy import RowMapping, func, select
+
+from service_api.dependencies import Dependencies
+
+
+def list_changes(deps: Dependencies, query: ChangeQuery) -> ChangeList:
+    """The body of ``GET /api/changes``."""
+    c, logs = t.changes.c, t.logs
+    placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
+    columns = (c.number, c.block_number.label("at_block"), c.log_index.label("at_log"), *logs.c)
+    found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > query.after)
+    with deps.facts.open() as facts:
+        rows = facts.connection.execute(found.order_by(c.number).limit(query.limit + 1)).mappings().all()
+        if not rows:
+            _require_issued(facts, query.after)
+        shown = tuple(_change(facts, row) for row in rows[: query.limit])
+    return ChangeList(shown, shown[-1].number if shown else query.after, len(rows) > query.limit)
+
+
+def _require_issued(facts: HubFacts, after: ChangeNumber) -> None:
+    """A number that was never issued comes from an index that was since restored from a backup."""
+    issued = facts.connection.execute(select(func.max(t.changes.c.number))).scalar() or 0
+    if after > issued:
+        issue = Issue("after", "is beyond the newest change of this index; start again at 0")
+        raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])
+
+
+def _change(facts: HubFacts, row: RowMapping) -> Change:
+    number = ChangeNumber(row["number"])
+    if row["at_log"] is None:
+        return Change(number, ChangeKind.RETRACTION, None, BlockNumber(row["at_block"]))
+    return Change(number, ChangeKind.EVENT, _event(facts, row), None)
+
+
+def _event(facts: HubFacts, row: RowMapping) -> ChangeEvent:
+    log = Log(
+        address=Address(facts.head.hub_address),
+        block_number=BlockNumber(row["block_number"]),
+        block_hash=Bytes32(row["block_hash"]),
+        log_index=row["log_index"],
+        tx_hash=Bytes32(row["tx_hash"]),
+        topics=tuple(Bytes32(topic) for topic in row["topics"]),
+        data=bytes(row["data"]),
+    )
+    event = decode_log(log)
+    is_final = facts.head.is_finalized(log.block_number)
+    return ChangeEvent(
+        name=type(event).__name__,
+        bounty_id=bounty_of(event),
+        fields=AnyObject(to_json(event)),
+        block_number=log.block_number,
+        block_hash=log.block_hash,
+        log_index=log.log_index,
+        tx_hash=log.tx_hash,
+        time=UnixSeconds(row["time"]),
+        finality=Finality.FINALIZED if is_final else Finality.UNSAFE,
+    )

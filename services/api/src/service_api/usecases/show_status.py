@@ -1,0 +1,77 @@
+"""How this deployment does, for anyone to see: how far its index is, and what all bounties come to."""
+
+from importlib import metadata
+from typing import Final
+
+from service_common.db import hub_index as t
+from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.db.hub_facts import MAX_LAG_SECONDS
+from service_common.db.hub_reads import Head, read_head, read_totals
+from service_common.types import TokenAmount, UnixSeconds
+from service_common.wire.deployment import DeploymentStatus, DeploymentTotals, IndexPosition
+from service_common.wire.values import IndexState
+from sqlalchemy import Connection, exists, func, select
+
+from service_api.dependencies import Dependencies
+
+VERSION: Final = metadata.version("service-api")
+
+
+def show_status(deps: Dependencies) -> DeploymentStatus:
+    """The body of ``GET /api/status``, also while there is no index to read."""
+    try:
+        with reading(deps.engine) as connection:
+            head = read_head(connection, deps.config.chain.chain_id)
+            totals = None if head is None else _totals(connection, head.block_time)
+    except DatabaseUnavailable:
+        return _status(deps, IndexState.UNAVAILABLE, None, None)
+    if head is None:
+        return _status(deps, IndexState.STARTING, None, None)
+    lag = max(0, deps.clock.now() - head.block_time)
+    state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
+    return _status(deps, state if head.halted is None else IndexState.HALTED, _position(head, lag), totals)
+
+
+def _status(
+    deps: Dependencies, state: IndexState, position: IndexPosition | None, totals: DeploymentTotals | None
+) -> DeploymentStatus:
+    chain = deps.config.chain
+    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals)
+
+
+def _position(head: Head, lag: int) -> IndexPosition:
+    return IndexPosition(
+        block_number=head.block_number,
+        block_hash=head.block_hash,
+        block_time=head.block_time,
+        finalized_block_number=head.finalized_number,
+        finalized_block_time=head.finalized_time,
+        tip_block_number=head.tip_number,
+        lag_seconds=lag,
+        finality_seconds=head.finality_lag_seconds,
+        reorg_count=head.reorg_count,
+        deepest_reorg=head.deepest_reorg,
+    )
+
+
+def _totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
+    kept, b = read_totals(connection), t.bounties.c
+    is_open = ~exists().where(t.finalizations.c.bounty_id == b.bounty_id)
+    # Nothing ends before its submission deadline, so these need no look at the endings.
+    accepting = select(func.count()).select_from(t.bounties).where(b.submission_deadline > now)
+    judgeable = (
+        select(func.count()).select_from(t.bounties).where(b.judging_deadline > now, b.reveal_at <= now, is_open)
+    )
+    return DeploymentTotals(
+        bounty_count=kept.bounties,
+        open_count=kept.open,
+        accepting_count=connection.execute(accepting).scalar_one(),
+        judgeable_count=connection.execute(judgeable).scalar_one(),
+        awarded_count=kept.awarded,
+        unawarded_count=kept.unawarded,
+        escrow_held=TokenAmount(kept.held),
+        awards_paid=TokenAmount(kept.awards_paid),
+        refunds_paid=TokenAmount(kept.refunds_paid),
+        guardian_fees_paid=TokenAmount(kept.guardian_fees_paid),
+        protocol_fees_paid=TokenAmount(kept.protocol_fees_paid),
+    )

@@ -1,0 +1,133 @@
+"""Status and the feed of changes, over an index of their own: reorgs and halts would disturb others."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from service_common.db import hub_index as t
+from service_common.db.engine import make_engine
+from sqlalchemy import text, update
+
+from tests.api.conftest import Service, running_service
+from tests.world import ESCROW
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with running_service() as started:
+        yield started
+
+
+def changes(service: Service, after: int = 0, limit: int = 500) -> dict[str, Any]:
+    response = service.get(f"/api/changes?after={after}&limit={limit}")
+    assert response.status_code == 200, response.text
+    page: dict[str, Any] = response.get_json()
+    return page
+
+
+def test_changes__from_the_beginning__are_every_event_in_order_page_by_page(service: Service) -> None:
+    world = service.world
+    bounty_id = world.create()
+    commitment = world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    seen, address, last = [], "/api/changes?limit=2", 0
+    while address:
+        response = service.get(address)
+        page = response.json
+        assert page is not None
+        seen += page["items"]
+        assert page["next_after"] == page["items"][-1]["number"] > last
+        last = page["next_after"]
+        assert ("Link" in response.headers) is page["has_more"]
+        address = response.headers["Link"].split(">")[0][1:] if page["has_more"] else ""
+    assert [item["number"] for item in seen] == sorted({item["number"] for item in seen})
+    names = [item["event"]["name"] for item in seen]
+    assert names[-2:] == ["BountyCreated", "SubmissionRecorded"]
+    assert {"RosterPublished", "DeliveryKeyPublished", "FeePolicyChanged"} <= set(names)
+    created, submitted = (item["event"] for item in seen[-2:])
+    assert created["fields"]["escrow_amount"] == str(ESCROW)
+    assert created["bounty_id"] == created["fields"]["bounty_id"] == str(bounty_id)
+    assert submitted["fields"]["submission_commitment"] == commitment
+    assert submitted["finality"] == "finalized"
+    again = changes(service, last)
+    assert (again["items"], again["next_after"], again["has_more"]) == ([], last, False)
+
+
+def test_changes__of_a_reorg__retract_what_it_took_out_and_go_on(service: Service) -> None:
+    world = service.world
+    world.finalize()
+    known = changes(service)["next_after"]
+    world.create()
+    world.index()
+    (created,) = changes(service, known)["items"]
+    assert created["event"]["finality"] == "unsafe"
+    world.rpc.call("anvil_reorg", 1, [])
+    world.people.poster.wallet.forget_nonce()
+    world.open_bounties.pop()
+    world.index()
+    (taken,) = changes(service, created["number"])["items"]
+    assert taken["kind"] == "retraction"
+    assert taken["last_block_number"] < created["event"]["block_number"]
+    assert changes(service, known)["items"] == [taken]  # who did not read the event finds nothing of it
+
+
+@pytest.mark.parametrize("query", ["after=-1", "after=x", "limit=0", "limit=501", f"after={2**63}", "before=1"])
+def test_changes__of_a_malformed_query__are_refused(service: Service, query: str) -> None:
+    assert service.get(f"/api/changes?{query}").status_code == 400
+
+
+def test_changes__after_a_number_of_another_index__are_refused(service: Service) -> None:
+    response = service.get("/api/changes?after=1000000")
+    assert response.status_code == 400
+    assert response.get_json()["error"]["issues"][0]["path"] == "after"
+
+
+def test_status__of_a_deployment__shows_how_far_it_is_and_what_it_holds(service: Service) -> None:
+    world = service.world
+    before = service.get("/api/status").get_json()["totals"]
+    ended, _, waiting = (world.create() for _ in range(3))
+    world.submit(waiting, world.solver(1))
+    world.advance_to(world.reveal_at(waiting))
+    world.contract.transact(world.people.poster.wallet, "settle", ended)
+    world.contract.transact(world.people.poster.wallet, "claimRefund", ended)
+    world.finalize()
+    response = service.get("/api/status")
+    status = response.json
+    assert status is not None
+    assert (status["state"], status["chain_id"], status["hub_address"]) == (
+        "following",
+        world.chain_id,
+        world.hub_address,
+    )
+    position, totals = status["position"], status["totals"]
+    assert position["block_number"] >= position["finalized_block_number"] > 0
+    assert position["tip_block_number"] >= position["block_number"]
+    counts = ("bounty_count", "open_count", "unawarded_count")
+    assert [totals[name] - before[name] for name in counts] == [3, 2, 1]
+    assert (totals["accepting_count"], totals["judgeable_count"]) == (0, totals["open_count"])
+    assert int(totals["escrow_held"]) - int(before["escrow_held"]) == 2 * ESCROW
+    assert int(totals["refunds_paid"]) - int(before["refunds_paid"]) == ESCROW
+
+
+def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: Service) -> None:
+    world, engine = service.world, service.world.engine("service_indexer")
+    world.advance_to(world.time() + 10_000)
+    assert (service.get("/api/status").json or {})["state"] == "behind"
+    world.index()
+    with engine.begin() as connection:
+        connection.execute(update(t.head).values(halted="by a test"))
+    halted = service.get("/api/status")
+    assert (halted.json or {})["state"] == "halted"
+    assert "by a test" not in halted.text
+    with world.database.engine().begin() as connection:
+        connection.execute(text("DELETE FROM hub_index.head"))
+    starting = service.get("/api/status").json or {}
+    assert (starting["state"], starting["position"], starting["totals"]) == ("starting", None, None)
+
+
+def test_status__without_a_database__is_answered(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = make_engine("postgresql://nobody@127.0.0.1:1/none", application="test")
+    monkeypatch.setattr(service.dependencies, "engine", nowhere)
+    response = service.get("/api/status")
+    assert (response.status_code, (response.json or {})["state"]) == (200, "unavailable")
+    assert service.get("/api/changes?limit=7").status_code == 503

@@ -1,0 +1,179 @@
+"""The bounty list: words, filters, orders, counts, and where the next page is."""
+
+import re
+import secrets
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from service_api.usecases.pages import fill_summaries, store_page
+from service_common.db import app as t
+from service_common.db.engine import writing
+from service_common.domain.challenge import parse_challenge
+from service_common.domain.commitments import spec_commitment
+from service_common.types import BountyId
+from sqlalchemy import delete, update
+
+from tests.api.conftest import Service
+from tests.api.pages import JUDGING, page_for
+from tests.world import ESCROW
+
+
+def listed(service: Service, query: str = "") -> dict[str, Any]:
+    response = service.get(f"/api/bounties?{query}")
+    assert response.status_code == 200, response.text
+    page: dict[str, Any] = response.get_json()
+    return page
+
+
+def ids(service: Service, query: str) -> list[str]:
+    return [item["bounty_id"] for item in listed(service, query)["items"]]
+
+
+def published(service: Service, title: str, *, seconds: int = 1_000, escrow: int = ESCROW, **lines: str) -> BountyId:
+    """A bounty on a page that is kept as a publication leaves it."""
+    world = service.world
+    page = page_for(world, title=title, deadline=world.time() + seconds, escrow_amount=str(escrow), **lines)
+    store_page(service.dependencies.engine, spec_commitment(page), page, parse_challenge(page))
+    bounty_id = world.create(page, seconds=seconds, judging=JUDGING, escrow=escrow)
+    world.finalize()
+    return bounty_id
+
+
+@pytest.fixture
+def word() -> str:
+    """A word that no other test's pages have."""
+    return f"w{secrets.token_hex(6)}"
+
+
+def test_items__of_pages_that_are_here__have_their_title_and_summary(service: Service) -> None:
+    world = service.world
+    shown, unknown = published(service, "Tile set, halved"), world.create()
+    world.finalize()
+    found = {item["bounty_id"]: item for item in listed(service, "limit=2")["items"]}
+    assert found[str(shown)]["title"] == "Tile set, halved"
+    assert found[str(shown)]["summary"]
+    assert (found[str(unknown)]["title"], found[str(unknown)]["summary"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("hinge", True), ("HINGE", True), ("printable hinge", True), ("hinge printable", True), ("hinges", False),
+        ('"printable hinge"', True), ('"hinge printable"', False), ("hinge -printable", False), ("hinge zebra", False),
+        ("'); DROP TABLE app.challenge_pages; --", False), ("%", True), ("hinge & | !", True), (":*", True),
+    ],
+)  # fmt: skip
+def test_search__in_titles_and_summaries__finds_words(service: Service, word: str, search: str, found: bool) -> None:
+    bounty_id = published(service, f"A printable hinge {word}")
+    expected = [str(bounty_id)] if found else []
+    assert ids(service, f"search={quote(f'{word} {search}')}") == expected
+
+
+@pytest.mark.parametrize("search", ["", "x" * 201, "a\x00b", "a\nb"])
+def test_search__of_nothing_too_much_or_controls__is_refused(service: Service, search: str) -> None:
+    response = service.get(f"/api/bounties?search={quote(search)}")
+    assert response.status_code == 400
+    assert response.get_json()["error"]["issues"][0]["path"] == "search"
+
+
+def test_filters__by_award_and_deadline__hold_at_their_bounds(service: Service, word: str) -> None:
+    world, search = service.world, f"&search={word}"
+    small = published(service, f"Small {word}", escrow=10_000_000)
+    large = published(service, f"Large {word}", seconds=5_000)
+    item = next(each for each in listed(service, search)["items"] if each["bounty_id"] == str(small))
+    facts = item["facts"]
+    award = int(facts["escrow_amount"]) - int(facts["protocol_fee"]) - int(facts["guardian_fee"])
+    assert ids(service, f"max_award={award}{search}") == [str(small)]
+    assert ids(service, f"max_award={award - 1}{search}") == []
+    assert ids(service, f"min_award={award + 1}{search}") == [str(large)]
+    deadline = facts["submission_deadline"]
+    assert ids(service, f"deadline_after={deadline}{search}") == [str(large)]
+    assert ids(service, f"deadline_before={deadline + 1}{search}") == [str(small)]
+    assert ids(service, f"min_award={award}&deadline_before={deadline}{search}") == []
+    assert world.time() < deadline
+    for wrong in (
+        "min_award=-1",
+        "max_award=1.5",
+        f"min_award={2**256}",
+        "deadline_after=soon",
+        f"deadline_before={2**63}",
+    ):
+        assert service.get(f"/api/bounties?{wrong}").status_code == 400
+
+
+def test_orders__page_by_page__show_each_bounty_once_in_order(service: Service, word: str) -> None:
+    made = [published(service, f"Number {n} {word}", seconds=s, escrow=e) for n, (s, e) in enumerate(
+        [(900, 11_000_000), (3_000, 12_000_000), (1_500, 12_000_000), (3_000, 30_000_000)]
+    )]  # fmt: skip
+    a, b, c, d = map(str, made)
+    for sort, expected in (("newest", [d, c, b, a]), ("deadline", [a, c, b, d]), ("award", [d, c, b, a])):
+        seen, address = [], f"/api/bounties?sort={sort}&limit=1&search={word}"
+        while True:
+            response = service.get(address)
+            page = response.json
+            assert page is not None
+            assert page["total_count"] == 4
+            seen += [item["bounty_id"] for item in page["items"]]
+            if page["next_cursor"] is None:
+                assert "Link" not in response.headers
+                break
+            found = re.fullmatch(r'<(/api/bounties\?.*)>; rel="next"', response.headers["Link"])
+            assert found is not None
+            assert f"cursor={page['next_cursor']}" in found[1]
+            address = found[1]
+        assert seen == expected, sort
+
+
+def test_cursor__of_another_order__is_refused(service: Service) -> None:
+    for _ in range(2):
+        published(service, "One")
+    cursor = listed(service, "sort=award&limit=1")["next_cursor"]
+    response = service.get(f"/api/bounties?cursor={cursor}")
+    assert response.status_code == 400
+    assert response.get_json()["error"]["issues"][0]["path"] == "cursor"
+
+
+def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
+    service: Service, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = service.world
+
+    def counts() -> list[int]:
+        return [listed(service, f"limit=1&{query}")["total_count"] for query in ("", "status=open", "status=final")]
+
+    before = counts()
+    made = [published(service, f"Counted {word}") for _ in range(3)]
+    world.advance_to(world.time() + 2_000)
+    world.contract.transact(world.people.poster.wallet, "settle", made[0])
+    world.finalize()
+    assert [now - then for now, then in zip(counts(), before, strict=True)] == [3, 2, 1]
+    assert listed(service, f"limit=1&search={word}")["total_count"] == 3
+    assert listed(service, f"limit=1&search={word}&accepting=true")["total_count"] == 0
+    monkeypatch.setattr("service_api.usecases.list_bounties.MAX_COUNTED", 2)
+    assert listed(service, f"limit=1&search={word}&sort=award")["total_count"] is None
+
+
+def test_summaries__of_pages_that_a_former_release_kept__are_filled_in_but_for_altered_bytes(service: Service) -> None:
+    engine = service.dependencies.engine
+    kept, altered = published(service, "Kept before"), published(service, "Altered since")
+    titles = {item["facts"]["spec_commitment"]: item["title"] for item in listed(service, "limit=2")["items"]}
+    (commitment,) = (each for each, title in titles.items() if title == "Altered since")
+    pages, summaries = t.challenge_pages, t.challenge_summaries
+    with writing(engine) as connection:
+        connection.execute(delete(summaries).where(summaries.c.spec_commitment.in_(titles)))
+        connection.execute(update(pages).where(pages.c.spec_commitment == commitment).values(content=b"other"))
+    assert fill_summaries(engine) >= 2
+    found = {item["bounty_id"]: item["title"] for item in listed(service, "limit=2")["items"]}
+    assert found == {str(kept): "Kept before", str(altered): None}
+
+
+def test_graphql__of_a_bounty__has_title_summary_and_award(service: Service) -> None:
+    bounty_id = published(service, "Also in GraphQL")
+    query = f'{{ bounty(id: "{bounty_id}") {{ title summary award_amount escrow_amount protocol_fee guardian_fee }} }}'
+    answer = service.client.post("/subgraph", json={"query": query}).json
+    assert answer is not None
+    bounty = answer["data"]["bounty"]
+    assert bounty["title"] == "Also in GraphQL"
+    fees = int(bounty["protocol_fee"]) + int(bounty["guardian_fee"])
+    assert int(bounty["award_amount"]) == int(bounty["escrow_amount"]) - fees

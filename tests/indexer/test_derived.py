@@ -1,0 +1,131 @@
+"""What the writer keeps beside the facts: totals of all bounties, and the feed of changes."""
+
+from service_common.chain.blocks import header_at
+from service_common.db import hub_index as t
+from service_common.types import BlockNumber
+from service_indexer.replay import rebuild_copy
+from service_indexer.writer import only_writer
+from sqlalchemy import Engine, delete, func, select
+
+from tests.indexer.replay import contents
+from tests.indexer.test_replay import settings_of
+from tests.world import ESCROW, World
+
+
+def newest(engine: Engine) -> dict[str, int]:
+    """The newest totals."""
+    c = t.totals.c
+    with engine.connect() as connection:
+        row = connection.execute(select(t.totals).order_by(c.block_number.desc(), c.log_index.desc()).limit(1)).one()
+    counts = ("bounties", "awarded", "unawarded", "escrowed", "awards_paid", "refunds_paid")
+    return {name: int(getattr(row, name)) for name in counts}
+
+
+def awarded(world: World) -> int:
+    """A bounty that was won."""
+    bounty_id = world.create()
+    work = world.submit(bounty_id, world.solver(1))
+    world.advance_to(world.reveal_at(bounty_id))
+    for number in (1, 2):
+        world.award(bounty_id, world.guardian(number), world.solver(1), work)
+    return bounty_id
+
+
+def test_totals__over_bounties_that_end_and_pay__follow_each_event(world: World) -> None:
+    engine = world.engine("service_indexer")
+    won, waiting = awarded(world), world.create()
+    world.index()
+    funded, paid = {"bounties": 2, "escrowed": 2 * ESCROW}, {"awards_paid": 0, "refunds_paid": 0}
+    expected = {**funded, **paid, "awarded": 1, "unawarded": 0}
+    assert newest(engine) == expected
+    world.contract.transact(world.solver(1), "claim", won, b"", b"")
+    world.advance_to(world.reveal_at(waiting))
+    world.contract.transact(world.people.poster.wallet, "settle", waiting)
+    world.contract.transact(world.people.poster.wallet, "claimRefund", waiting)
+    world.finalize()
+    c = t.claims.c
+    with engine.connect() as connection:
+        claims = connection.execute(select(c.kind, c.amount).order_by(c.kind)).all()
+    award, refund = (int(row.amount) for row in claims[::-1])  # winner_award, poster_refund
+    assert newest(engine) == {**expected, "unawarded": 1, "awards_paid": award, "refunds_paid": refund}
+    assert 0 < award < refund == ESCROW
+
+
+def test_derived__of_a_copy_that_a_former_release_wrote__is_made_up_for_when_the_next_writer_begins(
+    world: World,
+) -> None:
+    engine = world.engine("service_indexer")
+    awarded(world)
+    world.create()
+    world.index()
+    rows = contents(engine)["totals"]
+    with engine.begin() as connection:
+        first = connection.execute(select(func.min(t.totals.c.block_number))).scalar_one()
+        connection.execute(delete(t.totals).where(t.totals.c.block_number > first))
+        connection.execute(delete(t.changes).where(t.changes.c.block_number > first))
+    assert len(contents(engine)["totals"]) == 1
+    world.writer_lock.close()
+    with only_writer(engine, world.chain_id, world.hub_address, header_at(world.rpc, BlockNumber(0))):
+        assert contents(engine)["totals"] == rows
+        assert len(changes(engine)) == len(contents(engine)["logs"])
+
+
+def test_totals__of_what_a_reorg_takes_out__are_taken_back(world: World) -> None:
+    world.create()
+    world.index()
+    before = newest(world.engine("service_indexer"))
+    world.create()
+    world.index()
+    world.rpc.call("anvil_reorg", 1, [])
+    world.index()
+    assert newest(world.engine("service_indexer")) == before
+
+
+def changes(engine: Engine) -> list[tuple[int, int, int | None]]:
+    c = t.changes.c
+    with engine.connect() as connection:
+        rows = connection.execute(select(c.number, c.block_number, c.log_index).order_by(c.number))
+        return [(row.number, row.block_number, row.log_index) for row in rows]
+
+
+def test_changes__of_logs_and_reorgs__count_up_in_the_order_they_were_committed(world: World) -> None:
+    engine = world.engine("service_indexer")
+    world.finalize()
+    world.create()
+    world.index()
+    before = changes(engine)
+    assert [place for _, *place in before] == sorted(place for _, *place in before)
+    tip = before[-1][1]
+    world.rpc.call("anvil_reorg", 1, [])
+    world.index()
+    *kept, (number, last_block, log_index) = changes(engine)
+    assert kept == [each for each in before if each[1] < tip]
+    assert number > before[-1][0]
+    assert (last_block, log_index) == (tip - 1, None)
+    world.people.poster.wallet.forget_nonce()
+    world.open_bounties.clear()
+    world.create()
+    world.index()
+    assert changes(engine)[len(kept) + 1][0] > number
+
+
+def test_changes__of_a_reorg_that_takes_no_event_out__are_none(world: World) -> None:
+    engine = world.engine("service_indexer")
+    world.create()
+    world.finalize()
+    before = changes(engine)
+    world.rpc.call("anvil_reorg", 1, [])
+    world.index()
+    assert changes(engine) == before
+
+
+def test_changes__of_a_copy_that_is_rebuilt__take_everything_back_and_begin_again(world: World) -> None:
+    engine = world.engine("service_indexer")
+    world.create()
+    world.finalize()
+    before = changes(engine)
+    world.writer_lock.close()
+    rebuild_copy(engine, settings_of(world), lambda _: None)
+    (first, *taken), *after = changes(engine)
+    assert (taken, first > before[-1][0]) == ([0, None], True)
+    assert [place for _, *place in after] == [place for _, *place in before]
