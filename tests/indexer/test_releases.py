@@ -9,8 +9,9 @@ from service_common.chain.hub import Hub
 from service_common.chain.hub_constants import read_publication_delay
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.db.hub_reads import read_head
+from service_common.domain.hub_events import EVENT_CLASSES
 from service_common.keccak import keccak256
-from service_common.types import Bytes32
+from service_common.types import BlockNumber, Bytes32
 from service_indexer.follower import Halted, advance
 from service_indexer.source import RpcSource
 
@@ -50,9 +51,9 @@ def test_copy__of_a_hub_of_the_release_before__halts_on_its_log(world: World, si
 def test_copy__by_the_release_before__gets_no_further_than_the_deployment(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = {name: event for name, event in events.EVENT_CLASSES.items() if name not in {"Deployed", "RosterPublished"}}
+    known = {name: event for name, event in EVENT_CLASSES.items() if name not in {"Deployed", "RosterPublished"}}
     monkeypatch.setattr(events, "EVENT_CLASSES", known)
-    first = world.hub.deploy_block
+    first = BlockNumber(world.hub.deploy_block)
     (deployed, *_) = world.source.logs_of_range(first, first).logs
     with pytest.raises(UnknownLog, match=f"block {first} "):
         decode_log(deployed)
