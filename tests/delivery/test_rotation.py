@@ -254,6 +254,10 @@ def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes
     assert ready.call(poster, path, {"poster_ephemeral_public_key": fresh.public_key}).status_code == 200
     world.await_publication()
     world.finalize()
+    alone = delivery.restarted(old)
+    assert refusal(alone.client.get("/api/deployment/delivery-key")) == (503, "delivery_unavailable")
+    assert refusal(alone.call(world.guardian(2), wrap_path(bounty_id), to_old)) == (503, "delivery_unavailable")
+    ready = delivery.restarted(new, old)
     assert served(ready) == new.public_key
     assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), to_old)) == (
         400,

@@ -40,18 +40,18 @@ class KeyState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """The Hub has no delivery key, because it was withdrawn, until another one takes effect."""
+    """No key that is held here is in effect, because one was withdrawn, until another one is."""
 
     until: UnixSeconds | None
     now: UnixSeconds
 
     def refusal(self) -> ServiceError:
         """What those are answered who would wrap to it."""
+        message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
         if self.until is None:
-            message = "The Hub's delivery key was withdrawn; deliveries pause until another one takes effect."
-            return ServiceError("delivery_unavailable", message, retry_after=_LONGEST_WAIT)
-        message = f"The Hub's delivery key was withdrawn; deliveries pause until {iso_utc(self.until)}."
-        return ServiceError("delivery_unavailable", message, retry_after=min(_LONGEST_WAIT, self.until - self.now))
+            return ServiceError("delivery_unavailable", f"{message}.", retry_after=_LONGEST_WAIT)
+        wait = min(_LONGEST_WAIT, self.until - self.now)
+        return ServiceError("delivery_unavailable", f"{message} until {iso_utc(self.until)}.", retry_after=wait)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +96,18 @@ def held_keys(facts: HubFacts, keyring: Sequence[Identity]) -> tuple[HeldKey, ..
 def current_key(connection: Connection, now: UnixSeconds, keyring: Sequence[Identity]) -> Identity | Pause:
     """The key that Guardians are to wrap to."""
     published = read_delivery_keys(connection, now)
-    return _pause(published) or _held(published, keyring)[0].identity
+    held = _held(published, keyring)
+    return _pause(published, held) or held[0].identity
 
 
 def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> AcceptedKeys:
     """The keys that a new wrap may be made for, the current one first; none while deliveries pause."""
     now = facts.head.block_time
     published = read_delivery_keys(facts.connection, now)
-    if (paused := _pause(published)) is not None:
+    held = _held(published, keyring)
+    if (paused := _pause(published, held)) is not None:
         return AcceptedKeys((), paused)
-    keys = [key.identity for key in _held(published, keyring) if key.takes_wraps(now, grace_seconds)]
+    keys = [key.identity for key in held if key.takes_wraps(now, grace_seconds)]
     return AcceptedKeys(tuple(keys), None)
 
 
@@ -117,16 +119,18 @@ def describe_current_key(facts: HubFacts, keyring: Sequence[Identity]) -> Delive
     return DeliveryKey(current.public_key, key_id(current.public_key), "x25519-sealed-box")
 
 
-def _pause(published: DeliveryKeys) -> Pause | None:
+def _pause(published: DeliveryKeys, held: Sequence[HeldKey]) -> Pause | None:
+    if held[0].state is KeyState.CURRENT:
+        return None
     announced = published.announced
-    return Pause(None if announced is None else announced.begins, published.now) if published.paused else None
+    return Pause(None if announced is None else announced.begins, published.now)
 
 
 def _held(published: DeliveryKeys, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
-    held = {identity.public_key for identity in keyring}
+    held = [identity.public_key for identity in keyring]
     current = published.current
     if current not in held and not published.paused:
-        current = keyring[0].public_key
+        current = next((key for key in held if not published.is_withdrawn(key)), None)
     keys = []
     for identity in keyring:
         retired_at = published.retired_at(identity.public_key)
