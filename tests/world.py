@@ -28,7 +28,7 @@ from web3.types import TxReceipt
 
 from tests.servers import Database
 
-TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60)
+TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
 ESCROW = 25_000_000
 
 
@@ -150,14 +150,24 @@ class World:
         arguments = (bounty_id, 2, "0x" + "00" * 20, bytes(32), to_bytes(random_commitment()))
         return self.contract.transact(guardian, "recordVerdict", *arguments)
 
-    def publish_roster(self, members: list[tuple[Wallet, Bytes32]], quorum: int) -> None:
-        """Have bounties from now on pin these Guardians."""
+    def announce_roster(self, members: list[tuple[Wallet, Bytes32]], quorum: int) -> None:
+        """Have the owner publish a roster that is not in effect yet, finalized and indexed."""
         ordered = sorted(members, key=lambda member: member[0].address)
         accounts, keys = [wallet.address for wallet, _ in ordered], [to_bytes(key) for _, key in ordered]
         self.contract.transact(self.people.owner.wallet, "publishRoster", accounts, keys, quorum)
+        self.finalize()
+
+    def publish_roster(self, members: list[tuple[Wallet, Bytes32]], quorum: int) -> None:
+        """Have bounties from now on pin these Guardians."""
+        self.announce_roster(members, quorum)
+        self.await_publication()
         version = self.contract.call("currentRosterVersion")
         self.hub = replace(self.hub, roster_hash="0x" + self.contract.call("getRoster", version)[0].hex())
         self.finalize()
+
+    def await_publication(self) -> None:
+        """Let what the owner announced last take effect."""
+        self.advance_to(self.time() + self.hub.terms.publication_delay)
 
     def reveal_at(self, bounty_id: BountyId) -> int:
         return int(self.contract.call("getBounty", bounty_id)[4])

@@ -19,7 +19,9 @@ contract Hub is Views {
 
     /// @dev What a new bounty pins.
     struct Quote {
-        Counters counters;
+        uint16 rosterVersion;
+        uint8 rosterSize;
+        uint16 feePolicyVersion;
         FeePolicy policy;
         uint256 protocolFee;
         uint256 guardianFee;
@@ -53,6 +55,7 @@ contract Hub is Views {
         _checkRange("minJudgingWindow", 1, config.minJudgingWindow, config.maxJudgingWindow);
         _checkRange("maxJudgingWindow", 1, config.maxJudgingWindow, LONGEST_TIME);
         _checkRange("minEscrow", 1, config.minEscrow, type(uint88).max);
+        _checkRange("publicationDelay", 1, config.publicationDelay, LONGEST_TIME);
         revealDelay = config.revealDelay;
         minSubmissionWindow = config.minSubmissionWindow;
         maxSubmissionWindow = config.maxSubmissionWindow;
@@ -95,14 +98,15 @@ contract Hub is Views {
         if (poster == address(0)) revert PosterZero();
         _checkBounds(terms);
 
-        quote.counters = _counters;
-        uint256 rosterVersion = quote.counters.rosterVersion;
-        if (rosterVersion == 0) revert NoRosterPublished();
-        bytes32 rosterHash = _rosters[rosterVersion].hash;
+        Counters memory counters = _counters;
+        (quote.rosterVersion, quote.rosterSize) = _currentRoster(counters);
+        if (quote.rosterVersion == 0) revert NoRosterPublished();
+        bytes32 rosterHash = _rosters[quote.rosterVersion].hash;
         if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
-        if (_seats[rosterVersion][poster].number != 0) revert PosterOnRoster(poster, rosterVersion);
+        if (_seats[quote.rosterVersion][poster].number != 0) revert PosterOnRoster(poster, quote.rosterVersion);
 
-        quote.policy = _feePolicies[quote.counters.feePolicyVersion];
+        quote.feePolicyVersion = counters.feePolicyVersion;
+        quote.policy = _feePolicies[quote.feePolicyVersion];
         quote.protocolFee = Money.fee(terms.escrowAmount, quote.policy.protocolFeeBps);
         quote.guardianFee = Money.fee(terms.escrowAmount, quote.policy.guardianFeeBps);
         if (quote.protocolFee > terms.maxProtocolFee) {
@@ -139,19 +143,19 @@ contract Hub is Views {
         bounty.poster = poster;
         bounty.submissionDeadline = Narrow.toUint32(terms.submissionDeadline);
         bounty.judgingWindow = Narrow.toUint32(terms.judgingWindow);
-        bounty.rosterVersion = quote.counters.rosterVersion;
-        bounty.rosterSize = quote.counters.rosterSize;
+        bounty.rosterVersion = quote.rosterVersion;
+        bounty.rosterSize = quote.rosterSize;
         bounty.escrow = Narrow.toUint88(terms.escrowAmount);
         bounty.protocolFeeBps = quote.policy.protocolFeeBps;
         bounty.guardianFeeBps = quote.policy.guardianFeeBps;
-        bounty.feePolicyVersion = quote.counters.feePolicyVersion;
+        bounty.feePolicyVersion = quote.feePolicyVersion;
         bounty.specCommitment = terms.specCommitment;
         emit BountyCreated(
             bountyId,
             poster,
             terms.specCommitment,
             terms.expectedRosterHash,
-            quote.counters.rosterVersion,
+            quote.rosterVersion,
             terms.escrowAmount,
             terms.submissionDeadline,
             _revealAt(bounty),

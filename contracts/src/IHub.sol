@@ -73,16 +73,22 @@ interface IHub is IHubTypes {
     /// @param claims 1 to 32, each checked and logged as by its own function.
     function claimMany(Claim[] calldata claims) external;
 
-    // ---------------------------------------------------------------- owner: future bounties only
+    // ---------------------------------------------------------------- owner: no power over a bounty that exists
 
-    /// @notice Publishes the next roster version; bounties created from now on pin it.
+    /// @notice Announces the next roster version; bounties created from `publicationDelay` later on pin it. It replaces
+    /// a version that is announced and not in effect yet. The first version is in effect at once.
     /// @param accounts 1 to 15, strictly ascending, non-zero.
     /// @param encryptionKeys One X25519 key per account: canonical, distinct, not low-order.
     /// @param quorum More than half, at most all.
     function publishRoster(address[] calldata accounts, bytes32[] calldata encryptionKeys, uint256 quorum) external;
 
-    /// @notice Publishes the deployment's X25519 delivery key, so that a swapped key is public.
+    /// @notice Announces the deployment's X25519 delivery key, which takes effect `publicationDelay` later, so that a
+    /// swapped key is public before it is used. It replaces an announced one. The first key is in effect at once.
     function publishDeliveryKey(bytes32 key) external;
+
+    /// @notice Takes back the current or the announced delivery key at once. Without a current key deliveries pause,
+    /// until another one that was published has waited for its time.
+    function withdrawDeliveryKey(bytes32 key) external;
 
     /// @notice Changes the fees of future bounties within hard caps.
     function setFeePolicy(uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient) external;
@@ -98,7 +104,10 @@ interface IHub is IHubTypes {
     /// @notice One bounty, whole. Reverts for an unknown id.
     function getBounty(uint256 bountyId) external view returns (BountyView memory);
 
-    /// @notice One roster version. Reverts for an unknown version.
+    /// @notice The version that is announced and from when it takes effect; zeros where none is.
+    function announcedRoster() external view returns (uint256 version, uint256 effectiveFrom);
+
+    /// @notice One roster version, in effect or not. Reverts for an unknown version.
     function getRoster(uint256 version) external view returns (RosterView memory);
 
     /// @notice The version that a bounty created now would pin; 0 before the first.
@@ -119,8 +128,11 @@ interface IHub is IHubTypes {
     /// @notice The EIP-3009 nonce that binds a Poster's authorization to all terms, this chain and this Hub.
     function authorizationNonce(Terms calldata terms, address poster) external view returns (bytes32);
 
-    /// @notice The current delivery key; zero before the first.
+    /// @notice The delivery key in effect; zero before the first and after it was withdrawn.
     function deliveryKey() external view returns (bytes32);
+
+    /// @notice The key that is announced and from when it takes effect; zeros where none is.
+    function announcedDeliveryKey() external view returns (bytes32 key, uint256 effectiveFrom);
 
     /// @notice The fees of a bounty created now.
     function feePolicy() external view returns (uint256 protocolFeeBps, uint256 guardianFeeBps, address recipient);
@@ -131,6 +143,8 @@ interface IHub is IHubTypes {
     function pendingOwner() external view returns (address);
     /// @notice The one escrow token.
     function token() external view returns (address);
+    /// @notice Seconds from the publication of a roster or delivery key until it takes effect.
+    function publicationDelay() external view returns (uint256);
     /// @notice Seconds from the submission deadline to the reveal point.
     function revealDelay() external view returns (uint256);
     /// @notice Least seconds from creation to the submission deadline.

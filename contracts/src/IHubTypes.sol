@@ -102,6 +102,7 @@ interface IHubTypes {
         uint256 minJudgingWindow;
         uint256 maxJudgingWindow;
         uint256 minEscrow;
+        uint256 publicationDelay;
         uint256 protocolFeeBps;
         uint256 guardianFeeBps;
         address protocolFeeRecipient;
@@ -160,18 +161,24 @@ interface IHubTypes {
 
     // ---------------------------------------------------------------- events: the deployment's life
 
-    /// @notice A roster version with everything its hash binds, beside chain and Hub.
+    /// @notice A Hub was deployed with these values.
+    event Deployed(HubConfig config);
+    /// @notice A roster version with everything its hash binds, beside chain and Hub. From `effectiveFrom` on new
+    /// bounties pin it, unless another version is published before that.
     event RosterPublished(
         uint256 indexed version,
         bytes32 indexed guardianRosterHash,
         address[] accounts,
         bytes32[] encryptionKeys,
-        uint256 quorum
+        uint256 quorum,
+        uint256 effectiveFrom
     );
     /// @notice An account that was ever on a roster is alive.
     event GuardianHeartbeat(address indexed guardian);
-    /// @notice The deployment's X25519 delivery key.
-    event DeliveryKeyPublished(bytes32 indexed key);
+    /// @notice The deployment's X25519 delivery key from `effectiveFrom` on, unless another is published before that.
+    event DeliveryKeyPublished(bytes32 indexed key, uint256 effectiveFrom);
+    /// @notice The key is neither current nor announced any more.
+    event DeliveryKeyWithdrawn(bytes32 indexed key);
     /// @notice The fees of bounties created from now on.
     event FeePolicyChanged(uint256 protocolFeeBps, uint256 guardianFeeBps, address indexed recipient);
     /// @notice Ownership is offered; zero withdraws the offer.
@@ -207,6 +214,8 @@ interface IHubTypes {
     error EncryptionKeyNotCanonical(bytes32 key);
     /// @notice The shared secret with this key would be zero, and anyone could open what is sealed to it.
     error EncryptionKeyLowOrder(bytes32 key);
+    /// @notice The key is neither the current nor the announced delivery key.
+    error DeliveryKeyNotPublished(bytes32 key);
     /// @notice Only an account that was ever on a roster has a heartbeat.
     error NeverOnRoster(address account);
     /// @notice A value does not fit the storage field it is packed into.

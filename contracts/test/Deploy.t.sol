@@ -37,19 +37,27 @@ contract DeployTest is HubTest {
         vm.assertEq(hub.minJudgingWindow(), MIN_JUDGING);
         vm.assertEq(hub.maxJudgingWindow(), MAX_JUDGING);
         vm.assertEq(hub.minEscrow(), MIN_ESCROW);
+        vm.assertEq(hub.publicationDelay(), PUBLICATION_DELAY);
         (uint256 protocolBps, uint256 guardianBps, address to) = hub.feePolicy();
         vm.assertEq(protocolBps, PROTOCOL_BPS);
         vm.assertEq(guardianBps, GUARDIAN_BPS);
         vm.assertEq(to, treasury);
     }
 
+    function test_deploy__logs_its_values() public {
+        vm.expectEmit();
+        emit Deployed(configuration(address(token)));
+        newHub();
+    }
+
     function test_deploy__at_the_bounds__is_accepted() public {
         HubConfig memory c = configuration(address(token));
         (c.revealDelay, c.minSubmissionWindow, c.maxSubmissionWindow) = (1, 1, 1);
-        (c.minJudgingWindow, c.maxJudgingWindow, c.minEscrow) = (1, 1, 1);
+        (c.minJudgingWindow, c.maxJudgingWindow, c.minEscrow, c.publicationDelay) = (1, 1, 1, 1);
         deployHub(c);
         (c.revealDelay, c.minSubmissionWindow, c.maxSubmissionWindow) = (365 days, 365 days, 365 days);
         (c.minJudgingWindow, c.maxJudgingWindow, c.minEscrow) = (365 days, 365 days, type(uint88).max);
+        c.publicationDelay = 365 days;
         deployHub(c);
     }
 
@@ -85,6 +93,11 @@ contract DeployTest is HubTest {
         refused(c, invalid("minEscrow", 0));
         c.minEscrow = uint256(type(uint88).max) + 1;
         refused(c, invalid("minEscrow", uint256(type(uint88).max) + 1));
+        c = configuration(address(token));
+        c.publicationDelay = 0;
+        refused(c, invalid("publicationDelay", 0));
+        c.publicationDelay = 365 days + 1;
+        refused(c, invalid("publicationDelay", 365 days + 1));
     }
 
     function test_deploy__fee_policy_out_of_bounds__is_refused() public {

@@ -29,6 +29,7 @@ contract InvariantTest is IHubTypes {
             minJudgingWindow: 500,
             maxJudgingWindow: 2_000,
             minEscrow: 1_000,
+            publicationDelay: 50,
             protocolFeeBps: 100,
             guardianFeeBps: 100,
             protocolFeeRecipient: address(0xD000)

@@ -8,6 +8,8 @@ import {vm} from "./support/Vm.sol";
 /// @notice What the owner can do, nobody else can, and nobody can at all.
 contract RegistryTest is HubTest {
     bytes32 private constant KEY = bytes32(uint256(0x42) << 248);
+    bytes32 private constant NEXT_KEY = bytes32(uint256(0x43) << 248);
+    bytes32 private constant THIRD_KEY = bytes32(uint256(0x44) << 248);
 
     function asOwner(bytes memory why) private {
         vm.expectRevert(why);
@@ -26,10 +28,9 @@ contract RegistryTest is HubTest {
         bytes32[] memory keys = keysFor(15);
         bytes32 expected = keccak256(abi.encode(block.chainid, address(hub), uint256(2), accounts, keys, uint256(8)));
         vm.expectEmit(address(hub));
-        emit RosterPublished(2, expected, accounts, keys, 8);
+        emit RosterPublished(2, expected, accounts, keys, 8, START + PUBLICATION_DELAY);
         vm.prank(owner);
         hub.publishRoster(accounts, keys, 8);
-        vm.assertEq(hub.currentRosterVersion(), 2);
         RosterView memory roster = hub.getRoster(2);
         vm.assertEq(roster.guardianRosterHash, expected);
         vm.assertEq(roster.quorum, 8);
@@ -105,6 +106,73 @@ contract RegistryTest is HubTest {
         }
     }
 
+    function expectRoster(uint256 current, uint256 announced, uint256 effectiveFrom) private view {
+        (uint256 version, uint256 from) = hub.announcedRoster();
+        vm.assertEq(hub.currentRosterVersion(), current, "current");
+        vm.assertEq(version, announced, "announced");
+        vm.assertEq(from, effectiveFrom, "effective from");
+    }
+
+    function test_roster__the_first__is_in_effect_at_once__the_next_after_the_delay() public {
+        hub = newHub();
+        expectRoster(0, 0, 0);
+        announce(guardians, 2);
+        expectRoster(1, 0, 0);
+        announce(guardians, 3);
+        expectRoster(1, 2, START + PUBLICATION_DELAY);
+        vm.warp(START + PUBLICATION_DELAY - 1);
+        expectRoster(1, 2, START + PUBLICATION_DELAY);
+        vm.warp(START + PUBLICATION_DELAY);
+        expectRoster(2, 0, 0);
+    }
+
+    function test_roster__announced__terms_that_name_the_current_one_still_fit() public {
+        Terms memory t = terms();
+        announce(ascending(5), 4);
+        vm.warp(START + PUBLICATION_DELAY - 1);
+        uint256 bountyId = createWith(t);
+        vm.assertEq(hub.getBounty(bountyId).rosterVersion, 1);
+        vm.assertEq(hub.getBounty(bountyId).guardianRosterHash, rosterHash);
+        t.expectedRosterHash = hub.getRoster(2).guardianRosterHash;
+        vm.expectRevert(abi.encodeWithSelector(RosterHashMismatch.selector, t.expectedRosterHash, rosterHash));
+        createWith(t);
+        vm.warp(START + PUBLICATION_DELAY);
+        vm.assertEq(hub.getBounty(createWith(t)).rosterVersion, 2);
+        t.expectedRosterHash = rosterHash;
+        vm.expectPartialRevert(RosterHashMismatch.selector);
+        createWith(t);
+    }
+
+    /// @dev The size is pinned with the version: shares are of the roster that judges.
+    function test_roster__replaced_before_it_takes_effect__never_does() public {
+        announce(ascending(5), 4);
+        vm.warp(START + 10);
+        announce(ascending(7), 4);
+        expectRoster(1, 3, START + 10 + PUBLICATION_DELAY);
+        vm.warp(START + PUBLICATION_DELAY);
+        expectRoster(1, 3, START + 10 + PUBLICATION_DELAY);
+        uint256 before = create();
+        vm.warp(START + 10 + PUBLICATION_DELAY);
+        expectRoster(3, 0, 0);
+        rosterHash = hub.getRoster(3).guardianRosterHash;
+        uint256 next = create();
+        announce(guardians, 2);
+        vm.assertEq(hub.getBounty(before).rosterVersion, 1);
+        vm.assertEq(hub.getBounty(next).rosterVersion, 3);
+        for (uint256 i = 0; i < 2; ++i) {
+            (uint256 bountyId, uint256 size) = i == 0 ? (before, uint256(3)) : (next, 7);
+            guardians = hub.getRoster(i == 0 ? 1 : 3).accounts;
+            rosterHash = hub.getBounty(bountyId).guardianRosterHash;
+            submitAs(solver, bountyId, WORK);
+            toReveal(bountyId);
+            award(0, bountyId, solver, WORK);
+            toEnd(bountyId);
+            hub.settle(bountyId);
+            vm.assertEq(hub.claimable(bountyId, guardians[0]), 30_000_000 / size);
+            vm.warp(START + 2 hours);
+        }
+    }
+
     function test_roster__is_pinned__a_bounty_keeps_its_version() public {
         uint256 bountyId = create();
         publish(ascending(5), 4);
@@ -121,17 +189,20 @@ contract RegistryTest is HubTest {
         );
     }
 
-    /// @dev The counters' word: roster version 16, roster size 8, fee policy version 16. It is compared, then set.
+    /// @dev The counters' word: former version 16 and size 8, newest version 16 and size 8, its time 40, fee policy
+    /// version 16. It is compared, then set.
     function setVersions(uint256 version) private {
         bytes32 word = bytes32(uint256(1));
-        vm.assertEq(vm.load(address(hub), word), bytes32((uint256(1) << 24) | (3 << 16) | 1), "another layout");
-        vm.store(address(hub), word, bytes32((version << 24) | (3 << 16) | version));
+        uint256 found = (uint256(1) << 88) | (START << 48) | (3 << 40) | (1 << 24);
+        vm.assertEq(vm.load(address(hub), word), bytes32(found), "another layout");
+        vm.store(address(hub), word, bytes32((version << 88) | (START << 48) | (3 << 40) | (version << 24)));
     }
 
     function test_roster__the_last_version__one_more_is_refused() public {
         setVersions(65_534);
         publish(guardians, 2);
         vm.assertEq(hub.currentRosterVersion(), 65_535);
+        vm.assertEq(hub.getRoster(65_535).accounts.length, 3);
         refusedRoster(guardians, keysFor(3), 2, abi.encodeWithSelector(ValueTooLarge.selector, 65_536, 65_535));
         vm.assertEq(hub.currentRosterVersion(), 65_535);
     }
@@ -143,12 +214,96 @@ contract RegistryTest is HubTest {
         hub.publishDeliveryKey(key);
     }
 
-    function acceptedKey(bytes32 key) private {
-        vm.expectEmit(address(hub));
-        emit DeliveryKeyPublished(key);
+    function publishKey(bytes32 key) private {
         vm.prank(owner);
         hub.publishDeliveryKey(key);
-        vm.assertEq(hub.deliveryKey(), key);
+    }
+
+    function withdrawKey(bytes32 key) private {
+        vm.expectEmit(address(hub));
+        emit DeliveryKeyWithdrawn(key);
+        vm.prank(owner);
+        hub.withdrawDeliveryKey(key);
+    }
+
+    function expectKey(bytes32 current, bytes32 announced, uint256 effectiveFrom) private view {
+        (bytes32 key, uint256 from) = hub.announcedDeliveryKey();
+        vm.assertEq(hub.deliveryKey(), current, "current");
+        vm.assertEq(key, announced, "announced");
+        vm.assertEq(from, effectiveFrom, "effective from");
+    }
+
+    function acceptedKey(bytes32 key) private {
+        uint256 from = vm.getBlockTimestamp() + (hub.deliveryKey() == 0 ? 0 : PUBLICATION_DELAY);
+        vm.expectEmit(address(hub));
+        emit DeliveryKeyPublished(key, from);
+        publishKey(key);
+        vm.warp(from);
+        expectKey(key, 0, 0);
+    }
+
+    function test_delivery_key__the_first_at_once__the_next_after_the_delay() public {
+        expectKey(0, 0, 0);
+        publishKey(KEY);
+        expectKey(KEY, 0, 0);
+        publishKey(NEXT_KEY);
+        expectKey(KEY, NEXT_KEY, START + PUBLICATION_DELAY);
+        vm.warp(START + PUBLICATION_DELAY - 1);
+        expectKey(KEY, NEXT_KEY, START + PUBLICATION_DELAY);
+        publishKey(THIRD_KEY); // the second never takes effect, and the delay begins again
+        vm.warp(START + PUBLICATION_DELAY);
+        expectKey(KEY, THIRD_KEY, START + 2 * PUBLICATION_DELAY - 1);
+        vm.warp(START + 2 * PUBLICATION_DELAY - 1);
+        expectKey(THIRD_KEY, 0, 0);
+    }
+
+    /// @dev A thief of the owner's key cannot withdraw and publish in one block: also the key after a pause waits.
+    function test_delivery_key__withdrawn__deliveries_pause_and_the_next_waits() public {
+        publishKey(KEY);
+        withdrawKey(KEY);
+        expectKey(0, 0, 0);
+        publishKey(NEXT_KEY);
+        expectKey(0, NEXT_KEY, START + PUBLICATION_DELAY);
+        vm.warp(START + PUBLICATION_DELAY);
+        expectKey(NEXT_KEY, 0, 0);
+    }
+
+    function test_delivery_key__the_current_one_withdrawn__the_announced_keeps_its_time() public {
+        publishKey(KEY);
+        publishKey(NEXT_KEY);
+        withdrawKey(KEY);
+        expectKey(0, NEXT_KEY, START + PUBLICATION_DELAY);
+        vm.warp(START + PUBLICATION_DELAY);
+        expectKey(NEXT_KEY, 0, 0);
+    }
+
+    function test_delivery_key__the_announced_one_withdrawn__the_current_stays() public {
+        publishKey(KEY);
+        publishKey(NEXT_KEY);
+        withdrawKey(NEXT_KEY);
+        expectKey(KEY, 0, 0);
+        vm.warp(START + PUBLICATION_DELAY);
+        expectKey(KEY, 0, 0);
+        publishKey(KEY);
+        withdrawKey(KEY); // as current and as announced
+        expectKey(0, 0, 0);
+        vm.warp(START + 3 * PUBLICATION_DELAY);
+        expectKey(0, 0, 0);
+    }
+
+    function test_delivery_key__neither_current_nor_announced__cannot_be_withdrawn() public {
+        bytes32[2] memory keys = [bytes32(0), KEY];
+        for (uint256 i = 0; i < 2; ++i) {
+            asOwner(abi.encodeWithSelector(DeliveryKeyNotPublished.selector, keys[i]));
+            hub.withdrawDeliveryKey(keys[i]);
+        }
+        publishKey(KEY);
+        publishKey(NEXT_KEY);
+        publishKey(THIRD_KEY);
+        asOwner(abi.encodeWithSelector(DeliveryKeyNotPublished.selector, NEXT_KEY));
+        hub.withdrawDeliveryKey(NEXT_KEY);
+        asOwner(abi.encodeWithSelector(DeliveryKeyNotPublished.selector, bytes32(0)));
+        hub.withdrawDeliveryKey(0);
     }
 
     function test_delivery_key__canonical_and_not_low_order() public {
@@ -185,7 +340,7 @@ contract RegistryTest is HubTest {
     // ---------------------------------------------------------------- liveness
 
     function test_heartbeat__any_account_that_was_ever_on_a_roster() public {
-        publish(ascending(3), 2);
+        announce(ascending(3), 2);
         vm.expectEmit(address(hub));
         emit GuardianHeartbeat(guardians[2]);
         vm.prank(guardians[2]);
@@ -249,9 +404,10 @@ contract RegistryTest is HubTest {
 
     function test_owner__only_the_owner_publishes() public {
         bytes memory why = abi.encodeWithSelector(NotOwner.selector, stranger, owner);
-        bytes[4] memory calls = [
+        bytes[5] memory calls = [
             abi.encodeCall(IHub.publishRoster, (ascending(3), keysFor(3), 2)),
             abi.encodeCall(IHub.publishDeliveryKey, (KEY)),
+            abi.encodeCall(IHub.withdrawDeliveryKey, (KEY)),
             abi.encodeCall(IHub.setFeePolicy, (0, 0, stranger)),
             abi.encodeCall(IHub.transferOwnership, (stranger))
         ];
@@ -304,8 +460,8 @@ contract RegistryTest is HubTest {
         publish(ascending(7), 4);
         vm.prank(owner);
         hub.setFeePolicy(1_000, 2_000, stranger);
-        vm.prank(owner);
-        hub.publishDeliveryKey(KEY);
+        publishKey(KEY);
+        withdrawKey(KEY);
         vm.prank(owner);
         hub.transferOwnership(stranger);
         vm.prank(stranger);

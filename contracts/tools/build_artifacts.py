@@ -36,7 +36,13 @@ SETTINGS: dict[str, typing.Any] = {
     "evmVersion": "cancun",
     "metadata": {"bytecodeHash": "none", "appendCBOR": False},
 }
-OUTPUTS = ["abi", "evm.bytecode.object", "evm.deployedBytecode.object", "evm.deployedBytecode.immutableReferences"]
+OUTPUTS = [
+    "abi",
+    "storageLayout",
+    "evm.bytecode.object",
+    "evm.deployedBytecode.object",
+    "evm.deployedBytecode.immutableReferences",
+]
 IMPORT = re.compile(r'^import\s[^"]*"([^"]+)"', re.MULTILINE)
 
 
@@ -75,6 +81,23 @@ def compiler_input(contract: str) -> dict[str, typing.Any]:
     }
 
 
+def storage_words(layout: dict[str, typing.Any]) -> dict[str, typing.Any]:
+    """Where each variable and each field of a struct is stored, without the compiler's own numbers."""
+    kinds = layout["types"] or {}
+    structs = [kind for kind in kinds.values() if "members" in kind]
+    return {
+        "variables": [place(variable, kinds) for variable in layout["storage"]],
+        "structs": {kind["label"]: [place(member, kinds) for member in kind["members"]] for kind in structs},
+    }
+
+
+def place(variable: dict[str, typing.Any], kinds: dict[str, typing.Any]) -> str:
+    kind = kinds[variable["type"]]
+    first, size = 8 * variable["offset"], 8 * int(kind["numberOfBytes"])
+    bits = f", bits {first} to {first + size - 1}" if size < 256 else ""
+    return f"word {variable['slot']}{bits}: {kind['label']} {variable['label']}"
+
+
 def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
     """One artifact, ready to be written."""
     answer = json.loads(run_compiler(node, "--standard-json", stdin=json.dumps(compiler_input(contract))))
@@ -87,6 +110,7 @@ def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
         "bytecode": "0x" + built["evm"]["bytecode"]["object"],
         "deployedBytecode": "0x" + built["evm"]["deployedBytecode"]["object"],
         "immutableReferences": built["evm"]["deployedBytecode"]["immutableReferences"],
+        "storage": storage_words(built["storageLayout"]),
         "compiler": {"version": version, "settings": SETTINGS},
         "sourceHashes": {
             name: hashlib.sha256(text.encode()).hexdigest() for name, text in closure(SOURCES[contract]).items()

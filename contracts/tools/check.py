@@ -40,6 +40,8 @@ ONE_OF_EACH_KIND = (
     "wrapping_versions",
     "announced_fee_recipient",
     "constant_chain_id",
+    "roster_at_once",
+    "key_at_once_after_withdrawal",
 )
 TIME_LIMIT_SECONDS = 900
 

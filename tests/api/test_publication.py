@@ -41,6 +41,31 @@ def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service:
     assert "0x" + on_chain.hex() == nonce
 
 
+def test_publication__while_another_roster_is_announced__prepares_what_ends_when_that_takes_effect(
+    service: Service,
+) -> None:
+    fresh_poster(service)
+    world = service.world
+    members = [(g.wallet, g.identity.public_key) for g in world.people.guardians if g.identity]
+    current = world.hub.roster_hash
+    world.announce_roster(members, 2)
+    _, effective = world.contract.call("announcedRoster")
+    try:
+        answer = service.publish(page_for(world, title="Announced")).json
+        assert answer is not None
+        assert answer["guardian_roster"]["guardian_roster_hash"] == current
+        assert answer["authorization_typed_data"]["message"]["validBefore"] == str(effective)
+        assert answer["create_bounty_with_authorization"]["args"][3] == str(effective)
+        shown = service.client.get("/api/deployment").json
+        assert shown is not None
+        assert shown["guardian_roster"]["guardian_roster_hash"] == current
+    finally:
+        world.publish_roster(members, 2)
+    shown = service.client.get("/api/deployment").json
+    assert shown is not None
+    assert shown["guardian_roster"]["guardian_roster_hash"] == world.hub.roster_hash != current
+
+
 def test_publication__of_an_unready_page__lists_every_issue(service: Service) -> None:
     fresh_poster(service)
     page = page_for(service.world, title="TBD", summary="Good quality work, see the attachment.")

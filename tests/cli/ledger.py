@@ -24,7 +24,7 @@ from service_common.domain.commitments import spec_commitment
 from service_common.keccak import keccak256
 from service_common.types import Bytes32, bytes32, to_bytes
 
-TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60)
+TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
 ESCROW = 25_000_000
 LONG_AGO = 30 * 86_400
 
@@ -56,6 +56,10 @@ class Ledger:
         """Mine a block at ``moment``, and enough that it is finalized."""
         self.node.rpc.call("evm_setNextBlockTimestamp", moment)
         self.node.mine(3)
+
+    def await_publication(self) -> None:
+        """Let what the owner announced last take effect."""
+        self.advance_to(self.time() + TERMS.publication_delay)
 
     def page(self, *, seconds: int = 2_000, judging: int = 1_000, escrow: int = ESCROW) -> bytes:
         """A challenge page that is fit to be funded now, different each time."""

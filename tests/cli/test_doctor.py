@@ -16,7 +16,7 @@ def test_doctor__of_a_deployment__names_what_is_wrong_and_what_mends_it(
     assert found.pop("clock")[0] is False  # this chain lives in the past
     assert ran.last["code"] == "unhealthy"
     del found[None]
-    assert set(found) == {"chain", "roster", "api", "subgraph", "beacon", "balance"}
+    assert set(found) == {"chain", "roster", "delivery_key", "api", "subgraph", "beacon", "balance"}
     assert all(ok and fix is None for ok, fix in found.values())
     other = Terminal(
         poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": account, "SERVICE_BEACON_URLS": "http://127.0.0.1:9"}
@@ -34,7 +34,8 @@ def test_doctor__where_the_chain_check_fails__skips_what_depends_on_it_and_says_
     broken = Terminal(poster.home, {**poster.environment, "SERVICE_RPC_URL": "http://127.0.0.1:9"})
     ran = broken.run("doctor", "--quiet", "--address", ADDRESS, code=1)
     details = {event["name"]: str(event["detail"]) for event in ran.events if event["event"] == "doctor.check"}
-    assert [name for name, detail in details.items() if detail.startswith("skipped")] == ["clock", "roster", "balance"]
+    skipped = [name for name, detail in details.items() if detail.startswith("skipped")]
+    assert skipped == ["clock", "roster", "delivery_key", "balance"]
     assert "FAIL chain: " in ran.words
     assert "fix: Check SERVICE_RPC_URL" in ran.words
     assert "roster" not in str(ran.last["message"])

@@ -75,9 +75,20 @@ class HubMachine(RuleBasedStateMachine):
         self.chain = Chain(START, self.evm)
         self.token = self.chain.deploy("TestToken")
         config = Config(
-            self.token.address, OWNERS[0], 60, 100, 1_000, 500, 2_000, 1_000, protocol_bps, guardian_bps, RECIPIENTS[0]
+            self.token.address,
+            OWNERS[0],
+            60,
+            100,
+            1_000,
+            500,
+            2_000,
+            1_000,
+            50,
+            protocol_bps,
+            guardian_bps,
+            RECIPIENTS[0],
         )
-        kinds = "(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,address)"
+        kinds = "(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,address)"
         self.hub = self.chain.deploy("Hub", (kinds, tuple(config)))
         self.model = HubModel(self.hub.address, CHAIN_ID, config)
         self.donated = 0
@@ -107,7 +118,7 @@ class HubMachine(RuleBasedStateMachine):
     # ------------------------------------------------------------ owner
 
     @rule(
-        action=st.sampled_from(["roster", "roster", "fees", "fees", "delivery key", "offer", "accept"]),
+        action=st.sampled_from(["roster", "roster", "fees", "fees", "delivery key", "withdraw", "offer", "accept"]),
         members=st.sets(st.integers(0, 4), max_size=5), extra=st.integers(0, 2), spoil=spoils, other=anyone,
         strange=seldom, bps=st.tuples(st.integers(0, 1_010), st.integers(0, 2_020)),
     )  # fmt: skip
@@ -122,8 +133,11 @@ class HubMachine(RuleBasedStateMachine):
             self.play(sender, "setFeePolicy", [*bps, recipient], self.model.set_fee_policy, *bps, recipient)
         elif action == "delivery key":
             key = {0: bytes(32), 1: b"\xff" * 32}.get(spoil, bytes([extra + 2]) * 32)
-            self.play(sender, "publishDeliveryKey", [key], self.model.publish_delivery_key, key)
-            assert self.hub.read("deliveryKey") == text(self.model.delivery_key)
+            self.play(sender, "publishDeliveryKey", [key], self.model.publish_delivery_key, key, self.chain.time)
+        elif action == "withdraw":
+            keys = [self.model.delivery_key(self.chain.time), self.model.announced_delivery_key(self.chain.time)[0]]
+            key = {0: bytes(32), 1: b"\xff" * 32}.get(spoil, keys[extra % 2])
+            self.play(sender, "withdrawDeliveryKey", [key], self.model.withdraw_delivery_key, key, self.chain.time)
         elif action == "offer":
             heir = ZERO if spoil == 0 else OWNERS[extra % 2]
             self.play(sender, "transferOwnership", [heir], self.model.transfer_ownership, heir)
@@ -143,7 +157,8 @@ class HubMachine(RuleBasedStateMachine):
             3: [b"\xec" + b"\xff" * 30 + b"\x7f"] * len(accounts),
             4: [b"\xff" * 32] * len(accounts),
         }.get(spoil, keys)
-        self.play(sender, "publishRoster", [accounts, keys, quorum], self.model.publish_roster, accounts, keys, quorum)
+        arguments = [accounts, keys, quorum]
+        self.play(sender, "publishRoster", arguments, self.model.publish_roster, *arguments, self.chain.time)
 
     # ------------------------------------------------------------ create and submit
 
@@ -154,18 +169,20 @@ class HubMachine(RuleBasedStateMachine):
     )  # fmt: skip
     def create(self, poster: str, escrow: int, until: int, window: int, spoil: int, signed: bool, salt: bytes) -> None:
         now, most = self.chain.time, 2**256 - 1
-        roster = bytes.fromhex(self.model.rosters[-1].hash[2:]) if self.model.rosters else bytes(32)
+        current = self.model.roster(now)
+        roster = bytes.fromhex(current.hash[2:]) if current else bytes(32)
+        newest = b"\6" * 32 if len(self.model.rosters) < 2 else bytes.fromhex(self.model.rosters[-1].hash[2:])
         protocol_fee, guardian_fee = self.fees(escrow)
         terms = Terms(b"\5" * 32, roster, escrow, now + until, window, most, most, salt)
         spoiled: dict[int, dict[str, Any]] = {
             0: {"spec_commitment": bytes(32)}, 1: {"escrow_amount": 999}, 2: {"escrow_amount": 2**88},
             3: {"submission_deadline": now + 99}, 4: {"submission_deadline": now + 1_001}, 5: {"judging_window": 499},
-            6: {"judging_window": 2_001}, 7: {"expected_roster_hash": b"\6" * 32},
+            6: {"judging_window": 2_001}, 7: {"expected_roster_hash": newest},
             8: {"max_protocol_fee": max(protocol_fee - 1, 0)}, 9: {"max_guardian_fee": max(guardian_fee - 1, 0)},
             10: {"max_protocol_fee": protocol_fee, "max_guardian_fee": guardian_fee},
         }  # fmt: skip
         terms = terms._replace(**spoiled.get(spoil, {}))
-        sender = self.model.rosters[-1].accounts[0] if spoil == 12 and self.model.rosters else poster
+        sender = current.accounts[0] if spoil == 12 and current else poster
         if signed and sender in POSTER_KEYS:
             self.create_signed(sender, terms, relayer=ZERO if spoil == 13 else None)
         else:
@@ -329,10 +346,20 @@ class HubMachine(RuleBasedStateMachine):
             return
         held = self.model.balances.get(self.hub.address, 0) + self.donated
         expected: list[tuple[View, object]] = [(self.token.view("balanceOf", self.hub.address), held)]
+        expected += self.published()
         if 1 <= self.touched <= len(self.model.bounties):
             expected += self.facts_of(self.touched)
             self.touched = 0
         self.agree(expected)
+
+    def published(self) -> Iterator[tuple[View, object]]:
+        """Which roster and delivery key are current now, and which are announced."""
+        now, roster = self.chain.time, self.model.roster(self.chain.time)
+        key, time = self.model.announced_delivery_key(now)
+        yield self.hub.view("currentRosterVersion"), roster.version if roster else 0
+        yield self.hub.view("announcedRoster"), self.model.announced_roster(now)
+        yield self.hub.view("deliveryKey"), text(self.model.delivery_key(now))
+        yield self.hub.view("announcedDeliveryKey"), (text(key), time)
 
     def facts_of(self, bounty_id: int) -> Iterator[tuple[View, object]]:
         """All that the Hub shows of a bounty, and what the model says it must be."""

@@ -5,6 +5,8 @@ the name and the values of the error that the Hub must answer, and changes nothi
 ``balances``; nothing here knows about words, bits or ballots.
 """
 
+from typing import TypeVar
+
 from eth_abi.abi import encode
 
 from tests.contracts.evm import Event
@@ -33,21 +35,24 @@ from tests.contracts.values import (
     text,
 )
 
+Dated = TypeVar("Dated", Roster, bytes)
+
 
 class HubModel:
     def __init__(self, address: str, chain_id: int, config: Config) -> None:
         self.address, self.chain_id, self.config = address, chain_id, config
         self.owner, self.pending_owner = config.owner, ZERO
         self.rosters: list[Roster] = []
+        self.roster_times: list[tuple[int, Roster]] = []  # from when each is current, without those that never will be
         self.policy = FeePolicy(config.protocol_fee_bps, config.guardian_fee_bps, config.protocol_fee_recipient)
-        self.delivery_key = bytes(32)
+        self.key_times: list[tuple[int, bytes]] = []  # the same of delivery keys; zeros where there is none
         self.last_active: dict[str, int] = {}
         self.bounties: list[Bounty] = []
         self.balances: dict[str, int] = {}
 
     # ------------------------------------------------------------ owner
 
-    def publish_roster(self, sender: str, accounts: list[str], keys: list[bytes], quorum: int) -> list[Event]:
+    def publish_roster(self, sender: str, accounts: list[str], keys: list[bytes], quorum: int, now: int) -> list[Event]:
         self._only_owner(sender)
         if not 1 <= len(accounts) <= 15:
             raise Refused("RosterSizeInvalid", len(accounts), 15)
@@ -64,7 +69,9 @@ class HubModel:
         version = len(self.rosters) + 1
         values = [self.chain_id, self.address, version, accounts, keys, quorum]
         roster = Roster(version, tuple(accounts), tuple(keys), quorum, keccak(encode(ROSTER_TYPES, values)))
+        effective = now + self.config.publication_delay if self.rosters else now
         self.rosters.append(roster)
+        self.roster_times = [*since(self.roster_times, now), (effective, roster)]
         for account in accounts:
             self.last_active.setdefault(account, 0)
         return [
@@ -75,8 +82,17 @@ class HubModel:
                 accounts=tuple(accounts),
                 encryption_keys=tuple(map(text, keys)),
                 quorum=quorum,
+                effective_from=effective,
             )
         ]
+
+    def roster(self, now: int) -> Roster | None:
+        """The one that a bounty created now pins."""
+        past = since(self.roster_times, now)
+        return past[-1][1] if past else None
+
+    def announced_roster(self, now: int) -> tuple[int, int]:
+        return next(((roster.version, time) for time, roster in self.roster_times if time > now), (0, 0))
 
     def set_fee_policy(self, sender: str, protocol_bps: int, guardian_bps: int, recipient: str) -> list[Event]:
         self._only_owner(sender)
@@ -90,11 +106,29 @@ class HubModel:
             event("FeePolicyChanged", protocol_fee_bps=protocol_bps, guardian_fee_bps=guardian_bps, recipient=recipient)
         ]
 
-    def publish_delivery_key(self, sender: str, key: bytes) -> list[Event]:
+    def publish_delivery_key(self, sender: str, key: bytes, now: int) -> list[Event]:
         self._only_owner(sender)
         check_key(key)
-        self.delivery_key = key
-        return [event("DeliveryKeyPublished", key=text(key))]
+        effective = now + self.config.publication_delay if self.key_times else now
+        self.key_times = [*since(self.key_times, now), (effective, key)]
+        return [event("DeliveryKeyPublished", key=text(key), effective_from=effective)]
+
+    def withdraw_delivery_key(self, sender: str, key: bytes, now: int) -> list[Event]:
+        self._only_owner(sender)
+        if key == bytes(32) or key not in {self.delivery_key(now), self.announced_delivery_key(now)[0]}:
+            raise Refused("DeliveryKeyNotPublished", text(key))
+        past, later = since(self.key_times, now), [(time, other) for time, other in self.key_times if time > now]
+        if self.delivery_key(now) == key:
+            past.append((now, bytes(32)))
+        self.key_times = past + [(time, other) for time, other in later if other != key]
+        return [event("DeliveryKeyWithdrawn", key=text(key))]
+
+    def delivery_key(self, now: int) -> bytes:
+        past = since(self.key_times, now)
+        return past[-1][1] if past else bytes(32)
+
+    def announced_delivery_key(self, now: int) -> tuple[bytes, int]:
+        return next(((key, time) for time, key in self.key_times if time > now), (bytes(32), 0))
 
     def transfer_ownership(self, sender: str, new_owner: str) -> list[Event]:
         self._only_owner(sender)
@@ -123,9 +157,9 @@ class HubModel:
     def create(self, poster: str, terms: Terms, now: int) -> list[Event]:
         """Both ways of paying; that the token moved the money is the caller's to know."""
         self._check_bounds(poster, terms, now)
-        if not self.rosters:
+        roster = self.roster(now)
+        if roster is None:
             raise Refused("NoRosterPublished")
-        roster = self.rosters[-1]
         if text(terms.expected_roster_hash) != roster.hash:
             raise Refused("RosterHashMismatch", text(terms.expected_roster_hash), roster.hash)
         if poster in roster.accounts:
@@ -400,3 +434,8 @@ class HubModel:
 
 def event(name: str, **values: object) -> Event:
     return Event(name, values)
+
+
+def since(times: list[tuple[int, Dated]], now: int) -> list[tuple[int, Dated]]:
+    """What has begun; what was announced and is replaced now never does."""
+    return [(time, what) for time, what in times if time <= now]

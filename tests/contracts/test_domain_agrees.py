@@ -13,7 +13,7 @@ from tests.vectors.samples import POSTER, PROTOCOL, ROSTER, TERMS, account
 
 CHAIN_ID: Final = ChainId(1)  # the EVM's own
 OWNER: Final = account("owner")
-CONFIG: Final = "(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,address)"
+CONFIG: Final = "(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,address)"
 KEYS: Final = [to_bytes(key) for key in ROSTER.encryption_public_keys]
 
 
@@ -21,7 +21,7 @@ KEYS: Final = [to_bytes(key) for key in ROSTER.encryption_public_keys]
 def hub() -> Contract:
     chain = Chain(1_800_000_000)
     token = chain.deploy("TestToken")
-    return chain.deploy("Hub", (CONFIG, (token.address, OWNER, 10, 5, 10**6, 5, 10**6, 100, 250, 500, PROTOCOL)))
+    return chain.deploy("Hub", (CONFIG, (token.address, OWNER, 10, 5, 10**6, 5, 10**6, 100, 1, 250, 500, PROTOCOL)))
 
 
 def _publish(hub: Contract, accounts: Sequence[Address], keys: Sequence[bytes], quorum: int) -> Done | Refusal:
@@ -29,7 +29,9 @@ def _publish(hub: Contract, accounts: Sequence[Address], keys: Sequence[bytes], 
 
 
 def _version(hub: Contract) -> int:
-    return int(hub.read("currentRosterVersion"))
+    """The newest version, current or announced."""
+    announced, _ = hub.read("announcedRoster")
+    return int(announced or hub.read("currentRosterVersion"))
 
 
 def test_authorization_nonce__of_the_hub__ours(hub: Contract) -> None:

@@ -25,21 +25,25 @@ claimMany((uint8,uint256)[]) ->
 heartbeat() ->
 publishRoster(address[],bytes32[],uint256) ->
 publishDeliveryKey(bytes32) ->
+withdrawDeliveryKey(bytes32) ->
 setFeePolicy(uint256,uint256,address) ->
 transferOwnership(address) ->
 acceptOwnership() ->
 getBounty(uint256) -> {BOUNTY}
 getRoster(uint256) -> (bytes32,uint256,address[],bytes32[],uint256[])
 currentRosterVersion() -> uint256
+announcedRoster() -> uint256,uint256
 getSubmission(uint256,address) -> bytes32
 getVerdict(uint256,address) -> uint8,address,bytes32
 claimable(uint256,address) -> uint256
 authorizationNonce({TERMS},address) -> bytes32
 deliveryKey() -> bytes32
+announcedDeliveryKey() -> bytes32,uint256
 feePolicy() -> uint256,uint256,address
 owner() -> address
 pendingOwner() -> address
 token() -> address
+publicationDelay() -> uint256
 revealDelay() -> uint256
 minSubmissionWindow() -> uint256
 maxSubmissionWindow() -> uint256
@@ -49,7 +53,9 @@ minEscrow() -> uint256
 maxProtocolFeeBps() -> uint256
 maxGuardianFeeBps() -> uint256
 """
-EVENTS = """
+CONFIG = "(address,address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256,address)"
+EVENTS = f"""
+Deployed({CONFIG} config)
 BountyCreated(uint256 indexed bountyId, address indexed poster, bytes32 indexed specCommitment,
     bytes32 guardianRosterHash, uint256 rosterVersion, uint256 escrowAmount, uint256 submissionDeadline,
     uint256 revealAt, uint256 judgingDeadline, uint256 protocolFee, uint256 guardianFee, address protocolFeeRecipient,
@@ -65,9 +71,10 @@ RefundClaimed(uint256 indexed bountyId, address indexed poster, uint256 amount)
 GuardianFeeClaimed(uint256 indexed bountyId, address indexed guardian, uint256 amount)
 ProtocolFeeClaimed(uint256 indexed bountyId, address indexed recipient, uint256 amount)
 RosterPublished(uint256 indexed version, bytes32 indexed guardianRosterHash, address[] accounts,
-    bytes32[] encryptionKeys, uint256 quorum)
+    bytes32[] encryptionKeys, uint256 quorum, uint256 effectiveFrom)
 GuardianHeartbeat(address indexed guardian)
-DeliveryKeyPublished(bytes32 indexed key)
+DeliveryKeyPublished(bytes32 indexed key, uint256 effectiveFrom)
+DeliveryKeyWithdrawn(bytes32 indexed key)
 FeePolicyChanged(uint256 protocolFeeBps, uint256 guardianFeeBps, address indexed recipient)
 OwnershipTransferStarted(address indexed previousOwner, address indexed newOwner)
 OwnershipTransferred(address indexed previousOwner, address indexed newOwner)

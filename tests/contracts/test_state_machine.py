@@ -15,6 +15,7 @@ from tests.contracts.walk import walk
 
 # Reached by forge with hostile tokens and bad deployments, which these histories have not.
 ELSEWHERE = {
+    "Deployed",
     "EscrowNotReceived",
     "InvalidConfiguration",
     "Reentered",

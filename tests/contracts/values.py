@@ -44,6 +44,7 @@ class Config(NamedTuple):
     min_judging_window: int
     max_judging_window: int
     min_escrow: int
+    publication_delay: int
     protocol_fee_bps: int
     guardian_fee_bps: int
     protocol_fee_recipient: str

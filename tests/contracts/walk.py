@@ -30,7 +30,7 @@ def step(machine: HubMachine, random: Random) -> None:
         case 1 if any_bounty:
             machine.wait_for_edge(back, random.random() < 0.3, random.random() < 0.15)
         case 2:
-            action = random.choice(["roster", "roster", "fees", "fees", "delivery key", "offer", "accept"])
+            action = random.choice(["roster", "roster", "fees", "fees", "delivery key", "withdraw", "offer", "accept"])
             members = set(random.sample(range(5), random.randrange(6)))
             bps = (random.randrange(1_050), random.randrange(2_100))
             wrong_roster, extra = random.choice([-1] * 6 + list(range(5))), random.choice([1, 1, 1, 0, 2])

@@ -75,6 +75,19 @@ class Delivery:
         """Have the Hub's owner publish a delivery key, finalized and indexed."""
         owner = self.world.people.owner.wallet
         self.world.contract.transact(owner, "publishDeliveryKey", bytes.fromhex(key.public_key[2:]))
+        self.world.await_publication()
+        self.world.finalize()
+
+    def announce(self, key: Identity) -> None:
+        """Have the owner publish a delivery key that does not take effect yet, finalized and indexed."""
+        owner = self.world.people.owner.wallet
+        self.world.contract.transact(owner, "publishDeliveryKey", bytes.fromhex(key.public_key[2:]))
+        self.world.finalize()
+
+    def withdraw(self, key: Identity) -> None:
+        """Have the owner withdraw a delivery key, finalized and indexed."""
+        owner = self.world.people.owner.wallet
+        self.world.contract.transact(owner, "withdrawDeliveryKey", bytes.fromhex(key.public_key[2:]))
         self.world.finalize()
 
     def submission(self, bounty_id: BountyId, solver: Wallet, identity: Identity, *, recorded: bool = True) -> Envelope:

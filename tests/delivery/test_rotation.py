@@ -211,3 +211,56 @@ def test_memory__of_a_process_with_keys__is_nobody_else_s_to_read() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.split() == ["0", "0"]
+
+
+@pytest.mark.usefixtures("environment")
+def test_key__announced__is_not_served_and_its_wraps_are_taken_at_once(delivery: Delivery) -> None:
+    old, new = delivery.world.delivery, Identity.generate()
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    ready = delivery.restarted(new, old)
+    delivery.announce(new)
+    assert served(ready) == old.public_key
+    assert {described(delivery)[key.public_key]["state"] for key in (old, new)} == {"current", "announced"}
+    early = body_for(envelope, sealed_box.wrap(identity, new.public_key))
+    assert ready.call(delivery.world.guardian(1), wrap_path(bounty_id), early).status_code == 201
+    assert rewrap_retired(message()) == 1  # to the one that is current
+    delivery.world.await_publication()
+    delivery.world.finalize()
+    assert served(ready) == new.public_key
+    assert described(delivery)[old.public_key]["state"] == "retired"
+
+
+@pytest.mark.usefixtures("environment")
+def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes_no_wrap_again(
+    delivery: Delivery,
+) -> None:
+    old, new, world = delivery.world.delivery, Identity.generate(), delivery.world
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    to_old = body_for(envelope, sealed_box.wrap(identity, old.public_key))
+    assert delivery.call(world.guardian(1), wrap_path(bounty_id), to_old).status_code == 201
+    ready = delivery.restarted(new, old)
+    delivery.withdraw(old)
+    delivery.announce(new)
+    for key in (old, new):
+        body = body_for(envelope, sealed_box.wrap(identity, key.public_key))
+        assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), body)) == (503, "delivery_unavailable")
+    shown = ready.client.get("/api/deployment/delivery-key")
+    assert refusal(shown) == (503, "delivery_unavailable")
+    assert int(shown.headers["Retry-After"]) <= world.hub.terms.publication_delay
+    assert described(delivery)[old.public_key]["state"] == "withdrawn"
+    assert (rewrap_retired(message()), exists(ready, bounty_id, envelope)) == (0, True)
+    fresh, path = Identity.generate(), f"/api/bounties/{bounty_id}/delivery/retrieve"
+    poster = world.people.poster.wallet
+    assert ready.call(poster, path, {"poster_ephemeral_public_key": fresh.public_key}).status_code == 200
+    world.await_publication()
+    world.finalize()
+    alone = delivery.restarted(old)
+    assert refusal(alone.client.get("/api/deployment/delivery-key")) == (503, "delivery_unavailable")
+    assert refusal(alone.call(world.guardian(2), wrap_path(bounty_id), to_old)) == (503, "delivery_unavailable")
+    ready = delivery.restarted(new, old)
+    assert served(ready) == new.public_key
+    assert refusal(ready.call(world.guardian(2), wrap_path(bounty_id), to_old)) == (
+        400,
+        "invalid_winning_solution_delivery",
+    )
+    assert rewrap_retired(message()) == 1

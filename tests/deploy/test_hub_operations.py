@@ -15,11 +15,12 @@ from hub_operations.signing import KEY, read_operator
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
-from local_stack.hub import LocalHub, deploy_hub
+from local_stack.hub import HubTerms, LocalHub, deploy_hub
 from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS, deployment_of
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import JsonRpc
-from service_common.crypto.x25519 import Identity
+from service_common.clock import iso_utc
+from service_common.crypto.x25519 import Identity, recipient_text
 from service_common.types import Address
 
 from tests.endpoints import endpoint_before
@@ -175,6 +176,69 @@ def test_admin__each_of_the_owners_powers__is_explained_then_done(
         *base, "--send", "set-fees", "1", "1", "0x" + "22" * 20, key=owner, code=1
     )
     assert "above the cap" in operate(*base, "--send", "set-fees", "9999", "1", "0x" + "22" * 20, key=heir, code=1)
+
+
+def test_admin__delivery_keys__are_announced_withdrawn_and_taken_in_both_forms(node: AnvilServer) -> None:
+    owner = Wallet()
+    deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet(), terms=HubTerms(publication_delay=1_000))
+    hub = Hub(JsonRpc([node.url]), Address(deployed.hub.address))
+    base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
+    first, second = Identity.generate().public_key, Identity.generate().public_key
+    assert "at once where it is the first" in operate(*base, "publish-delivery-key", first)
+    operate(*base, "--send", "publish-delivery-key", first, key=owner)
+    assert hub.delivery_key() == first
+    words = operate(*base, "--send", "publish-delivery-key", recipient_text(second), key=owner)
+    announced = hub.announced_delivery_key()
+    assert announced is not None
+    assert announced[0] == second
+    assert f"it takes effect at {iso_utc(announced[1])}" in words
+    assert "pause until" in operate(*base, "withdraw-delivery-key", recipient_text(first))
+    operate(*base, "--send", "withdraw-delivery-key", recipient_text(first), key=owner)
+    assert hub.delivery_key() == "0x" + "00" * 32
+    assert hub.announced_delivery_key() == announced
+    operate(*base, "--send", "withdraw-delivery-key", second, key=owner)
+    assert hub.announced_delivery_key() is None
+    assert "neither the current nor the announced" in operate(
+        *base, "--send", "withdraw-delivery-key", second, key=owner, code=1
+    )
+    for malformed in ("age1", recipient_text(first)[:-1], recipient_text(first).upper(), "0x12", "0x" + "ff" * 32, ""):
+        assert "as age1… or as 0x" in operate(*base, "publish-delivery-key", malformed, code=2)
+
+
+def test_admin__for_a_safe__writes_the_call_and_signs_nothing(node: AnvilServer, tmp_path: Path) -> None:
+    owner = Wallet()
+    deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet())
+    hub = Hub(JsonRpc([node.url]), Address(deployed.hub.address))
+    base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
+    file, key = tmp_path / "call.json", Identity.generate().public_key
+    assert owner.address in operate(*base, "--safe", str(file), "publish-delivery-key", key)
+    assert hub.delivery_key() != key
+    batch = json.loads(file.read_text())
+    (call,) = batch["transactions"]
+    assert (batch["version"], batch["chainId"], call["value"]) == ("1.0", str(node.chain_id), "0")
+    assert call["to"].lower() == hub.address
+    owner.send(node.w3, bytes.fromhex(call["data"][2:]), to=call["to"])
+    node.mine(1)
+    assert hub.delivery_key() == key
+    written = file.read_text()
+    assert "cannot be written" in operate(*base, "--safe", str(file), "publish-delivery-key", key, code=1)
+    assert file.read_text() == written
+    other = tmp_path / "other.json"
+    stranger = Identity.generate().public_key
+    refused = operate(*base, "--safe", str(other), "withdraw-delivery-key", stranger, code=1)
+    assert "neither the current nor the announced" in refused
+    assert not other.exists()
+
+
+def test_admin__with_a_plain_key_on_a_public_chain__is_refused(
+    node: AnvilServer, owner: Wallet, local: LocalHub
+) -> None:
+    with endpoint_before(node.url) as endpoint:
+        endpoint.change = lambda method, _params, result: "0x2105" if method == "eth_chainId" else result
+        arguments = ["admin", "--rpc-url", endpoint.url, "--hub", local.hub.address, "--send"]
+        before = node.w3.eth.block_number
+        assert "use --safe FILE" in operate(*arguments, "transfer-ownership", owner.address, key=owner, code=1)
+        assert node.w3.eth.block_number == before
 
 
 def test_admin__with_a_malformed_roster_file__says_the_form(node: AnvilServer, local: LocalHub, tmp_path: Path) -> None:

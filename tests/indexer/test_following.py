@@ -3,16 +3,18 @@
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import (
     read_active_submissions,
+    read_announced_roster,
     read_bounty,
     read_current_roster,
-    read_delivery_key,
+    read_delivery_keys,
     read_fee_policy,
     read_head,
     read_latest_verdicts,
     read_submission_history,
 )
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from sqlalchemy import select
+from service_common.types import UnixSeconds
+from sqlalchemy import select, update
 
 from tests.indexer.replay import contents, replayed
 from tests.servers import DatabaseServer
@@ -21,13 +23,13 @@ from tests.world import ESCROW, World
 
 def test_copy__of_a_deployed_hub__has_its_roster_fees_and_delivery_key(world: World) -> None:
     with world.engine("service_api").connect() as connection:
-        roster, fees = read_current_roster(connection), read_fee_policy(connection)
+        roster, fees = read_current_roster(connection, world.time()), read_fee_policy(connection)
         assert roster is not None
         roster.verify(world.chain_id, world.hub_address)
         assert roster.accounts == tuple(sorted(g.address for g in world.people.guardians))
         assert fees is not None
         assert (fees.protocol_fee_bps, fees.guardian_fee_bps) == (100, 300)
-        assert read_delivery_key(connection) == world.delivery.public_key
+        assert read_delivery_keys(connection, world.time()).current == world.delivery.public_key
 
 
 def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
@@ -94,3 +96,59 @@ def test_follower__with_nothing_new__writes_nothing(world: World) -> None:
 
     world.index()
     assert advance(world.source, world.writer) is False
+
+
+def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(world: World) -> None:
+    owner = world.people.owner.wallet
+    _, quorum, accounts, keys, _ = world.contract.call("getRoster", 1)
+
+    def publish() -> int:
+        world.contract.transact(owner, "publishRoster", list(accounts), list(keys), quorum)
+        return world.time() + world.hub.terms.publication_delay
+
+    def current(at: int) -> int | None:
+        with world.engine("service_api").connect() as connection:
+            found = read_current_roster(connection, UnixSeconds(at))
+        return None if found is None else found.version
+
+    replaced = publish()
+    world.advance_to(world.time() + 10)
+    effective = publish()
+    world.index()
+    with world.engine("service_api").connect() as connection:
+        announced = read_announced_roster(connection, world.time())
+        assert announced is not None
+        assert (announced.version, announced.effective_from) == (3, effective)
+        assert read_announced_roster(connection, UnixSeconds(effective)) is None
+    assert replaced < effective
+    assert [current(at) for at in (replaced, effective - 1, effective)] == [1, 1, 3]
+    assert current(world.time()) == world.contract.call("currentRosterVersion")
+    world.advance_to(effective)
+    assert world.contract.call("currentRosterVersion") == 3
+
+
+def test_copy__of_a_withdrawn_delivery_key__has_none_until_the_next_takes_effect(world: World) -> None:
+    owner, key = world.people.owner.wallet, bytes.fromhex(world.delivery.public_key[2:])
+    world.contract.transact(owner, "withdrawDeliveryKey", key)
+    world.contract.transact(owner, "publishDeliveryKey", key)
+    effective = world.time() + world.hub.terms.publication_delay
+    world.index()
+    with world.engine("service_delivery").connect() as connection:
+        keys = read_delivery_keys(connection, world.time())
+        assert (keys.current, keys.paused) == (None, True)
+        assert world.contract.call("deliveryKey") == bytes(32)
+        assert read_delivery_keys(connection, UnixSeconds(effective - 1)).paused
+        assert read_delivery_keys(connection, UnixSeconds(effective)).current == world.delivery.public_key
+
+
+def test_copy__with_rows_of_the_release_before__takes_them_as_in_effect_from_their_block(world: World) -> None:
+    with world.engine("service_indexer").begin() as connection:
+        for table in (t.rosters, t.delivery_keys):
+            connection.execute(update(table).values(effective_from=None))
+    with world.engine("service_api").connect() as connection:
+        (published,) = connection.execute(select(t.rosters.c.time)).scalars()
+        roster = read_current_roster(connection, UnixSeconds(published))
+        assert roster is not None
+        assert roster.version == 1
+        assert read_current_roster(connection, UnixSeconds(published - 1)) is None
+        assert read_delivery_keys(connection, world.time()).current == world.delivery.public_key

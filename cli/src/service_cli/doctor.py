@@ -10,18 +10,18 @@ from typing import Final
 
 import click
 from service_common.errors import ServiceError
-from service_common.types import Address
+from service_common.types import ZERO_BYTES32, Address
 
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
 from service_cli.shell.output import event, say, warn
-from service_cli.shell.text import duration
+from service_cli.shell.text import duration, moment
 from service_cli.shell.text import wei as in_wei
 
 _SKEW_SECONDS: Final = 60
-_ON_THE_CHAIN: Final = {"clock", "roster", "balance"}
+_ON_THE_CHAIN: Final = {"clock", "roster", "delivery_key", "balance"}
 """What cannot be judged where the RPC endpoint or the Hub is the wrong one."""
 _META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 
@@ -32,6 +32,7 @@ def examine(settings: Settings, account: Address | None) -> None:
         ("chain", lambda: _chain(settings)),
         ("clock", lambda: _clock(settings)),
         ("roster", lambda: _roster(settings)),
+        ("delivery_key", lambda: _delivery(settings)),
         ("api", lambda: _api(settings)),
         ("subgraph", lambda: _subgraph(settings)),
         ("beacon", lambda: _beacon(settings)),
@@ -91,9 +92,28 @@ def _clock(settings: Settings) -> str:
 def _roster(settings: Settings) -> str:
     from service_cli.chain.session import ChainClient
 
-    roster = ChainClient(settings).current_roster()
+    chain = ChainClient(settings)
+    roster, until = chain.current_roster(), chain.roster_until()
     active = sum(bool(member.last_active_at) for member in roster.members)
-    return f"version {roster.version}, quorum {roster.quorum} of {len(roster.members)}, {active} active before"
+    found = f"version {roster.version}, quorum {roster.quorum} of {len(roster.members)}, {active} active before"
+    return found if until is None else f"{found}; another takes effect at {moment(until, chain.latest().time)}"
+
+
+def _delivery(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient, chain_errors
+
+    chain = ChainClient(settings)
+    with chain_errors():
+        key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
+    next_key = None
+    if announced is not None:
+        next_key = f"{announced[0]} takes effect at {moment(announced[1], chain.latest().time)}"
+    if key == ZERO_BYTES32:
+        message = f"The Hub has no delivery key, so no winning work is delivered; {next_key or 'none is announced'}."
+        raise CommandRefused(
+            "delivery_key_missing", message, next_action="Wait until the operator's next key is in effect."
+        )
+    return key if next_key is None else f"{key}; {next_key}"
 
 
 def _api(settings: Settings) -> str:
@@ -146,7 +166,7 @@ def _balance(settings: Settings, account: Address) -> str:
 @command("doctor", "doctor", api=True)
 @click.option("--address", type=ADDRESS, help="An account whose gas and tokens to check, too.")
 def doctor(address: Address | None, network: str | None, api_base_url: str | None) -> None:
-    """Check RPC, Hub, clock, roster, API, subgraph and beacon, and say what mends each.
+    """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say what mends each.
 
     \b
     Reads:    nothing secret

@@ -41,12 +41,13 @@ contract ObedientToken {
 abstract contract HubStorage is IHubTypes {
     Vm internal constant vm = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
     Svm internal constant svm = Svm(address(uint160(uint256(keccak256("svm cheat code")))));
-    uint256 internal constant COUNTERS = 1; // rosterVersion 16, rosterSize 8, feePolicyVersion 16, bounties 64
-    uint256 internal constant BOUNTIES = 8;
-    uint256 internal constant ROSTERS = 4;
-    uint256 internal constant SEATS = 5;
-    uint256 internal constant FEE_POLICIES = 6;
-    uint256 internal constant CANDIDATES = 10;
+    // formerVersion 16, formerSize 8, newestVersion 16, newestSize 8, newestFrom 40, feePolicyVersion 16, bounties 64
+    uint256 internal constant COUNTERS = 1;
+    uint256 internal constant BOUNTIES = 10;
+    uint256 internal constant ROSTERS = 6;
+    uint256 internal constant SEATS = 7;
+    uint256 internal constant FEE_POLICIES = 8;
+    uint256 internal constant CANDIDATES = 12;
     uint256 internal constant PAID = uint256(type(uint24).max) << 232;
 
     ObedientToken internal token;
@@ -55,7 +56,7 @@ abstract contract HubStorage is IHubTypes {
     function setUp() public {
         token = new ObedientToken();
         hub = new Hub(
-            HubConfig(address(token), address(0xE0), 60, 100, 1_000, 500, 2_000, 1_000, 250, 300, address(0xD0))
+            HubConfig(address(token), address(0xE0), 60, 100, 1_000, 500, 2_000, 1_000, 50, 250, 300, address(0xD0))
         );
         svm.enableSymbolicStorage(address(hub));
     }

@@ -10,7 +10,8 @@ import {X25519Keys} from "./X25519Keys.sol";
 /// @title Everything the owner can reach
 /// @notice Owner, roster versions, fee policy versions, delivery key, and the Guardians' liveness. Published versions
 /// never change: a bounty pins the version numbers that are current when it is created, so nothing here can touch
-/// an existing bounty. No function in this file moves money.
+/// an existing bounty. Rosters and delivery keys are announced, and take effect after a delay that everybody can see.
+/// No function in this file moves money.
 abstract contract Registry is IHub {
     struct Roster {
         bytes32 hash;
@@ -31,12 +32,23 @@ abstract contract Registry is IHub {
         uint16 guardianFeeBps;
     }
 
-    /// @dev What a new bounty takes its numbers from: one word, read and written once in a creation.
+    /// @dev What a new bounty takes its numbers from: one word, read and written once in a creation. The newest version
+    /// is current from `newestFrom` on; until then the former one is.
     struct Counters {
-        uint16 rosterVersion;
-        uint8 rosterSize; // of that version
+        uint16 formerVersion;
+        uint8 formerSize;
+        uint16 newestVersion;
+        uint8 newestSize;
+        uint40 newestFrom;
         uint16 feePolicyVersion;
         uint64 bounties;
+    }
+
+    /// @dev The newest key is current from `newestFrom` on; until then the former one is. Zero is no key.
+    struct DeliveryKeys {
+        bytes32 former;
+        bytes32 newest;
+        uint40 newestFrom; // 0 only before the first publication
     }
 
     struct Liveness {
@@ -46,14 +58,15 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     address public immutable token;
+    /// @inheritdoc IHub
+    uint256 public immutable publicationDelay;
 
     /// @inheritdoc IHub
     address public owner;
     Counters internal _counters;
     /// @inheritdoc IHub
     address public pendingOwner;
-    /// @inheritdoc IHub
-    bytes32 public deliveryKey;
+    DeliveryKeys private _deliveryKeys;
 
     mapping(uint256 version => Roster) internal _rosters;
     mapping(uint256 version => mapping(address account => Seat)) internal _seats;
@@ -70,6 +83,8 @@ abstract contract Registry is IHub {
         if (config.owner == address(0)) revert InvalidConfiguration("owner", 0);
         token = config.token;
         owner = config.owner;
+        publicationDelay = config.publicationDelay;
+        emit Deployed(config);
         emit OwnershipTransferred(address(0), config.owner);
         _setFeePolicy(config.protocolFeeBps, config.guardianFeeBps, config.protocolFeeRecipient);
     }
@@ -82,7 +97,8 @@ abstract contract Registry is IHub {
         onlyOwner
     {
         _checkRosterShape(accounts.length, encryptionKeys.length, quorum);
-        uint16 version = Narrow.toUint16(uint256(_counters.rosterVersion) + 1);
+        Counters memory counters = _counters;
+        uint16 version = Narrow.toUint16(uint256(counters.newestVersion) + 1);
         address previous;
         for (uint256 i = 0; i < accounts.length; ++i) {
             if (accounts[i] <= previous) revert RosterAccountsNotAscending(i, previous, accounts[i]);
@@ -93,8 +109,11 @@ abstract contract Registry is IHub {
         }
         bytes32 hash = keccak256(abi.encode(block.chainid, address(this), version, accounts, encryptionKeys, quorum));
         _rosters[version] = Roster(hash, uint8(quorum), accounts, encryptionKeys);
-        (_counters.rosterVersion, _counters.rosterSize) = (version, uint8(accounts.length));
-        emit RosterPublished(version, hash, accounts, encryptionKeys, quorum);
+        (counters.formerVersion, counters.formerSize) = _currentRoster(counters);
+        (counters.newestVersion, counters.newestSize) = (version, uint8(accounts.length));
+        counters.newestFrom = _effectiveFrom(version == 1);
+        _counters = counters;
+        emit RosterPublished(version, hash, accounts, encryptionKeys, quorum, counters.newestFrom);
     }
 
     /// @inheritdoc IHub
@@ -106,7 +125,15 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     function currentRosterVersion() external view returns (uint256) {
-        return _counters.rosterVersion;
+        (uint16 version,) = _currentRoster(_counters);
+        return version;
+    }
+
+    /// @inheritdoc IHub
+    function announcedRoster() external view returns (uint256, uint256) {
+        Counters memory counters = _counters;
+        if (block.timestamp >= counters.newestFrom) return (0, 0);
+        return (counters.newestVersion, counters.newestFrom);
     }
 
     /// @inheritdoc IHub
@@ -121,6 +148,17 @@ abstract contract Registry is IHub {
         for (uint256 i = 0; i < rosterView.lastActiveAt.length; ++i) {
             rosterView.lastActiveAt[i] = _liveness[rosterView.accounts[i]].lastActiveAt;
         }
+    }
+
+    /// @dev The version and the size of the roster that a bounty created now pins; zeros before the first.
+    function _currentRoster(Counters memory counters) internal view returns (uint16 version, uint8 size) {
+        if (block.timestamp >= counters.newestFrom) return (counters.newestVersion, counters.newestSize);
+        return (counters.formerVersion, counters.formerSize);
+    }
+
+    /// @dev Nothing can rely on what was before the first publication, so that the first waits for nothing.
+    function _effectiveFrom(bool isFirst) private view returns (uint40) {
+        return Narrow.toUint40(isFirst ? block.timestamp : block.timestamp + publicationDelay);
     }
 
     function _markActive(address account) internal {
@@ -150,8 +188,32 @@ abstract contract Registry is IHub {
     /// @inheritdoc IHub
     function publishDeliveryKey(bytes32 key) external onlyOwner {
         X25519Keys.check(key);
-        deliveryKey = key;
-        emit DeliveryKeyPublished(key);
+        uint40 from = _effectiveFrom(_deliveryKeys.newestFrom == 0);
+        _deliveryKeys = DeliveryKeys(deliveryKey(), key, from);
+        emit DeliveryKeyPublished(key, from);
+    }
+
+    /// @inheritdoc IHub
+    function withdrawDeliveryKey(bytes32 key) external onlyOwner {
+        bytes32 current = deliveryKey();
+        (bytes32 announced, uint256 from) = announcedDeliveryKey();
+        if (key == 0 || (key != current && key != announced)) revert DeliveryKeyNotPublished(key);
+        if (key == current) current = 0;
+        // What is announced and stays keeps its time; otherwise what is current now is all there is.
+        if (announced == 0 || key == announced) (announced, from) = (current, block.timestamp);
+        _deliveryKeys = DeliveryKeys(current, announced, Narrow.toUint40(from));
+        emit DeliveryKeyWithdrawn(key);
+    }
+
+    /// @inheritdoc IHub
+    function deliveryKey() public view returns (bytes32) {
+        return block.timestamp >= _deliveryKeys.newestFrom ? _deliveryKeys.newest : _deliveryKeys.former;
+    }
+
+    /// @inheritdoc IHub
+    function announcedDeliveryKey() public view returns (bytes32, uint256) {
+        DeliveryKeys memory keys = _deliveryKeys;
+        return block.timestamp >= keys.newestFrom ? (bytes32(0), 0) : (keys.newest, uint256(keys.newestFrom));
     }
 
     /// @inheritdoc IHub

@@ -16,6 +16,7 @@ abstract contract HubTest is IHubTypes {
     uint256 internal constant MIN_JUDGING = 2 hours;
     uint256 internal constant MAX_JUDGING = 30 days;
     uint256 internal constant MIN_ESCROW = 1_000_000;
+    uint256 internal constant PUBLICATION_DELAY = 1 hours;
     uint256 internal constant PROTOCOL_BPS = 250;
     uint256 internal constant GUARDIAN_BPS = 300;
     uint256 internal constant ESCROW = 1_000_000_001; // divides by nothing, so that dust exists
@@ -90,10 +91,17 @@ abstract contract HubTest is IHubTypes {
         }
     }
 
+    /// @notice Publishes a roster and waits until it is in effect.
     function publish(address[] memory accounts, uint256 quorum) internal returns (bytes32) {
+        announce(accounts, quorum);
+        (, uint256 effectiveFrom) = hub.announcedRoster();
+        if (effectiveFrom != 0) vm.warp(effectiveFrom);
+        return hub.getRoster(hub.currentRosterVersion()).guardianRosterHash;
+    }
+
+    function announce(address[] memory accounts, uint256 quorum) internal {
         vm.prank(owner);
         hub.publishRoster(accounts, keysFor(accounts.length), quorum);
-        return hub.getRoster(hub.currentRosterVersion()).guardianRosterHash;
     }
 
     function configuration(address token_) internal view returns (HubConfig memory) {
@@ -106,6 +114,7 @@ abstract contract HubTest is IHubTypes {
             minJudgingWindow: MIN_JUDGING,
             maxJudgingWindow: MAX_JUDGING,
             minEscrow: MIN_ESCROW,
+            publicationDelay: PUBLICATION_DELAY,
             protocolFeeBps: PROTOCOL_BPS,
             guardianFeeBps: GUARDIAN_BPS,
             protocolFeeRecipient: treasury

@@ -48,7 +48,7 @@ class Deployment:
         t = self.terms
         config = (
             *(self.token, self.owner, t.reveal_delay, t.min_submission_window, t.max_submission_window),
-            *(t.min_judging_window, t.max_judging_window, t.min_escrow),
+            *(t.min_judging_window, t.max_judging_window, t.min_escrow, t.publication_delay),
             *(self.protocol_fee_bps, self.guardian_fee_bps, self.fee_recipient),
         )
         constructor = next(entry for entry in artifact["abi"] if entry["type"] == "constructor")
@@ -76,6 +76,7 @@ class Deployment:
                 f"submission window   {t.min_submission_window} to {t.max_submission_window} s",
                 f"judging window      {t.min_judging_window} to {t.max_judging_window} s",
                 f"minimum escrow      {t.min_escrow}",
+                f"publication delay   {t.publication_delay} s",
             )
         )
 
@@ -109,6 +110,7 @@ def check(deployment: Deployment, rpc: JsonRpc) -> None:
         "minJudgingWindow": t.min_judging_window,
         "maxJudgingWindow": t.max_judging_window,
         "minEscrow": t.min_escrow,
+        "publicationDelay": t.publication_delay,
     }
     for name, wanted in expected.items():
         (found,) = hub.read(name)

@@ -25,6 +25,7 @@ class HubTerms:
     min_judging_window: int
     max_judging_window: int
     min_escrow: int
+    publication_delay: int
 
 
 TERMS: Final = {
@@ -40,6 +41,7 @@ TERMS: Final = {
             min_judging_window=3 * DAY,
             max_judging_window=60 * DAY,
             min_escrow=1_000_000,
+            publication_delay=2 * DAY,
         ),
         HubTerms(
             name="staging",
@@ -51,6 +53,7 @@ TERMS: Final = {
             min_judging_window=7_200,
             max_judging_window=60 * DAY,
             min_escrow=1_000_000,
+            publication_delay=3_600,
         ),
         HubTerms(
             name="local",
@@ -62,6 +65,7 @@ TERMS: Final = {
             min_judging_window=5,
             max_judging_window=30 * DAY,
             min_escrow=1_000_000,
+            publication_delay=1,
         ),
     )
 }

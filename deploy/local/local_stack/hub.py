@@ -30,6 +30,7 @@ class HubTerms:
     min_judging_window: int = 5
     max_judging_window: int = 30 * 86_400
     min_escrow: int = TOKEN
+    publication_delay: int = 1
     protocol_fee_bps: int = 100
     guardian_fee_bps: int = 300
 
@@ -85,7 +86,7 @@ def deploy_hub(
     sent = [send_deployment(w3, owner, token_artifact)]
     config = (
         *(token.address, owner.address, terms.reveal_delay, terms.min_submission_window, terms.max_submission_window),
-        *(terms.min_judging_window, terms.max_judging_window, terms.min_escrow),
+        *(terms.min_judging_window, terms.max_judging_window, terms.min_escrow, terms.publication_delay),
         *(terms.protocol_fee_bps, terms.guardian_fee_bps, fee_recipient.address),
     )
     hub = Contract(w3, owner.next_contract(w3), hub_artifact.abi)

@@ -1,8 +1,13 @@
 """The winning key's delivery: only the finalized winner's, only to the key that the Hub publishes."""
 
+from collections.abc import Iterator
+
 import pytest
+from service_common.crypto.x25519 import Identity
+from service_common.types import to_bytes
 
 from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
 from tests.cli.servers import RpcProxy
 from tests.cli.submitted import Submitted, load
@@ -47,4 +52,47 @@ def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
 ) -> None:
     for names in (judged.names, (won.bounty, judged.solver, judged.commitment)):
         assert guardian.run("guardian:deliver-key", *names, code=1).last["code"] == "not_the_winner"
+    assert not api.approvals()
+
+
+@pytest.fixture
+def own_key(ledger: Ledger) -> Iterator[bytes]:
+    """The deployment's delivery key, in effect again afterwards."""
+    key = to_bytes(ledger.delivery.public_key)
+    yield key
+    if ledger.contract.call("deliveryKey") != key:
+        ledger.contract.transact(ledger.people.owner.wallet, "publishDeliveryKey", key)
+        ledger.await_publication()
+
+
+def test_deliver_key__while_the_key_is_withdrawn__waits_for_the_next_and_gets_no_signature(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted, own_key: bytes
+) -> None:
+    load(api, won)
+    owner = ledger.people.owner.wallet
+    ledger.contract.transact(owner, "withdrawDeliveryKey", own_key)
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.refused", "delivery_key_missing")
+    ledger.contract.transact(owner, "publishDeliveryKey", own_key)
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "delivery_paused")
+    assert not api.approvals()
+    ledger.await_publication()
+    assert guardian.run("guardian:deliver-key", *won.names).last["event"] == "guardian_deliver_key.stored"
+
+
+@pytest.mark.usefixtures("own_key")
+def test_deliver_key__just_after_another_takes_effect__is_run_again_and_later_a_lie_of_the_api(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    other = to_bytes(Identity.generate().public_key)
+    ledger.contract.transact(ledger.people.owner.wallet, "publishDeliveryKey", other)
+    _, effective = ledger.contract.call("announcedDeliveryKey")
+    ledger.node.rpc.call("evm_setNextBlockTimestamp", effective)
+    ledger.node.mine(1)  # not final yet
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "delivery_key_changing")
+    ledger.node.mine(3)
+    assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == "delivery_key_mismatch"
     assert not api.approvals()

@@ -12,6 +12,7 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.publishing import bounty_of, confirm
+from service_common.chain.abi import hub_abi
 from service_common.chain.deployment import deployment_of
 from service_common.domain.commitments import spec_commitment
 from service_common.types import Address, BlockNumber, ChainId
@@ -21,7 +22,7 @@ from tests.cli.conftest import person
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.lies import lie_at
-from tests.cli.servers import Lost, RpcProxy
+from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
 
 
@@ -134,6 +135,24 @@ def test_publish_fund__an_rpc_that_lies__signs_nothing(
     ran = poster.run("poster:publish-fund", str(page), code=1)
     assert ran.last["code"] == code
     assert "let the Hub" not in ran.words
+    assert rpc.sent() == 0
+
+
+def test_publish_fund__a_hub_of_the_release_before__is_refused_by_name_before_the_key_is_used(
+    rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    delay = "0x" + hub_abi().functions["publicationDelay"].selector.hex()
+
+    def without_delay(method: str, params: Params) -> dict[str, object] | None:
+        call = params[0] if params else None
+        if method == "eth_call" and isinstance(call, dict) and call["data"] == delay:
+            return {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}
+        return None
+
+    rpc.before = without_delay
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "hub_outdated"
+    assert "signing:" not in ran.words
     assert rpc.sent() == 0
 
 

@@ -13,7 +13,7 @@ from service_common.chain.abi import Parameter, _canonical, _decode, hub_abi, sn
 from service_common.chain.hub import BountyView, RosterView
 from service_common.chain.json_rpc import RpcRefused
 from service_common.chain.reverts import _SENTENCES, explain
-from service_common.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS
+from service_common.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
 
 ARTIFACT = Path(__file__).parents[3] / "contracts" / "artifacts" / "Hub.json"
 
@@ -29,6 +29,11 @@ def test_events__of_the_abi__each_have_a_class_with_their_fields() -> None:
     for name, event in by_name.items():
         fields = EVENT_FIELDS[EVENT_CLASSES[name]]
         assert set(fields) == {snake_case(parameter.name) for parameter in event.inputs}
+
+
+def test_deployed__of_the_abi__has_the_fields_of_its_class() -> None:
+    (config,) = next(event for event in hub_abi().events.values() if event.name == "Deployed").inputs
+    assert tuple(HubConfig.__dataclass_fields__) == tuple(snake_case(field.name) for field in config.fields)
 
 
 def test_views__of_the_abi__have_the_fields_of_their_classes() -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
+_OTHER_RELEASE = "Use a release of service-cli that its operator names for this Hub; bounties on it stay as they are."
 _COHERENT = "Use the values of one deployment; service-cli --help shows how one is selected."
 
 
@@ -66,9 +67,16 @@ class ChainClient:
             try:
                 token, delay = self.hub.token(), self.hub.reveal_delay()
             except RpcRefused as error:
-                if not _is_revert(error):
+                if not error.is_revert:
                     raise
                 raise _incoherent(f"The contract at {self.hub.address} is not a Hub.") from error
+            try:
+                self.hub.publication_delay()
+            except RpcRefused as error:
+                if not error.is_revert:
+                    raise
+                message = f"The Hub at {self.hub.address} is of an earlier release than this client."
+                raise CommandRefused("hub_outdated", message, next_action=_OTHER_RELEASE) from error
         if token != self.settings.escrow_token():
             raise _incoherent(f"The Hub's token is {token}, not {self.settings.escrow_token()} as configured.")
         if delay != self.settings.reveal_delay():
@@ -110,6 +118,12 @@ class ChainClient:
             version = self.hub.current_roster_version()
             view = self.hub.roster(version)
         return checked_roster(self, version, view, pinned=None)
+
+    def roster_until(self) -> UnixSeconds | None:
+        """When an announced roster takes the current one's place; None where none is announced."""
+        with chain_errors():
+            announced = self.hub.announced_roster()
+        return None if announced is None else announced[1]
 
     def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
         """What to sign for a request: bound to a block a little behind the tip, and to none of those ``used``.
@@ -219,18 +233,13 @@ def chain_errors() -> Iterator[None]:
             "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
         ) from error
     except RpcRefused as error:
-        if not _is_revert(error):
+        if not error.is_revert:
             message = f"The RPC endpoint refused to answer (error {error.code}); that says nothing about the bounty."
             raise CommandFailed(
                 "chain_unavailable", message, next_action="Wait, or use another RPC endpoint."
             ) from error
         refusal = explain(error)
         raise CommandRefused(refusal.code, refusal.message, next_action=refusal.next_action) from error
-
-
-def _is_revert(error: RpcRefused) -> bool:
-    """Whether the contract refused, and not the endpoint."""
-    return bool(error.data) or "revert" in error.message.lower()
 
 
 def _incoherent(message: str) -> CommandRefused:

@@ -186,7 +186,8 @@ def guardian_deliver_key(
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
     Prints:   guardian_deliver_key.stored (bounty_id, solver, submission_commitment, created)
-    Refuses:  a bounty that is not awarded to this pair; a delivery key that the Hub does not publish
+    Refuses:  a bounty that is not awarded to this pair; a delivery key that is not in effect on the Hub; a Hub whose
+              delivery key was withdrawn, until another one is in effect
     Examples: service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
     """
     from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings

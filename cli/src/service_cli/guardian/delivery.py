@@ -17,6 +17,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.opening import keyring_of, open_as_guardian
 from service_cli.shell.output import event
+from service_cli.shell.text import moment
 
 
 def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> None:
@@ -60,13 +61,25 @@ def _require_final(chain: ChainClient, bounty_id: BountyId, winner: tuple[Addres
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
-    """The key on chain, which the API must serve, too."""
+    """The key in effect on chain, which the API must serve, too."""
     with chain_errors():
         published = chain.hub.delivery_key()
+        announced = chain.hub.announced_delivery_key() if published == ZERO_BYTES32 else None
+    if announced is not None:
+        begins = moment(announced[1], chain.latest().time)
+        message = f"The Hub has no delivery key: it was withdrawn, and the next one takes effect at {begins}."
+        raise CommandFailed("delivery_paused", message, next_action="Run the command again after that time.")
     if published == ZERO_BYTES32:
-        message = "The Hub publishes no delivery key yet."
-        raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish it on chain.")
-    if api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key != published:
-        message = "The API's delivery key is not the one that the Hub publishes on chain."
-        raise CommandRefused("delivery_key_mismatch", message, next_action="Do not deliver; report it to the operator.")
-    return published
+        message = "The Hub has no delivery key: none was published, or it was withdrawn."
+        raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish one on chain.")
+    served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
+    if served == published:
+        return published
+    finalized = chain.finalized().number
+    with chain_errors():
+        former = chain.hub.delivery_key(finalized)
+    if served == former:  # the service follows the chain a few blocks behind
+        message = "Another delivery key has just taken effect, and the API does not show it yet."
+        raise CommandFailed("delivery_key_changing", message, next_action="Run the command again in a minute.")
+    message = "The API's delivery key is not the one that is in effect on chain."
+    raise CommandRefused("delivery_key_mismatch", message, next_action="Do not deliver; report it to the operator.")

@@ -12,7 +12,7 @@ from service_common.domain.money import fee_amount
 from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.errors import Issue
-from service_common.types import Address, Bytes32, TokenAmount
+from service_common.types import Address, Bytes32, TokenAmount, UnixSeconds
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandRefused
@@ -24,6 +24,8 @@ class HubConditions:
     """Roster, fee policy and limits of the Hub."""
 
     roster: Roster
+    roster_until: UnixSeconds | None
+    """When an announced roster takes this one's place; terms that name this one are refused from then on."""
     protocol_fee_bps: int
     guardian_fee_bps: int
     protocol_fee_recipient: Address
@@ -56,11 +58,11 @@ class HubConditions:
 
 def read_conditions(chain: ChainClient) -> HubConditions:
     """The Hub's current conditions."""
-    roster = chain.current_roster()
+    roster, roster_until = chain.current_roster(), chain.roster_until()
     with chain_errors():
         protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
         constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)
-    return HubConditions(roster, protocol_bps, guardian_bps, recipient, constants)
+    return HubConditions(roster, roster_until, protocol_bps, guardian_bps, recipient, constants)
 
 
 def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:

@@ -33,7 +33,7 @@ from service_cli.chain.token import (
     token_of,
 )
 from service_cli.chain.transactions import HubCall, TokenApproval, Transaction, TransactionStep
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.poster.conditions import HubConditions
 from service_cli.shell.output import event, say
@@ -169,6 +169,14 @@ class Funding:
         chain, roster = self.session.chain, conditions.roster
         now = chain.latest().time
         valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
+        if (until := conditions.roster_until) is not None and until < valid_before:
+            if until <= now + _MARGIN_SECONDS:
+                message = (
+                    f"Another Guardian roster takes effect at {moment(until, now)}; terms signed now are too late."
+                )
+                raise CommandFailed("roster_changing", message, next_action="Run the command again after that time.")
+            say(f"another Guardian roster takes effect at {moment(until, now)}: this authorization is good until then")
+            valid_before = until
         token = token_of(chain)
         typed = authorization_typed_data(
             token,

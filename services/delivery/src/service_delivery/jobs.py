@@ -15,7 +15,7 @@ from service_common.errors import ServiceError
 from service_common.jobs.periodic import Periodic
 from service_common.jobs.queues import QueueName, check_message
 from service_common.log import get_logger
-from service_common.types import BlockNumber
+from service_common.types import BlockNumber, UnixSeconds
 from sqlalchemy import Engine, delete, exists
 
 from service_delivery.config import DeliveryConfig, read_config
@@ -53,7 +53,7 @@ def rewrap_retired(received: Mapping[str, object]) -> int:
     """Wrap what is stored for other keys again to the current one; how many were."""
     check_message(received)
     with _indexed("delivery-rewrap") as found:
-        return 0 if found is None else rewrap(found.engine, found.config.keyring).rewrapped
+        return 0 if found is None else rewrap(found.engine, found.block_time, found.config.keyring).rewrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ class _Indexed:
     config: DeliveryConfig
     engine: Engine
     finalized_number: BlockNumber
+    block_time: UnixSeconds
 
 
 @contextmanager
@@ -72,9 +73,9 @@ def _indexed(application: str) -> Iterator[_Indexed | None]:
     with engine_of_job(config.database_url, application=application) as engine:
         try:
             with FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts:
-                finalized = facts.head.finalized_number
+                head = facts.head
         except ServiceError as error:
             log.warning("the index does not answer", code=error.code)
             yield None
             return
-        yield _Indexed(config, engine, finalized)
+        yield _Indexed(config, engine, head.finalized_number, head.block_time)

@@ -1,12 +1,14 @@
 """One move of the copy towards the chain: the whole algorithm, as text.
 
 After ``advance`` returns, the copy equals a replay of the chain up to the block it names. A reorg above the finalized
-block is repaired in the same step; one below it halts the copy, because finalized facts were acted upon.
+block is repaired in the same step; one below it halts the copy, because finalized facts were acted upon. So does a
+finalized log that this release does not know: the Hub is of another release.
 """
 
 from typing import Final
 
 from service_common.chain.blocks import Header
+from service_common.chain.events import UnknownLog
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
@@ -24,7 +26,7 @@ log = get_logger(__name__)
 
 
 class Halted(Exception):
-    """The chain contradicts what was finalized; an operator has to decide."""
+    """The chain contradicts what was finalized, or is of another release; an operator has to decide."""
 
 
 def advance(source: Source, writer: Writer, backfill: Backfill | None = None) -> bool:
@@ -57,7 +59,14 @@ def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumb
     latest = stretch.headers[-1] if stretch.headers else ancestor
     retract = ancestor.hash != head.block_hash
     finalized = _newest_final(tip, latest)
-    writer.apply(Step(ancestor.number, stretch.headers, stretch.logs, latest, finalized, tip.latest.number, retract))
+    step = Step(ancestor.number, stretch.headers, stretch.logs, latest, finalized, tip.latest.number, retract)
+    try:
+        writer.apply(step)
+    except UnknownLog as unknown:
+        reason = f"{unknown}: it is of another release; use the release made for it, then rebuild the copy"
+        if unknown.block <= final:  # below that an endpoint may still show another chain
+            writer.halt(reason)
+        raise Halted(reason) from unknown
     if ancestor.number < head.block_number:
         log.warning("reorg repaired", ancestor=ancestor.number, depth=head.block_number - ancestor.number)
     return True

@@ -15,6 +15,7 @@ from service_common.domain.hub_events import (
     BountyCreated,
     BountyFinalized,
     DeliveryKeyPublished,
+    DeliveryKeyWithdrawn,
     FeePolicyChanged,
     GuardianFeeClaimed,
     GuardianHeartbeat,
@@ -39,6 +40,7 @@ _TABLES: Final[dict[type[HubEvent], Table]] = {
     BountyFinalized: t.finalizations,
     GuardianHeartbeat: t.heartbeats,
     DeliveryKeyPublished: t.delivery_keys,
+    DeliveryKeyWithdrawn: t.delivery_key_withdrawals,
     FeePolicyChanged: t.fee_policies,
 }
 """Events whose fields are the columns of one table."""
@@ -75,7 +77,7 @@ def _facts(event: HubEvent) -> Iterator[Row]:
         yield t.claims, {"bounty_id": bounty_id, "kind": _CLAIMS[kind], "recipient": recipient, "amount": amount}
     elif isinstance(event, RosterPublished):
         yield from _roster(event)
-    # Ownership changes are in ``logs`` only: nothing reads them.
+    # The deployment and ownership changes are in ``logs`` only: nothing reads them.
 
 
 def _fields(event: HubEvent) -> dict[str, object]:
@@ -85,8 +87,15 @@ def _fields(event: HubEvent) -> dict[str, object]:
 
 
 def _roster(event: RosterPublished) -> Iterator[Row]:
-    head = {"version": event.version, "guardian_roster_hash": event.guardian_roster_hash, "quorum": event.quorum}
-    yield t.rosters, head
+    yield (
+        t.rosters,
+        {
+            "version": event.version,
+            "guardian_roster_hash": event.guardian_roster_hash,
+            "quorum": event.quorum,
+            "effective_from": event.effective_from,
+        },
+    )
     for position, (account, key) in enumerate(zip(event.accounts, event.encryption_keys, strict=True)):
         yield (
             t.roster_members,

@@ -16,6 +16,14 @@ from service_common.domain.hub_events import EVENT_CLASSES, HubEvent, Origin, ev
 from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds
 
 
+class UnknownLog(ValueError):
+    """A log that no event of this release's Hub has."""
+
+    def __init__(self, block: BlockNumber) -> None:
+        super().__init__(f"block {block} has a log that the Hub of this release does not emit")
+        self.block = block
+
+
 @dataclass(frozen=True, slots=True)
 class Log:
     """A log of the Hub as the chain reports it."""
@@ -34,10 +42,10 @@ class Log:
 
 
 def decode_log(log: Log) -> HubEvent:
-    """The event behind a log of the Hub; ``ValueError`` when the log is none of the Hub's."""
+    """The event behind a log of the Hub; ``UnknownLog`` when it is none of the Hub's, ``ValueError`` when malformed."""
     event = hub_abi().events.get(log.topics[0]) if log.topics else None
     if event is None or event.name not in EVENT_CLASSES:
-        raise ValueError("a log with a topic that the Hub does not emit")
+        raise UnknownLog(log.block_number)
     return event_of(EVENT_CLASSES[event.name], event.decode(log.topics, log.data))
 
 

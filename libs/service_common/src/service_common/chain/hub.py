@@ -122,9 +122,19 @@ class Hub:
         with _numbers_of_the_hub():
             return VerdictView(VerdictKind.of_number(_int(kind)), Address(str(solver)), Bytes32(str(commitment)))
 
-    def delivery_key(self) -> Bytes32:
-        """The published delivery public key; zero when none is."""
-        return Bytes32(str(self.read("deliveryKey")[0]))
+    def announced_roster(self) -> tuple[RosterVersion, UnixSeconds] | None:
+        """The version that is announced and the moment from which it takes effect; None where none is."""
+        version, effective_from = self.read("announcedRoster")
+        return (RosterVersion(_int(version)), UnixSeconds(_int(effective_from))) if version else None
+
+    def delivery_key(self, block: BlockNumber | str = "latest") -> Bytes32:
+        """The delivery public key in effect; zero before the first and after it was withdrawn."""
+        return Bytes32(str(self.read("deliveryKey", block=block)[0]))
+
+    def announced_delivery_key(self) -> tuple[Bytes32, UnixSeconds] | None:
+        """The key that is announced and the moment from which it takes effect; None where none is."""
+        key, effective_from = self.read("announcedDeliveryKey")
+        return (Bytes32(str(key)), UnixSeconds(_int(effective_from))) if effective_from else None
 
     def fee_policy(self) -> tuple[int, int, Address]:
         """Protocol and guardian fee in basis points, and the protocol fee's recipient."""
@@ -136,6 +146,10 @@ class Hub:
 
     def reveal_delay(self) -> int:
         return self._integer("revealDelay")
+
+    def publication_delay(self) -> int:
+        """Seconds from an announcement of a roster or delivery key until it takes effect."""
+        return self._integer("publicationDelay")
 
     def limit(self, function: str) -> int:
         """One of the Hub's immutable limits, such as ``minEscrow``."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from service_common.chain.hub import Hub
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, hex_bytes, quantity
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
 from service_common.domain.challenge import ChallengePage
 from service_common.domain.money import whole_tokens
 from service_common.errors import Issue
@@ -36,6 +36,7 @@ class HubConstants:
     max_judging_window: int
     min_submission_window: int
     max_submission_window: int
+    publication_delay: int
 
 
 def term_issues(page: ChallengePage, hub: HubConstants, now: UnixSeconds, moment: Callable[[int], str]) -> list[Issue]:
@@ -68,7 +69,18 @@ def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) ->
         max_judging_window=hub.limit("maxJudgingWindow"),
         min_submission_window=hub.limit("minSubmissionWindow"),
         max_submission_window=hub.limit("maxSubmissionWindow"),
+        publication_delay=read_publication_delay(hub),
     )
+
+
+def read_publication_delay(hub: Hub) -> int:
+    """The Hub's publication delay; raises ``ChainUnavailable`` for a Hub of a release before it had one."""
+    try:
+        return hub.publication_delay()
+    except RpcRefused as error:
+        if not error.is_revert:
+            raise
+        raise ChainUnavailable(f"the Hub at {hub.address} is of an earlier release than this one") from error
 
 
 def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:

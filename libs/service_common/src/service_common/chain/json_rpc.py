@@ -57,6 +57,11 @@ class RpcRefused(Exception):
         self.message = message
         self.data = data
 
+    @property
+    def is_revert(self) -> bool:
+        """Whether the contract refused, and not the endpoint."""
+        return bool(self.data) or "revert" in self.message.lower()
+
 
 class JsonRpc:
     """JSON-RPC over HTTP. Thread-safe."""

@@ -22,6 +22,7 @@ _SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "BountyOpen": ("The bounty is still open.", "Wait until it is final, then try again."),
     "ClaimCountInvalid": ("A list has 1 to {maximum} claims, not {count}.", "Claim in several lists."),
     "ClaimKindInvalid": ("A claim of kind {kind} does not exist.", "Use a kind from 1 to 4."),
+    "DeliveryKeyNotPublished": ("The key {key} is neither the current nor the announced delivery key.", _OWNER),
     "EncryptionKeyLowOrder": ("The encryption key {key} is of low order.", _OWNER),
     "EncryptionKeyNotCanonical": ("The encryption key {key} is not canonical.", _OWNER),
     "EncryptionKeyRepeated": ("The encryption key {key} is in the roster twice.", _OWNER),

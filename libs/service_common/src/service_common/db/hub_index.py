@@ -33,7 +33,7 @@ from service_common.domain.hub_events import (
     EVENT_FIELDS,
     BountyCreated,
     BountyFinalized,
-    DeliveryKeyPublished,
+    DeliveryKeyWithdrawn,
     FeePolicyChanged,
     GuardianHeartbeat,
     SubmissionRecorded,
@@ -89,6 +89,11 @@ def _fact(name: str, *items: SchemaItem) -> Table:
     if not any(isinstance(item, PrimaryKeyConstraint) for item in rest):
         rest.append(_origin_key())
     return Table(name, metadata, *own, *origin, *rest, Index(f"{name}_block", "block_number"))
+
+
+def _effective_from() -> Column[int]:
+    """When a publication takes effect. A row of a release before 0009 has none: it took effect in its block."""
+    return Column("effective_from", BigInteger)
 
 
 def _origin_key() -> PrimaryKeyConstraint:
@@ -172,6 +177,7 @@ rosters = _fact(
     _number("version"),
     _text("guardian_roster_hash"),
     Column("quorum", Integer, nullable=False),
+    _effective_from(),
     PrimaryKeyConstraint("version"),
 )
 roster_members = _fact(
@@ -184,7 +190,8 @@ roster_members = _fact(
     Index("roster_members_guardian", "guardian"),
 )
 heartbeats = _fact("heartbeats", *_columns(GuardianHeartbeat), Index("heartbeats_guardian", "guardian"))
-delivery_keys = _fact("delivery_keys", *_columns(DeliveryKeyPublished))
+delivery_keys = _fact("delivery_keys", _text("key"), _effective_from())
+delivery_key_withdrawals = _fact("delivery_key_withdrawals", *_columns(DeliveryKeyWithdrawn))
 fee_policies = _fact("fee_policies", *_columns(FeePolicyChanged))
 totals = _fact(
     "totals",

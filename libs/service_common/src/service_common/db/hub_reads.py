@@ -8,14 +8,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Subquery, Table, func, select, tuple_, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Subquery,
+    Table,
+    func,
+    null,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from service_common.db import hub_index as t
 from service_common.domain.bounty import Bounty
+from service_common.domain.delivery_keys import DeliveryKeys, delivery_keys_at
 from service_common.domain.hub_events import (
     BountyCreated,
     BountyFinalized,
+    DeliveryKeyPublished,
+    DeliveryKeyWithdrawn,
     FeePolicyChanged,
     Logged,
     Origin,
@@ -30,6 +45,7 @@ from service_common.types import (
     BountyId,
     Bytes32,
     ChainId,
+    RosterVersion,
     UnixSeconds,
 )
 
@@ -91,6 +107,15 @@ class Head:
         return max(1, self.block_time - self.finalized_time)
 
 
+@dataclass(frozen=True, slots=True)
+class AnnouncedRoster:
+    """A roster that is published and not in effect yet."""
+
+    version: RosterVersion
+    guardian_roster_hash: Bytes32
+    effective_from: UnixSeconds
+
+
 def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
     """How far the copy of this chain is; None before the first block is indexed."""
     row = connection.execute(select(t.head).where(t.head.c.chain_id == chain_id)).mappings().first()
@@ -143,10 +168,34 @@ def read_roster(connection: Connection, version: int) -> Roster | None:
     )
 
 
-def read_current_roster(connection: Connection) -> Roster | None:
-    """The roster that a bounty created now would pin."""
-    version = connection.execute(select(func.max(t.rosters.c.version))).scalar()
+def read_current_roster(connection: Connection, now: UnixSeconds) -> Roster | None:
+    """The roster that a bounty created at ``now``, the newest indexed block's time, pins."""
+    published = _publications()
+    c = published.c
+    kept = or_(c.replaced_at.is_(None), c.replaced_at >= c.effective_from)  # else it never takes effect
+    in_effect = select(func.max(c.version)).where(c.effective_from <= now, kept)
+    version = connection.execute(in_effect).scalar()
     return None if version is None else read_roster(connection, version)
+
+
+def read_announced_roster(connection: Connection, now: UnixSeconds) -> AnnouncedRoster | None:
+    """The newest roster, while it is not in effect yet."""
+    c = _publications().c
+    newest = select(c.version, c.guardian_roster_hash, c.effective_from).order_by(c.version.desc()).limit(1)
+    row = connection.execute(newest).first()
+    if row is None or row.effective_from <= now:
+        return None
+    return AnnouncedRoster(
+        RosterVersion(row.version), Bytes32(row.guardian_roster_hash), UnixSeconds(row.effective_from)
+    )
+
+
+def _publications() -> Subquery:
+    """Every roster version with the moments from which it takes effect and at which the next one was published."""
+    c = t.rosters.c
+    effective = func.coalesce(c.effective_from, c.time).label("effective_from")
+    following = func.lead(c.time).over(order_by=c.version).label("replaced_at")
+    return select(c.version, c.guardian_roster_hash, effective, following).subquery("publications")
 
 
 def read_active_submissions(
@@ -231,11 +280,31 @@ def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
     return None if row is None else _event(FeePolicyChanged, row)
 
 
-def read_delivery_key(connection: Connection) -> Bytes32 | None:
-    """The delivery public key published on chain."""
-    c = t.delivery_keys.c
-    key = connection.execute(select(c.key).order_by(c.block_number.desc(), c.log_index.desc()).limit(1)).scalar()
-    return None if key is None else Bytes32(key)
+def read_delivery_keys(connection: Connection, now: UnixSeconds) -> DeliveryKeys:
+    """The delivery keys at ``now``, the newest indexed block's time."""
+    keys, gone = t.delivery_keys.c, t.delivery_key_withdrawals.c
+    published = select(
+        keys.key,
+        keys.time,
+        keys.block_number,
+        keys.log_index,
+        func.coalesce(keys.effective_from, keys.time).label("at"),
+    )
+    withdrawn = select(gone.key, gone.time, gone.block_number, gone.log_index, null().label("at"))
+    both = union_all(published, withdrawn).subquery()
+    rows = connection.execute(select(both).order_by(both.c.block_number, both.c.log_index))
+    return delivery_keys_at(
+        [
+            (
+                DeliveryKeyWithdrawn(Bytes32(row.key))
+                if row.at is None
+                else DeliveryKeyPublished(Bytes32(row.key), UnixSeconds(row.at)),
+                UnixSeconds(row.time),
+            )
+            for row in rows
+        ],
+        now,
+    )
 
 
 _ENDING: Final = "ending_"

@@ -132,12 +132,36 @@ class ProtocolFeeClaimed:
 
 
 @dataclass(frozen=True, slots=True)
+class HubConfig:
+    """What a deployment fixes, as the Hub's constructor takes it; fees in basis points, escrow in smallest units."""
+
+    token: Address
+    owner: Address
+    reveal_delay: int
+    min_submission_window: int
+    max_submission_window: int
+    min_judging_window: int
+    max_judging_window: int
+    min_escrow: TokenAmount
+    publication_delay: int
+    protocol_fee_bps: int
+    guardian_fee_bps: int
+    protocol_fee_recipient: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    config: HubConfig
+
+
+@dataclass(frozen=True, slots=True)
 class RosterPublished:
     version: RosterVersion
     guardian_roster_hash: Bytes32
     accounts: tuple[Address, ...]
     encryption_keys: tuple[Bytes32, ...]
     quorum: int
+    effective_from: UnixSeconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +171,12 @@ class GuardianHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryKeyPublished:
+    key: Bytes32
+    effective_from: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryKeyWithdrawn:
     key: Bytes32
 
 
@@ -178,9 +208,11 @@ HubEvent = (
     | RefundClaimed
     | GuardianFeeClaimed
     | ProtocolFeeClaimed
+    | Deployed
     | RosterPublished
     | GuardianHeartbeat
     | DeliveryKeyPublished
+    | DeliveryKeyWithdrawn
     | FeePolicyChanged
     | OwnershipTransferStarted
     | OwnershipTransferred
@@ -216,7 +248,13 @@ def bounty_of(event: HubEvent) -> BountyId | None:
 def _reader(hint: Any) -> Callable[[Any], object] | None:
     if hint is TokenAmount:
         return int
+    if hint is HubConfig:
+        return _config
     return partial(_member, hint) if isinstance(hint, type) and issubclass(hint, HubEnum) else None
+
+
+def _config(values: tuple[Any, ...]) -> HubConfig:
+    return HubConfig(*values)
 
 
 def _member(kind: type[HubEnum], number: int) -> HubEnum:

@@ -10,7 +10,7 @@ from typing import Final
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries
 from service_common.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
-from sqlalchemy import ColumnElement, Select, Subquery, Text, case, cast, literal, select
+from sqlalchemy import ColumnElement, Select, Subquery, Text, case, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 AMOUNT, NUMBER, TEXT, FLAG = "BigInt", "Integer", "String", "Boolean"
@@ -118,7 +118,15 @@ def _verdicts() -> Select[tuple[object, ...]]:
 def _rosters() -> Select[tuple[object, ...]]:
     r = t.rosters.c
     return select(
-        _id(r.version), r.version, r.guardian_roster_hash, r.quorum, r.block_number, r.block_hash, r.tx_hash, r.time
+        _id(r.version),
+        r.version,
+        r.guardian_roster_hash,
+        r.quorum,
+        func.coalesce(r.effective_from, r.time).label("effective_from"),
+        r.block_number,
+        r.block_hash,
+        r.tx_hash,
+        r.time,
     )
 
 
@@ -157,10 +165,23 @@ def _delivery_keys() -> Select[tuple[object, ...]]:
     return select(
         _id(k.block_number, k.log_index),
         k.key.label("delivery_public_key"),
+        func.coalesce(k.effective_from, k.time).label("effective_from"),
         k.block_number,
         k.block_hash,
         k.tx_hash,
         k.time,
+    )
+
+
+def _delivery_key_withdrawals() -> Select[tuple[object, ...]]:
+    w = t.delivery_key_withdrawals.c
+    return select(
+        _id(w.block_number, w.log_index),
+        w.key.label("delivery_public_key"),
+        w.block_number,
+        w.block_hash,
+        w.tx_hash,
+        w.time,
     )
 
 
@@ -228,7 +249,7 @@ ENTITIES: Final = {
             "GuardianRoster",
             "guardian_rosters",
             _rosters().subquery("roster"),
-            {"version": NUMBER, "guardian_roster_hash": TEXT, "quorum": NUMBER, **ORIGIN},
+            {"version": NUMBER, "guardian_roster_hash": TEXT, "quorum": NUMBER, "effective_from": NUMBER, **ORIGIN},
             {"members": ("RosterMember", "version")},
         ),
         Entity(
@@ -255,6 +276,13 @@ ENTITIES: Final = {
             "DeliveryKey",
             "delivery_keys",
             _delivery_keys().subquery("delivery_key"),
+            {"delivery_public_key": TEXT, "effective_from": NUMBER, **ORIGIN},
+            {},
+        ),
+        Entity(
+            "DeliveryKeyWithdrawal",
+            "delivery_key_withdrawals",
+            _delivery_key_withdrawals().subquery("delivery_key_withdrawal"),
             {"delivery_public_key": TEXT, **ORIGIN},
             {},
         ),

@@ -30,7 +30,8 @@ def _describe(deps: Dependencies) -> Deployment:
     """The answer: the Hub's limits and current terms, and how this deployment is set up."""
     chain, hub = deps.config.chain, deps.hub
     with deps.facts.open() as facts:
-        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection)
+        now = facts.head.block_time
+        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
     return Deployment(
         chain_id=chain.chain_id,
         hub_address=chain.hub_address,

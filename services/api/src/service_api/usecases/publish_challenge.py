@@ -15,7 +15,7 @@ from service_common.chain.hub_constants import HubConstants, term_issues
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.db.hub_reads import read_current_roster, read_fee_policy
+from service_common.db.hub_reads import read_announced_roster, read_current_roster, read_fee_policy
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
@@ -45,6 +45,8 @@ class Offer:
     fees: FeePolicyChanged
     roster: Roster
     now: UnixSeconds
+    roster_until: UnixSeconds | None
+    """When an announced roster takes this one's place."""
 
 
 def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> PreparedPublication:
@@ -79,11 +81,12 @@ def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
 
 def _offer(deps: Dependencies) -> Offer:
     with deps.facts.open() as facts:
-        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection)
         now = facts.head.block_time
+        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
+        announced = read_announced_roster(facts.connection, now)
     if fees is None or roster is None:
         raise ServiceError("bounty_projection_unavailable", "The Hub's roster and fees are not indexed yet.")
-    return Offer(fees, roster, now)
+    return Offer(fees, roster, now, None if announced is None else announced.effective_from)
 
 
 def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) -> None:
@@ -117,6 +120,8 @@ def _prepared(
 ) -> PreparedPublication:
     chain = deps.config.chain
     valid_before = UnixSeconds(offer.now + AUTHORIZATION_LIFETIME_SECONDS)
+    if offer.roster_until is not None:  # from then on the Hub refuses terms that name this roster
+        valid_before = min(valid_before, offer.roster_until)
     # The last argument is the signature over authorization_typed_data, which only the wallet can make.
     with_authorization: list[object] = [terms.to_args(), poster, "0", str(valid_before), None]
     typed_data = authorization_typed_data(

@@ -30,7 +30,7 @@ def delivery_key() -> Response:
     read_query(allowed=frozenset())
     deps = dependencies()
     with deps.facts.open() as facts:
-        return jsonify(to_json(describe_current_key(facts.connection, deps.config.keyring)))
+        return jsonify(to_json(describe_current_key(facts, deps.config.keyring)))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])

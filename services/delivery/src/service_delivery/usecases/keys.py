@@ -1,31 +1,73 @@
 """The delivery keyring: which key is current, which are retired and since when, and which may be destroyed.
 
-The current key is the one that the Hub publishes, so that a key can be made ready before it is published and no
-Guardian ever sees a key that the chain does not show. The file's first key is current only where the Hub publishes none
-that is held here. A retired key takes new wraps for a stated grace, since Guardians may have read it just before.
+The current key is the one in effect on the Hub, so that a key can be made ready before it is published and no Guardian
+ever sees a key that the chain does not show. The file's first key is current only where the Hub publishes none that is
+held here. A retired key takes new wraps for a stated grace, since Guardians may have read it just before. A withdrawn
+key takes none, and while it leaves the Hub without a key no wrap is taken at all.
 """
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
-from itertools import pairwise
+from typing import Final
 
+from service_common.clock import iso_utc
 from service_common.crypto.x25519 import Identity
 from service_common.db import delivery as t
-from service_common.db import hub_index
 from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_reads import read_delivery_keys
+from service_common.domain.delivery_keys import DeliveryKeys
+from service_common.errors import ServiceError
 from service_common.types import Bytes32, UnixSeconds, to_bytes
 from service_common.wire.delivery import DeliveryKey
 from sqlalchemy import Connection, func, select
 
+_LONGEST_WAIT: Final = 600
+"""Seconds of the longest Retry-After."""
+
+
+class KeyState(StrEnum):
+    """What a held key is by the Hub's publications; ``held`` was never in effect."""
+
+    CURRENT = "current"
+    ANNOUNCED = "announced"
+    HELD = "held"
+    RETIRED = "retired"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """No key that is held here is in effect, because one was withdrawn, until another one is."""
+
+    until: UnixSeconds | None
+    now: UnixSeconds
+
+    def refusal(self) -> ServiceError:
+        """What those are answered who would wrap to it."""
+        message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
+        if self.until is None:
+            return ServiceError("delivery_unavailable", f"{message}.", retry_after=_LONGEST_WAIT)
+        wait = min(_LONGEST_WAIT, self.until - self.now)
+        return ServiceError("delivery_unavailable", f"{message} until {iso_utc(self.until)}.", retry_after=wait)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedKeys:
+    """The keys that a wrap may be made for; none while deliveries pause."""
+
+    keys: tuple[Identity, ...]
+    paused: Pause | None
+
 
 @dataclass(frozen=True, slots=True)
 class HeldKey:
-    """A key of this deployment. ``retired_at`` is when the Hub published another one after it, by chain time."""
+    """A key of this deployment. ``retired_at`` is when another one took effect or it was withdrawn, by chain time."""
 
     identity: Identity
-    current: bool
+    state: KeyState
     retired_at: UnixSeconds | None
 
     @property
@@ -34,8 +76,10 @@ class HeldKey:
         return key_id(self.identity.public_key)
 
     def takes_wraps(self, now: int, grace_seconds: int) -> bool:
-        """Whether a Guardian may still wrap to it."""
-        return self.current or self.retired_at is None or now < self.retired_at + grace_seconds
+        """Whether a Guardian may still wrap to it; never to one that was withdrawn."""
+        if self.state is KeyState.WITHDRAWN:
+            return False
+        return self.state is not KeyState.RETIRED or now < (self.retired_at or 0) + grace_seconds
 
 
 @cache
@@ -44,41 +88,64 @@ def key_id(public_key: Bytes32) -> str:
     return "0x" + hashlib.sha256(to_bytes(public_key)).hexdigest()[:16]
 
 
-def held_keys(connection: Connection, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
-    """The keyring as the Hub's own publications order it; the current key first."""
-    c = hub_index.delivery_keys.c
-    rows = connection.execute(select(c.key, c.time).order_by(c.block_number, c.log_index)).all()
-    published = [Bytes32(row.key) for row in rows]
-    retired: dict[Bytes32, UnixSeconds] = {}
-    for before, after in pairwise(rows):
-        retired[Bytes32(before.key)] = UnixSeconds(after.time)
-    on_chain = published[-1] if published else None
-    held = {identity.public_key for identity in keyring}
-    current = on_chain if on_chain in held else keyring[0].public_key
-    keys = [
-        HeldKey(identity, identity.public_key == current, None if identity.public_key == on_chain else found)
-        for identity in keyring
-        for found in (retired.get(identity.public_key),)
-    ]
-    return tuple(sorted(keys, key=lambda key: not key.current))
+def held_keys(facts: HubFacts, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
+    """The keyring as the Hub's own publications order it; the current key first, where there is one."""
+    return _held(read_delivery_keys(facts.connection, facts.head.block_time), keyring)
 
 
-def current_key(connection: Connection, keyring: Sequence[Identity]) -> Identity:
+def current_key(connection: Connection, now: UnixSeconds, keyring: Sequence[Identity]) -> Identity | Pause:
     """The key that Guardians are to wrap to."""
-    return held_keys(connection, keyring)[0].identity
+    published = read_delivery_keys(connection, now)
+    held = _held(published, keyring)
+    return _pause(published, held) or held[0].identity
 
 
-def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> tuple[Identity, ...]:
-    """The keys that a new wrap may be made for, the current one first."""
+def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> AcceptedKeys:
+    """The keys that a new wrap may be made for, the current one first; none while deliveries pause."""
     now = facts.head.block_time
-    keys = held_keys(facts.connection, keyring)
-    return tuple(key.identity for key in keys if key.takes_wraps(now, grace_seconds))
+    published = read_delivery_keys(facts.connection, now)
+    held = _held(published, keyring)
+    if (paused := _pause(published, held)) is not None:
+        return AcceptedKeys((), paused)
+    keys = [key.identity for key in held if key.takes_wraps(now, grace_seconds)]
+    return AcceptedKeys(tuple(keys), None)
 
 
-def describe_current_key(connection: Connection, keyring: Sequence[Identity]) -> DeliveryKey:
-    """The current key, for those who wrap to it."""
-    public_key = current_key(connection, keyring).public_key
-    return DeliveryKey(public_key, key_id(public_key), "x25519-sealed-box")
+def describe_current_key(facts: HubFacts, keyring: Sequence[Identity]) -> DeliveryKey:
+    """The current key, for those who wrap to it; 503 while deliveries pause."""
+    current = current_key(facts.connection, facts.head.block_time, keyring)
+    if isinstance(current, Pause):
+        raise current.refusal()
+    return DeliveryKey(current.public_key, key_id(current.public_key), "x25519-sealed-box")
+
+
+def _pause(published: DeliveryKeys, held: Sequence[HeldKey]) -> Pause | None:
+    if held[0].state is KeyState.CURRENT:
+        return None
+    announced = published.announced
+    return Pause(None if announced is None else announced.begins, published.now)
+
+
+def _held(published: DeliveryKeys, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
+    held = [identity.public_key for identity in keyring]
+    current = published.current
+    if current not in held and not published.paused:
+        current = next((key for key in held if not published.is_withdrawn(key)), None)
+    keys = []
+    for identity in keyring:
+        retired_at = published.retired_at(identity.public_key)
+        keys.append(HeldKey(identity, _state(published, identity.public_key, current), retired_at))
+    return tuple(sorted(keys, key=lambda key: key.state is not KeyState.CURRENT))
+
+
+def _state(published: DeliveryKeys, key: Bytes32, current: Bytes32 | None) -> KeyState:
+    if published.is_withdrawn(key):
+        return KeyState.WITHDRAWN
+    if key == current:
+        return KeyState.CURRENT
+    if published.announced is not None and published.announced.key == key:
+        return KeyState.ANNOUNCED
+    return KeyState.HELD if published.retired_at(key) is None else KeyState.RETIRED
 
 
 def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> list[dict[str, object]]:
@@ -86,16 +153,17 @@ def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: i
     counted = select(t.wraps.c.key_id, func.count()).group_by(t.wraps.c.key_id)
     wraps: dict[str, int] = {row[0]: row[1] for row in facts.connection.execute(counted)}
     described: list[dict[str, object]] = []
-    for key in held_keys(facts.connection, keyring):
+    for key in held_keys(facts, keyring):
         count = wraps.pop(key.key_id, 0)
         takes = key.takes_wraps(facts.head.block_time, grace_seconds)
+        until = key.retired_at if key.state is KeyState.RETIRED else None
         described.append(
             {
                 "key_id": key.key_id,
                 "delivery_public_key": key.identity.public_key,
-                "state": "current" if key.current else "held" if key.retired_at is None else "retired",
+                "state": key.state,
                 "retired_at": key.retired_at,
-                "takes_wraps_until": None if key.retired_at is None else key.retired_at + grace_seconds,
+                "takes_wraps_until": None if until is None else until + grace_seconds,
                 "wraps": count,
                 "may_be_destroyed": not takes and not count,
             }

@@ -9,7 +9,6 @@ from typing import Final, cast
 
 from flask import current_app
 from service_common.clock import Clock
-from service_common.crypto.x25519 import Identity
 from service_common.domain.bounty import Bounty
 from service_common.domain.hub_events import BountyFinalized
 from service_common.errors import ServiceError
@@ -18,7 +17,7 @@ from service_common.types import Address, BountyId, Bytes32
 
 from service_delivery.dependencies import Dependencies
 from service_delivery.usecases.envelopes import read_envelope
-from service_delivery.usecases.keys import accepted_keys
+from service_delivery.usecases.keys import AcceptedKeys, accepted_keys
 
 EXTENSION: Final = "service-delivery-known"
 _PENDING: Final = "The indexed Hub state for this bounty has not reached a finalized block yet."
@@ -30,7 +29,7 @@ class KnownBounty:
 
     bounty: Bounty
     guardians: frozenset[Address]
-    accepted: tuple[Identity, ...]
+    accepted: AcceptedKeys
     """The delivery keys that a wrap may be made for."""
     pending: int | None
 

@@ -16,12 +16,12 @@ from service_common.db import delivery as t
 from service_common.db.engine import reading, writing
 from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.types import Address, BountyId, Bytes32
+from service_common.types import Address, BountyId, Bytes32, UnixSeconds
 from sqlalchemy import Connection, Engine, RowMapping, func, select, update
 
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.envelopes import read_envelope
-from service_delivery.usecases.keys import current_key, key_id
+from service_delivery.usecases.keys import Pause, current_key, key_id
 
 BATCH = 500
 
@@ -36,10 +36,12 @@ class Rewrapped:
     left: int
 
 
-def rewrap(engine: Engine, keyring: Sequence[Identity]) -> Rewrapped:
-    """Wrap up to ``BATCH`` wraps of other keys again to the current one."""
+def rewrap(engine: Engine, now: UnixSeconds, keyring: Sequence[Identity]) -> Rewrapped:
+    """Wrap up to ``BATCH`` wraps of other keys again to the one current at ``now``; none while deliveries pause."""
     with reading(engine) as connection:
-        current = current_key(connection, keyring)
+        current = current_key(connection, now, keyring)
+        if isinstance(current, Pause):
+            return Rewrapped(0, 0)
         c, held = t.wraps.c, [key_id(key.public_key) for key in keyring]
         others = select(t.wraps).where(c.key_id.in_(held), c.key_id != key_id(current.public_key))
         rows = connection.execute(others.limit(BATCH)).mappings().all()

@@ -48,9 +48,11 @@ _FIND: Final = select(_c.wrapped_key).where(
 def store_wrap(deps: Dependencies, known: Known, bounty_id: BountyId, wrap: WrapRequest) -> bool:
     """Keep a wrap; whether it is the first of its Submission."""
     bounty = known.bounty(deps, bounty_id)
+    if bounty.accepted.paused is not None:
+        raise bounty.accepted.paused.refusal()
     _require_deliverable(deps, bounty, wrap)
     public_key = known.content_public_key(deps, bounty_id, wrap.solver_address, wrap.submission_commitment)
-    used = _key_that_opens(bounty.accepted, wrap, public_key)
+    used = _key_that_opens(bounty.accepted.keys, wrap, public_key)
     row = {
         "bounty_id": bounty_id,
         "solver": wrap.solver_address,
