@@ -11,7 +11,7 @@ from service_common.domain.hub_events import EVENT_CLASSES
 TOP = Path(__file__).parents[2]
 DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
 SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
-WITHOUT_A_TABLE = {"OwnershipTransferStarted", "OwnershipTransferred"}
+WITHOUT_A_TABLE = {"Deployed", "OwnershipTransferStarted", "OwnershipTransferred"}
 """Nothing reads these events: only their raw logs are kept."""
 SPECIFIED = {
     "poster:publish-fund",
