@@ -13,14 +13,17 @@ from sqlalchemy import (
     Connection,
     Integer,
     Numeric,
+    Row,
     Select,
     Table,
+    and_,
     cast,
     delete,
     func,
     insert,
     literal,
     select,
+    true,
     tuple_,
 )
 from sqlalchemy import union_all as union
@@ -44,7 +47,7 @@ def keep_up(connection: Connection) -> None:
 
 
 def note_retraction(connection: Connection, last_block: BlockNumber) -> None:
-    """Every log above ``last_block`` is gone: who follows the changes is told, where there was one."""
+    """Every log above ``last_block`` is gone: note it for who follows the changes, where there was one."""
     c = t.changes.c
     gone = connection.execute(delete(t.changes).where(c.block_number > last_block, c.log_index.is_not(None)))
     if gone.rowcount:
@@ -54,25 +57,18 @@ def note_retraction(connection: Connection, last_block: BlockNumber) -> None:
 def _number_logs(connection: Connection) -> None:
     """Number the logs after the newest that has a number."""
     c, logs = t.changes.c, t.logs.c
-    newest = connection.execute(
-        select(c.block_number, c.log_index)
-        .where(c.log_index.is_not(None))
-        .order_by(c.block_number.desc(), c.log_index.desc())
-        .limit(1)
-    ).first()
-    after = (-1, -1) if newest is None else (newest.block_number, newest.log_index)
-    later = (logs.block_number >= after[0], tuple_(logs.block_number, logs.log_index) > after)
-    places = select(logs.block_number, logs.log_index).where(*later).order_by(logs.block_number, logs.log_index)
+    newest = _newest(connection, select(t.changes).where(c.log_index.is_not(None)), t.changes)
+    later = _after(t.logs, newest)
+    places = select(logs.block_number, logs.log_index).where(later).order_by(logs.block_number, logs.log_index)
     connection.execute(insert(t.changes).from_select(["block_number", "log_index"], places))
 
 
 def _count_on(connection: Connection) -> None:
     """Add a row of totals for each event after the newest row's; what a reorg took out is gone from both already."""
     c = t.totals.c
-    newest = connection.execute(select(t.totals).order_by(c.block_number.desc(), c.log_index.desc()).limit(1)).first()
+    newest = _newest(connection, select(t.totals), t.totals)
     former = dict.fromkeys(_COUNTS, 0) if newest is None else {name: getattr(newest, name) for name in _COUNTS}
-    after = (-1, -1) if newest is None else (newest.block_number, newest.log_index)
-    events = union(*(_changes(table, after) for table in _COUNTED)).subquery("events")
+    events = union(*(_changes(table).where(_after(table, newest)) for table in _COUNTED)).subquery("events")
     e = events.c
     order = (e.block_number, e.log_index)
     counted = [
@@ -82,7 +78,7 @@ def _count_on(connection: Connection) -> None:
     connection.execute(insert(t.totals).from_select(names, select(*counted, *(e[name] for name in _ORIGIN))))
 
 
-def _changes(table: Table, after: tuple[int, int]) -> Select[Any]:
+def _changes(table: Table) -> Select[Any]:
     """What each row of a table adds to each count."""
     c = table.c
     adds: dict[str, ColumnElement[Any]] = {name: literal(0, Numeric) for name in _COUNTS}
@@ -96,5 +92,17 @@ def _changes(table: Table, after: tuple[int, int]) -> Select[Any]:
     else:
         adds |= {name: cast(c.kind == kind, Integer) * c.amount for name, kind in _PAID.items()}
     origin = [c[name] for name in _ORIGIN]
-    later = tuple_(c.block_number, c.log_index) > after
-    return select(*(adds[name].label(name) for name in _COUNTS), *origin).where(c.block_number >= after[0], later)
+    return select(*(adds[name].label(name) for name in _COUNTS), *origin)
+
+
+def _newest(connection: Connection, rows: Select[Any], table: Table) -> Row[Any] | None:
+    """The one of these rows that is last in the chain."""
+    return connection.execute(rows.order_by(table.c.block_number.desc(), table.c.log_index.desc()).limit(1)).first()
+
+
+def _after(table: Table, newest: Row[Any] | None) -> ColumnElement[bool]:
+    """Whether a row comes later in the chain; the first condition is what the index by block answers."""
+    if newest is None:
+        return true()
+    c, place = table.c, (newest.block_number, newest.log_index)
+    return and_(c.block_number >= place[0], tuple_(c.block_number, c.log_index) > place)
