@@ -166,7 +166,7 @@ def _balance(settings: Settings, account: Address) -> str:
 @command("doctor", "doctor", api=True)
 @click.option("--address", type=ADDRESS, help="An account whose gas and tokens to check, too.")
 def doctor(address: Address | None, network: str | None, api_base_url: str | None) -> None:
-    """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say what mends each.
+    """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say what fixes each.
 
     \b
     Reads:    nothing secret

@@ -4,7 +4,7 @@ Nothing is signed. The API's list says which bounties to look at; what waits is 
 that shows less than there is can only hide work, never invent any. A key is read to know its account.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -60,13 +60,16 @@ class Task:
 def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
     """The command ``status``."""
     from service_cli.api import api_of
+    from service_cli.bounty.listing import require_deployment
     from service_cli.chain.session import ChainClient
+    from service_cli.chain.token import amount_shown
 
     chain, api = ChainClient.checked(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
-    now, tasks = chain.latest().time, list[Task]()
+    require_deployment(settings, api)
+    now, tasks, shown = chain.latest().time, list[Task](), amount_shown(chain)
     for account, roles in accounts.items():
-        _show_account(chain, account, roles)
+        _show_account(chain, account, roles, shown)
         tasks += _tasks(chain, api, account, now)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
@@ -90,11 +93,10 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
     return found | {address: found.get(address, ()) for address in addresses}
 
 
-def _show_account(chain: "ChainClient", account: Address, roles: tuple[str, ...]) -> None:
-    from service_cli.chain.token import allowance, amount_shown
+def _show_account(chain: "ChainClient", account: Address, roles: tuple[str, ...], shown: Callable[[int], str]) -> None:
+    from service_cli.chain.token import allowance
 
-    shown, held, tokens = amount_shown(chain), chain.balance(account), chain.token_balance(account)
-    allowed = allowance(chain, account)
+    held, tokens, allowed = chain.balance(account), chain.token_balance(account), allowance(chain, account)
     balances = {"balance_wei": str(held), "token_balance": str(tokens), "allowance": str(allowed)}
     event("status.account", {"account": account, "roles": list(roles), **balances})
     who = f"{account} ({', '.join(roles)})" if roles else account
@@ -103,9 +105,8 @@ def _show_account(chain: "ChainClient", account: Address, roles: tuple[str, ...]
 
 def _tasks(chain: "ChainClient", api: "ApiClient", account: Address, now: int) -> Iterator[Task]:
     """What waits for an account, whatever its role in each bounty is."""
-    from service_cli.bounty.listing import listed, require_deployment
+    from service_cli.bounty.listing import listed
 
-    require_deployment(chain.settings, api)
     ids = {str(item.get("bounty_id")) for name in _FILTERS for item in listed(api, {name: account}, MOST_BOUNTIES)}
     for text in sorted(ids):
         if text.isascii() and text.isdigit() and 0 < int(text) < 2**63:
