@@ -300,7 +300,7 @@ def test_directory__with_a_key_as_a_file_s_name__is_refused_without_the_name(tmp
 
 def test_directory__with_a_link_to_a_device__is_left_to_sealing(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/zero")
-    look(Environment({POSTER: KEY}, {}), tmp_path)
+    assert look(Environment({POSTER: KEY}, {}), tmp_path) == ()
 
 
 @pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["fund", "check"])
