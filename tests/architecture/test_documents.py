@@ -35,8 +35,8 @@ def test_indexer_page__of_the_tables__has_each_with_its_events() -> None:
     page = (TOP / "docs/indexer.md").read_text(encoding="utf-8")
     table = page.split("| table | from the event |")[1].split("\n\n")[0]
     rows = re.findall(r"(?m)^\| (`.+?) \| (.*?) ?\| .+ \|$", table)
-    told = {name for names, _ in rows for name in re.findall(r"`(\w+)`", names)}
-    assert told == {each.name for each in hub_index.metadata.tables.values()}, (
+    named = {name for names, _ in rows for name in re.findall(r"`(\w+)`", names)}
+    assert named == {each.name for each in hub_index.metadata.tables.values()}, (
         "docs/indexer.md has a row for each table"
     )
     events = {name for _, cell in rows for name in re.findall(r"`(\w+)`", cell)}

@@ -35,8 +35,8 @@ def broken(history: BountyHistory, capsys: pytest.CaptureFixture[str]) -> set[st
     return {str(event["check"]) for event in events_of(capsys.readouterr().out) if event["result"] == "differs"}
 
 
-def told(history: BountyHistory, events: list[Logged[HubEvent]]) -> BountyHistory:
-    """The same life with other events."""
+def with_events(history: BountyHistory, events: list[Logged[HubEvent]]) -> BountyHistory:
+    """The same bounty with other events."""
     created = next(each for each in events if isinstance(each.event, BountyCreated))
     finalized = next(each for each in events if isinstance(each.event, BountyFinalized))
     return replace(
@@ -59,7 +59,7 @@ def with_event(
         event = replace(found.event, **fields)  # type: ignore[arg-type]
         origin = found.origin if at is None else replace(found.origin, time=UnixSeconds(at(history)))
         events[place] = Logged(event, origin)
-        return told(history, events)
+        return with_events(history, events)
 
     return change
 
@@ -70,7 +70,7 @@ def without(kind: type, index: int = -1) -> Change:
     def change(history: BountyHistory) -> BountyHistory:
         events = list(history.events)
         del events[[i for i, each in enumerate(events) if isinstance(each.event, kind)][index]]
-        return told(history, events)
+        return with_events(history, events)
 
     return change
 
@@ -81,7 +81,9 @@ def again(kind: type) -> Change:
     def change(history: BountyHistory) -> BountyHistory:
         found = next(each for each in reversed(history.events) if isinstance(each.event, kind))
         last = history.events[-1].origin
-        return told(history, [*history.events, replace(found, origin=replace(last, log_index=last.log_index + 1))])
+        return with_events(
+            history, [*history.events, replace(found, origin=replace(last, log_index=last.log_index + 1))]
+        )
 
     return change
 
@@ -100,7 +102,7 @@ def another_transaction(history: BountyHistory) -> BountyHistory:
         replace(each, origin=replace(each.origin, tx_hash=OTHER)) if isinstance(each.event, BountyFinalized) else each
         for each in history.events
     ]
-    return told(history, events)
+    return with_events(history, events)
 
 
 def members(**fields: object) -> Change:
