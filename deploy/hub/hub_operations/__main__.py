@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
 from service_common.chain.reverts import explain
@@ -10,13 +11,13 @@ from hub_operations import admin, deploy
 from hub_operations.signing import OperationRefused
 
 
-def main() -> int:
-    """The command line; the exit code."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line, or what is passed for it; the exit code."""
     parser = argparse.ArgumentParser(prog="hub_operations", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     deploy.add_arguments(commands.add_parser("deploy", help=str(deploy.__doc__).splitlines()[0]))
     admin.add_arguments(commands.add_parser("admin", help=str(admin.__doc__).splitlines()[0]))
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         {"deploy": deploy.run, "admin": admin.run}[options.command](options)
     except OperationRefused as refusal:
