@@ -385,6 +385,7 @@ def _variables(environment: Environment) -> dict[str, str]:
         "VIRTUAL_ENV": str(environment.path),
         "PYTHONPATH": os.pathsep.join(map(str, ON_PATH)),
         "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "",  # tests start a thousand processes: each would compile what it imports
     }
 
 
