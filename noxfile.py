@@ -215,6 +215,13 @@ def sbom(session: nox.Session) -> None:
 
 
 @nox.session
+def images(session: nox.Session) -> None:
+    """Build every image with buildah and run it as its pod does; needs root and Debian's archive."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "tools/images.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure; -- --only GROUP for one group, --json FILE to keep the lines. Reports, never fails."""
     make(session, TESTS)

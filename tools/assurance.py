@@ -134,6 +134,11 @@ def steps() -> list[Step]:
             *("tests/common/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),
         ),
         Step(
+            "images",
+            "every image built by buildah twice, the same to the byte, and a whole stack of them run as pods run them",
+            (PYTHON, "tools/images.py"),
+        ),
+        Step(
             "alerts",
             "every alert fires on its series and is silent on its neighbours, by Debian's promtool",
             (PYTHON, "tools/alerts.py"),

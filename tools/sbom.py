@@ -1,6 +1,6 @@
 """``./noxw -s sbom``: what each image holds, as a CycloneDX document in ``.local/sbom/``.
 
-The environment of each image is made by the script that its Dockerfile runs, and listed as it is: names, versions,
+The environment of each image is made by the script that the Dockerfile runs, and listed as it is: names, versions,
 licences, nothing of the machine it was made on.
 """
 

@@ -1,0 +1,279 @@
+"""``./noxw -s images``: build the image of every service and run it as its pod does.
+
+    python tools/images.py [SERVICE ...]
+
+Builds with buildah from ``deploy/images/Dockerfile``. The base is a stand-in, under the name of the real one: Debian
+12 with its own Python, made by mmdebstrap, since this needs no registry of images. Then, for each service: a second
+build is the same to the byte; the image holds no installer; its process has an ordinary user, a root it cannot write
+and no capability; every sub-command ends on SIGTERM as process 1. Last, a whole local stack runs of the images. Exit
+code 1 when something is not as it should be, and 77 where images cannot be built or run: without root, buildah,
+mmdebstrap, an OCI runtime or Debian's archive.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from local_stack.stack import Stack, StackSettings, running_stack
+
+from tools import container
+
+TOP: Final = Path(__file__).resolve().parent.parent
+WORK: Final = TOP / ".local/image-builds"
+SERVICES: Final = ("api", "indexer", "reviewer", "delivery", "web")
+SUITE: Final = "bookworm"
+MEGABYTES: Final = 330
+"""How large an image may be."""
+STOP_SECONDS: Final = 10.0
+NOT_RUN: Final = 77
+_CERTIFICATES: Final = "/etc/ssl/certs/ca-certificates.crt"
+_BASE: Final = f"""
+rm -f /usr/lib/python3*/EXTERNALLY-MANAGED
+cd /usr/share/python-wheels
+python3 "$(ls pip-*.whl)/pip" install --quiet --root-user-action ignore --no-index --find-links . pip
+rm -rf /usr/lib/python3*/ensurepip /usr/share/python-wheels /var/lib/apt/lists/* /var/cache/apt
+test -s {_CERTIFICATES}
+"""
+"""What makes Debian's Python look like the base's: pip that installs, below /usr/local."""
+_INSIDE: Final = """
+import json, os, pathlib, shutil, importlib.util
+def writable(path):
+    try:
+        pathlib.Path(path, "probe").touch()
+    except OSError:
+        return False
+    return True
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+print(json.dumps({
+    "process": os.getpid(),
+    "user": [os.getuid(), os.getgid()],
+    "capabilities": [status[name].strip() for name in ("CapPrm", "CapEff", "CapBnd", "CapAmb")],
+    "no new privileges": status["NoNewPrivs"].strip(),
+    "writable": [path for path in ("/", "/opt/service", "/usr/local/lib", "/tmp") if writable(path)],
+    "installers": [name for name in ("pip", "pip3", "uv", "wheel") if shutil.which(name)]
+        + [name for name in ("pip", "setuptools", "ensurepip", "uv") if importlib.util.find_spec(name)],
+    "terminal": os.isatty(0),
+}))
+"""
+_EXPECTED: Final = {
+    "process": 1,
+    "user": [10001, 10001],
+    "capabilities": ["0000000000000000"] * 4,
+    "no new privileges": "1",
+    "writable": ["/tmp"],
+    "installers": [],
+    "terminal": False,
+}
+
+
+class NotHere(Exception):
+    """This machine cannot build or run images; the text names what is missing."""
+
+
+class Unexpected(Exception):
+    """Something of an image is not as it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A built image. ``digest`` is of its configuration, which names every layer by its digest."""
+
+    service: str
+    digest: str
+    seconds: float
+
+    @property
+    def folder(self) -> Path:
+        """What ``tools/container.py`` runs it from."""
+        return WORK / self.service
+
+    def megabytes(self) -> int:
+        """How large everything in it is; mounted."""
+        root = f"{(self.folder / 'root').resolve()}/"
+        done = subprocess.run(["du", "-sx", "--bytes", root], capture_output=True, text=True, check=True)
+        return int(done.stdout.split()[0]) // 1_000_000
+
+
+def main() -> int:
+    """Build, look inside, stop, run."""
+    parser = argparse.ArgumentParser(prog="images", description=__doc__)
+    parser.add_argument("services", nargs="*", default=SERVICES, help="which; default all, and a stack of them")
+    services = parser.parse_args().services
+    try:
+        _require()
+        _make_base()
+        with _clean():
+            images = [_build(service) for service in services]
+            for image in images:
+                _check_rebuild(image)
+                _mount(image)
+                if image.megabytes() > MEGABYTES:
+                    raise Unexpected(f"{image.service} takes {image.megabytes()} MB, more than {MEGABYTES}")
+                _look_inside(image)
+                _report(f"{image.service}: {image.megabytes()} MB, built in {image.seconds:.0f} s, {image.digest[:12]}")
+            sizes = ", ".join(f"{image.service} {image.megabytes()}" for image in images)
+            if set(services) == set(SERVICES):
+                _run_stack(images)
+    except NotHere as reason:
+        print(f"not run: {reason}")
+        return NOT_RUN
+    except Unexpected as fault:
+        print(f"FAILED: {fault}")
+        return 1
+    print(f"{len(images)} images ({sizes} MB), each the same twice; every process ended on SIGTERM")
+    return 0
+
+
+def _require() -> None:
+    if os.geteuid() != 0:
+        raise NotHere("images are built and run as root here")
+    for program in ("buildah", "mmdebstrap"):
+        if shutil.which(program) is None:
+            raise NotHere(f"{program} is not installed")
+    if container.runtime() is None:
+        raise NotHere(f"no OCI runtime ({' or '.join(container.RUNTIMES)}) is installed")
+
+
+def _buildah(*arguments: str) -> str:
+    """Run buildah on a storage of our own; what it printed."""
+    storage = ("--root", str(WORK / "storage"), "--runroot", str(WORK / "run"))
+    done = subprocess.run(["buildah", *storage, *arguments], cwd=TOP, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Unexpected(f"buildah {arguments[0]}: {done.stderr.strip()[-2000:]}")
+    return done.stdout.strip()
+
+
+def _base_name() -> str:
+    """As the Dockerfile names its base."""
+    text = (TOP / "deploy/images/Dockerfile").read_text(encoding="utf-8")
+    return next(line.partition("=")[2] for line in text.splitlines() if line.startswith("ARG PYTHON_IMAGE="))
+
+
+def _make_base() -> None:
+    name, archive, stamp = f"docker.io/library/{_base_name()}", WORK / "base.tar", WORK / "base"
+    WORK.mkdir(parents=True, exist_ok=True)
+    made_of = f"{name} {SUITE} {_BASE}"
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of:
+        return
+    _report(f"making a stand-in for {_base_name()}: Debian {SUITE} with its Python, about a minute")
+    options = ["--mode=root", "--variant=essential", '--aptopt=Acquire::Check-Valid-Until "false"']
+    options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
+    packages = "--include=python3,python3-venv,ca-certificates"
+    made = subprocess.run(["mmdebstrap", *options, packages, SUITE, str(archive)], capture_output=True, check=False)
+    if made.returncode != 0:
+        raise NotHere(f"mmdebstrap could not make Debian {SUITE}; is the archive reachable?")
+    building = _buildah("from", "scratch")
+    _buildah("add", "--quiet", building, str(archive), "/")
+    trusted = os.environ.get("SSL_CERT_FILE", _CERTIFICATES)
+    if Path(trusted).is_file():  # besides the release's own, those that this machine trusts
+        _buildah("copy", "--quiet", building, trusted, _CERTIFICATES)
+    _buildah("run", "--isolation", "chroot", building, "--", "sh", "-ec", _BASE)
+    for variable in (f"PIP_CERT={_CERTIFICATES}", f"SSL_CERT_FILE={_CERTIFICATES}", "UV_SYSTEM_CERTS=1"):
+        _buildah("config", "--env", variable, building)
+    _buildah("commit", "--quiet", "--rm", building, name)
+    archive.unlink()
+    stamp.write_text(made_of, encoding="utf-8")
+
+
+def _build(service: str, *options: str) -> Image:
+    _report(f"building {service}")
+    started, name = time.monotonic(), f"localhost/service-{service}"
+    common = ("--isolation", "chroot", "--layers", "--timestamp", "0", "--pull-never")
+    file = ("--file", "deploy/images/Dockerfile", "--build-arg", f"SERVICE={service}")
+    digest = _buildah("build", *common, *options, *file, "--tag", name, ".").splitlines()[-1]
+    return Image(service, digest, time.monotonic() - started)
+
+
+def _check_rebuild(image: Image) -> None:
+    again = _build(image.service, "--no-cache")
+    if again.digest != image.digest:
+        raise Unexpected(f"{image.service}: a second build is {again.digest}, the first is {image.digest}")
+
+
+def _mount(image: Image) -> None:
+    """Where ``tools/container.py`` finds it."""
+    name = f"localhost/service-{image.service}"
+    shutil.rmtree(image.folder, ignore_errors=True)
+    image.folder.mkdir()
+    config = json.loads(_buildah("inspect", "--type", "image", name))["OCIv1"]["config"]
+    (image.folder / "image.json").write_text(json.dumps(config), encoding="utf-8")
+    working = _buildah("from", "--pull-never", "--name", f"run-{image.service}", name)
+    (image.folder / "root").symlink_to(_buildah("mount", working))
+
+
+@contextmanager
+def _clean() -> Iterator[None]:
+    """Leave no container and no mount behind, whatever happened."""
+    try:
+        yield
+    finally:
+        runtime = container.runtime() or ""
+        for state in WORK.glob("*/runtime"):
+            for started in state.iterdir():
+                subprocess.run([runtime, "--root", str(state), "delete", "--force", started.name], check=False)
+        _buildah("rm", "--all")
+        for folder in (WORK / service for service in SERVICES):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _look_inside(image: Image) -> None:
+    """A process of the image looks at what it is and what it may."""
+    folder = image.folder
+    config = json.loads((folder / "image.json").read_text(encoding="utf-8"))
+    (folder / "image.json").write_text(json.dumps({**config, "Entrypoint": ["python", "-c"]}), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(TOP / "tools/container.py"), str(folder), _INSIDE],
+        env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    (folder / "image.json").write_text(json.dumps(config), encoding="utf-8")
+    if done.returncode != 0:
+        raise Unexpected(f"{image.service} does not run: {done.stderr.strip()}")
+    found = json.loads(done.stdout)
+    if found != _EXPECTED:
+        differs = {name: value for name, value in found.items() if _EXPECTED[name] != value}
+        raise Unexpected(f"{image.service}: {differs}")
+
+
+def _run_stack(images: list[Image]) -> None:
+    """A whole local stack of the images, then SIGTERM to each of its processes."""
+    programs = WORK / "programs"
+    programs.mkdir(exist_ok=True)
+    for image in images:
+        program = programs / f"service-{image.service}"
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {TOP / "tools/container.py"} {image.folder} "$@"\n')
+        program.chmod(0o755)
+    _report("starting a stack of the images")
+    with running_stack(StackSettings(programs={program.name: programs for program in programs.iterdir()})) as stack:
+        for name in list(stack.services):
+            _terminate(stack, name)
+
+
+def _terminate(stack: Stack, name: str) -> None:
+    """SIGTERM, and how long the process took to end."""
+    running = stack.services[name]
+    assert running.child is not None
+    started = time.monotonic()
+    os.kill(running.child.pid, signal.SIGTERM)
+    while running.child.exit_status() is None:
+        if time.monotonic() - started > STOP_SECONDS:
+            raise Unexpected(f"{name} did not end {STOP_SECONDS:.0f} s after SIGTERM")
+        time.sleep(0.05)
+    _report(f"{name} ended {time.monotonic() - started:.1f} s after SIGTERM")
+
+
+def _report(text: str) -> None:
+    print(f"images: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
