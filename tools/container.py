@@ -14,24 +14,23 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 RUNTIMES: Final = ("runc", "crun")
 _OF_THE_MACHINE: Final = ("PATH", "HOME", "TMPDIR", "PWD", "OLDPWD")
 """Variables of whoever starts this, which mean nothing inside."""
 
 
-def main() -> int:
+def main() -> NoReturn:
     """Become the container."""
+    program = runtime()
+    if program is None:
+        sys.exit(f"none of {', '.join(RUNTIMES)} is installed")
     folder, arguments = Path(sys.argv[1]), sys.argv[2:]
     bundle = Path(tempfile.mkdtemp(prefix="bundle-", dir=folder))
     specification = container(folder, arguments, dict(os.environ), bundle)
     (bundle / "config.json").touch(mode=0o600)
     (bundle / "config.json").write_text(json.dumps(specification), encoding="utf-8")
-    program = runtime()
-    if program is None:
-        print(f"none of {', '.join(RUNTIMES)} is installed", file=sys.stderr)
-        return 1
     state = folder / "runtime"
     os.execv(program, [program, "--root", str(state), "run", "--bundle", str(bundle), bundle.name])  # noqa: S606
 
@@ -86,4 +85,4 @@ def container(folder: Path, arguments: list[str], variables: dict[str, str], bun
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

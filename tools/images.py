@@ -70,7 +70,7 @@ _EXPECTED: Final = {
     "user": [10001, 10001],
     "capabilities": ["0000000000000000"] * 4,
     "no new privileges": "1",
-    "writable": ["/tmp"],
+    "writable": ["/tmp"],  # noqa: S108  # the container's own
     "installers": [],
     "terminal": False,
 }
@@ -260,11 +260,12 @@ def _run_stack(images: list[Image]) -> None:
 
 def _terminate(stack: Stack, name: str) -> None:
     """SIGTERM, and how long the process took to end."""
-    running = stack.services[name]
-    assert running.child is not None
+    child = stack.services[name].child
+    if child is None:
+        raise Unexpected(f"{name} was not started")
     started = time.monotonic()
-    os.kill(running.child.pid, signal.SIGTERM)
-    while running.child.exit_status() is None:
+    os.kill(child.pid, signal.SIGTERM)
+    while child.exit_status() is None:
         if time.monotonic() - started > STOP_SECONDS:
             raise Unexpected(f"{name} did not end {STOP_SECONDS:.0f} s after SIGTERM")
         time.sleep(0.05)

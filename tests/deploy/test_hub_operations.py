@@ -27,6 +27,7 @@ from service_common.crypto.x25519 import Identity, recipient_text
 from service_common.types import Address
 
 from tests.endpoints import endpoint_before
+from tests.safe.wallet import make_safe
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -63,6 +64,7 @@ def operate(
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(printed):
         for name, value in {**secrets, **(environment or {})}.items():
             patch.setenv(name, value)
+        ended: int | str | None
         try:
             ended = main(arguments)
         except SystemExit as stop:  # argparse
@@ -248,6 +250,55 @@ def test_admin__for_a_safe__writes_the_call_and_signs_nothing(node: AnvilServer,
     refused = operate(*base, "--safe", str(other), "withdraw-delivery-key", stranger, code=1)
     assert "neither the current nor the announced" in refused
     assert not other.exists()
+
+
+def test_safe__that_owns_the_hub__publishes_through_the_files_that_were_written(
+    node: AnvilServer, tmp_path: Path
+) -> None:
+    owner, payer = Wallet(), Wallet()
+    node.fund(payer.address)
+    safe = make_safe(node.w3, payer)
+    deployed = deploy_hub(node, owner=owner, fee_recipient=payer)
+    hub = Hub(JsonRpc([node.url]), Address(deployed.hub.address))
+    base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
+    files = iter(tmp_path / f"{number}.json" for number in range(9))
+
+    def by_the_safe(*action: str) -> None:
+        """What the builder does with the file: the owners sign the call, somebody sends it."""
+        file = next(files)
+        operate(*base, "--safe", str(file), *action)
+        batch = json.loads(file.read_text())
+        assert batch["meta"]["createdFromSafeAddress"].lower() == safe.address
+        (call,) = batch["transactions"]
+        safe.execute(payer, call["to"], bytes.fromhex(call["data"][2:]))
+
+    operate(*base, "--send", "transfer-ownership", safe.address, key=owner)
+    by_the_safe("accept-ownership")
+    assert hub.read("owner") == (safe.address,)
+    refused = operate(*base, "--send", "set-fees", "50", "200", payer.address, key=owner, code=1)
+    assert "is not the Hub's owner" in refused
+
+    members = [Identity.generate().public_key for _ in range(3)]
+    roster = tmp_path / "roster.json"
+    roster.write_text(
+        json.dumps(
+            {
+                "quorum": 2,
+                "members": [
+                    {"guardian_address": Wallet().address, "encryption_public_key": recipient_text(key)}
+                    for key in members
+                ],
+            }
+        )
+    )
+    key = Identity.generate().public_key
+    by_the_safe("publish-roster", str(roster))
+    by_the_safe("publish-delivery-key", recipient_text(key))
+    assert hub.current_roster_version() == 1
+    assert sorted(hub.roster(1).encryption_keys) == sorted(members)
+    assert hub.delivery_key() == key
+    by_the_safe("withdraw-delivery-key", key)
+    assert hub.delivery_key() == "0x" + "00" * 32
 
 
 def test_admin__with_a_plain_key_on_a_public_chain__is_refused(

@@ -207,7 +207,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"chain {chain_id}, Hub {hub.address}\n{call.words}")
     if options.safe is not None:
         rpc.call("eth_call", {"from": call.sender, "to": hub.address, "data": f"0x{call.data.hex()}"}, "latest")
-        write_transaction(options.safe, chain_id, hub.address, call.data, call.words)
+        write_transaction(options.safe, chain_id, call.sender, hub.address, call.data, call.words)
         print(f"\nwritten to {options.safe}: load it in the transaction builder of the Safe {call.sender}")
         return
     if not options.send:

@@ -9,14 +9,29 @@ from service_common.types import Address, ChainId, checksum_address
 from hub_operations.signing import OperationRefused
 
 
-def write_transaction(file: Path, chain_id: ChainId, to: Address, data: bytes, words: str) -> None:
-    """Write a new file; one that is there is left as it is and refused."""
+def write_transaction(file: Path, chain_id: ChainId, safe: Address, to: Address, data: bytes, words: str) -> None:
+    """Write a new file, in the builder's format 1.0; one that is there is left as it is and refused.
+
+    The call is given as its bytes alone: with a method beside them the builder shows the method and sends the bytes.
+    """
     batch = {
         "version": "1.0",
         "chainId": str(chain_id),
         "createdAt": int(time.time() * 1000),
-        "meta": {"name": "Bounty Escrow Service Hub", "description": words},
-        "transactions": [{"to": checksum_address(to), "value": "0", "data": f"0x{data.hex()}"}],
+        "meta": {
+            "name": "Bounty Escrow Service Hub",
+            "description": words,
+            "createdFromSafeAddress": checksum_address(safe),
+        },
+        "transactions": [
+            {
+                "to": checksum_address(to),
+                "value": "0",
+                "data": f"0x{data.hex()}",
+                "contractMethod": None,
+                "contractInputsValues": None,
+            }
+        ],
     }
     try:
         with file.open("x", encoding="utf-8") as opened:
