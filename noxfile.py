@@ -211,7 +211,7 @@ def assurance(session: nox.Session) -> None:
 def sbom(session: nox.Session) -> None:
     """What each image holds, as CycloneDX documents in .local/sbom."""
     make(session, ASSURANCE)
-    run(session, ASSURANCE, "python", "tools/sbom.py")
+    run(session, ASSURANCE, "python", "tools/sbom.py", *session.posargs)
 
 
 @nox.session
@@ -219,6 +219,13 @@ def images(session: nox.Session) -> None:
     """Build every image with buildah and run it as its pod does; needs root and Debian's archive."""
     make(session, TESTS)
     run(session, TESTS, "python", "tools/images.py", *session.posargs)
+
+
+@nox.session
+def release(session: nox.Session) -> None:
+    """Make what a release publishes in .local/release; -- --draft for any commit; docs/release.md has the steps."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "tools/release.py", *session.posargs)
 
 
 @nox.session

@@ -32,6 +32,8 @@ TOP: Final = Path(__file__).resolve().parent.parent
 WORK: Final = TOP / ".local/image-builds"
 SERVICES: Final = ("api", "indexer", "reviewer", "delivery", "web")
 SUITE: Final = "bookworm"
+PACKAGES: Final = "python3,python3-venv,ca-certificates,libstdc++6"
+"""The last one is in the real base because its package manager needs it."""
 MEGABYTES: Final = 330
 """How large an image may be."""
 STOP_SECONDS: Final = 10.0
@@ -162,13 +164,13 @@ def _base_name() -> str:
 def _make_base() -> None:
     name, archive, stamp = f"docker.io/library/{_base_name()}", WORK / "base.tar", WORK / "base"
     WORK.mkdir(parents=True, exist_ok=True)
-    made_of = f"{name} {SUITE} {_BASE}"
+    made_of = f"{name} {SUITE} {PACKAGES} {_BASE}"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of:
         return
     _report(f"making a stand-in for {_base_name()}: Debian {SUITE} with its Python, about a minute")
     options = ["--mode=root", "--variant=essential", '--aptopt=Acquire::Check-Valid-Until "false"']
     options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
-    packages = "--include=python3,python3-venv,ca-certificates"
+    packages = f"--include={PACKAGES}"
     made = subprocess.run(["mmdebstrap", *options, packages, SUITE, str(archive)], capture_output=True, check=False)
     if made.returncode != 0:
         raise NotHere(f"mmdebstrap could not make Debian {SUITE}; is the archive reachable?")

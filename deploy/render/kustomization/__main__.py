@@ -20,9 +20,14 @@ def main() -> int:
     known = sorted(path.name for path in OVERLAYS.iterdir() if path.is_dir())
     parser = argparse.ArgumentParser(prog="manifests", description="Render an overlay of deploy/k8s as YAML.")
     parser.add_argument("overlay", choices=known)
+    parser.add_argument(
+        "--images", metavar="FILE", type=Path, help="a YAML list in the form of a kustomization's images; they win"
+    )
+    options = parser.parse_args()
     try:
-        objects = render(OVERLAYS / parser.parse_args().overlay)
-    except RenderError as error:
+        images = [] if options.images is None else yaml.safe_load(options.images.read_text(encoding="utf-8"))
+        objects = render(OVERLAYS / options.overlay, images)
+    except (RenderError, OSError, yaml.YAMLError) as error:
         print(f"manifests: {error}", file=sys.stderr)
         return 1
     for text in unset(objects):

@@ -5,7 +5,7 @@ Raises ``RenderError`` for a field that is not supported, a patch or replacement
 the same name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,9 +28,9 @@ class RenderError(Exception):
     """What in which kustomization cannot be rendered."""
 
 
-def render(folder: Path) -> list[Object]:
-    """Every object of the kustomization in ``folder``, in order."""
-    objects = _apply(folder, [])
+def render(folder: Path, images: Sequence[Object] = ()) -> list[Object]:
+    """Every object of the kustomization in ``folder``, in order; ``images`` win over its own, in the same form."""
+    objects = _apply(folder, [], images)
     seen: set[tuple[str, str]] = set()
     for each in objects:
         if _identity(each) in seen:
@@ -39,9 +39,10 @@ def render(folder: Path) -> list[Object]:
     return objects
 
 
-def _apply(folder: Path, objects: list[Object]) -> list[Object]:
-    """The objects so far, with one kustomization or component applied."""
+def _apply(folder: Path, objects: list[Object], images: Sequence[Object] = ()) -> list[Object]:
+    """The objects so far, with one kustomization or component applied; ``images`` win over those it names."""
     spec = _read(folder)
+    named = {each["name"]: each for each in (*spec.get("images", []), *images)}
     for name in spec.get("resources", []):
         path = folder / name
         objects = objects + (_apply(path, []) if path.is_dir() else list(_documents(path)))
@@ -54,7 +55,7 @@ def _apply(folder: Path, objects: list[Object]) -> list[Object]:
         _find(folder, objects, "Deployment", each["name"])["spec"]["replicas"] = each["count"]
     for each in objects:
         _label(each, spec)
-        _name_images(each, spec.get("images", []))
+        _name_images(each, named)
     for replacement in spec.get("replacements", []):
         try:
             replace_fields(objects, replacement)
@@ -131,12 +132,11 @@ def _label(each: Object, spec: Object) -> None:
             template.setdefault("metadata", {}).setdefault("labels", {}).update(group["pairs"])
 
 
-def _name_images(each: Object, images: list[Object]) -> None:
+def _name_images(each: Object, images: Mapping[str, Object]) -> None:
     for container in containers(each):
         name = container["image"].partition(":")[0].partition("@")[0]
-        for wanted in images:
-            if wanted["name"] == name:
-                container["image"] = _reference(wanted)
+        if name in images:
+            container["image"] = _reference(images[name])
 
 
 def _reference(wanted: Object) -> str:

@@ -1,0 +1,72 @@
+"""What a release publishes: complete, the same each time, and of a released commit only."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import service_cli
+import yaml
+from kustomization.render import containers
+
+from .conftest import REPOSITORY
+
+VERSION = service_cli.__version__
+DIGEST = "sha256:" + "ab" * 32
+
+
+def release(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(REPOSITORY / "tools/release.py"), *arguments],
+        cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A draft of this commit, its api image named by digest."""
+    target = tmp_path_factory.mktemp("release")
+    images = target / "images.yaml"
+    images.write_text(yaml.safe_dump([{"name": "service-api", "newName": "registry.example/api", "digest": DIGEST}]))
+    done = release("--draft", "--to", str(target), "--images", str(images))
+    assert done.returncode == 0, done.stderr
+    return target / VERSION
+
+
+def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> None:
+    checked = subprocess.run(
+        ["sha256sum", "--check", "SHA256SUMS"], cwd=draft, capture_output=True, text=True, check=True
+    )
+    names = {line.rpartition(": ")[0] for line in checked.stdout.splitlines()}
+    assert names == {each.name for each in draft.iterdir()} - {"SHA256SUMS"}
+    assert {f"service_cli-{VERSION}-py3-none-any.whl", f"service_cli-{VERSION}.tar.gz", "hub-input.json"} <= names
+
+
+def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Path) -> None:
+    assert release("--draft", "--to", str(tmp_path)).returncode == 0
+    again = {each.name: each.read_bytes() for each in (tmp_path / VERSION).iterdir() if each.name != "SHA256SUMS"}
+    assert again == {name: (draft / name).read_bytes() for name in again}
+    assert len(again) == 5
+
+
+def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> None:
+    with zipfile.ZipFile(draft / f"service_cli-{VERSION}-py3-none-any.whl") as wheel:
+        names = wheel.namelist()
+    assert f"service_cli-{VERSION}.dist-info/METADATA" in names
+    assert not [name for name in names if name.startswith(("service_common/db", "service_common/web", "service_api"))]
+
+
+def test_manifests__of_a_release__name_the_images_by_digest(draft: Path) -> None:
+    for overlay in ("staging", "mainnet"):
+        objects = list(yaml.safe_load_all((draft / f"manifests-{overlay}.yaml").read_text()))
+        found = {container["image"] for each in objects for container in containers(each)}
+        assert f"registry.example/api@{DIGEST}" in found
+        assert not {image for image in found if image.startswith("service-api")}
+
+
+def test_release__of_a_commit_without_its_tag__is_refused_and_makes_nothing(tmp_path: Path) -> None:
+    refused = release("--to", str(tmp_path))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("release: ")
+    assert list(tmp_path.iterdir()) == []
