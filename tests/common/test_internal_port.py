@@ -1,5 +1,6 @@
 """Probes and scrapers: answered in time whatever hangs, and an outage that all share takes nobody out of service."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -104,6 +105,15 @@ def test_readiness__of_a_library_that_quotes_an_address__logs_none(
     assert Readiness({"database": dependency}).failing() == ("database",)
     told = capsys.readouterr()
     assert "secret" not in told.out + told.err
+
+
+def test_metrics__of_a_process__name_its_release_and_what_answers_it(dependency: Dependency) -> None:
+    dependency.fails = True
+    with answering(Dependency(), dependency) as ask:
+        figures = ask("/metrics")[1]
+    assert 'service_dependency_up{dependency="d0"} 1.0' in figures
+    assert 'service_dependency_up{dependency="d1"} 0.0' in figures
+    assert re.search(r'service_build_info\{program="[^"]+",revision="unknown",version="[^"]+"\} 1\.0', figures)
 
 
 class Hanging(Collector):

@@ -15,6 +15,7 @@ from prometheus_client import Counter
 from rq import Queue
 from service_common.errors import PROBLEMS
 from service_common.jobs.queues import QueueName
+from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations
 from tools.alerts import CASES, NAMESPACES, pairs_of_namespaces, promtool_tests, rule_groups
@@ -35,8 +36,11 @@ OF_THE_CLUSTER = {
     "kube_pod_container_status_restarts_total": set[str](),
     "kube_cronjob_status_last_successful_time": {"cronjob"},
     "kube_cronjob_created": {"cronjob"},
+    "kubelet_volume_stats_available_bytes": {"persistentvolumeclaim"},
+    "kubelet_volume_stats_capacity_bytes": {"persistentvolumeclaim"},
+    "certmanager_certificate_expiration_timestamp_seconds": {"name"},
 }
-"""Series of the kubelet and of kube-state-metrics."""
+"""Series of the kubelet, of kube-state-metrics and of cert-manager."""
 MAKERS = {
     "Counter": ("_total",),
     "CounterMetricFamily": ("_total",),
@@ -44,6 +48,7 @@ MAKERS = {
     "Histogram": ("_bucket", "_sum", "_count"),
     "GaugeMetricFamily": ("",),
 }
+OURS_OR_THEIRS = re.compile(r"\b(?:service|container|kube|kubelet|certmanager)_\w+")
 ENDPOINT_FAMILY = "service_rpc_endpoint_"
 """Its names are put together at run time."""
 
@@ -112,7 +117,7 @@ def expressions(overlay: str) -> list[str]:
 
 def named(expression: str) -> set[str]:
     """The series that an expression names."""
-    return set(re.findall(r"\b(?:service|container|kube)_\w+", MATCHER.sub("", expression)))
+    return set(re.findall(OURS_OR_THEIRS, MATCHER.sub("", expression)))
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -152,7 +157,8 @@ def test_metrics__all_of_the_code__have_a_row_with_their_labels() -> None:
 def test_expressions__select_and_group_by_labels_that_exist(overlay: str) -> None:
     for expression in expressions(overlay):
         for name, inside in SELECTOR.findall(expression):
-            unknown = {label for label, _, _ in MATCHER.findall(inside)} - LABELS[name] - OF_THE_TARGET
+            known = LABELS[name] | OF_THE_TARGET | ({"le"} if name.endswith("_bucket") else set())
+            unknown = {label for label, _, _ in MATCHER.findall(inside)} - known
             assert unknown == set(), expression
         of_all = set[str]().union(*(LABELS[name] for name in named(expression)))
         buckets = {"le"} if "_bucket" in expression else set()
@@ -163,6 +169,7 @@ def test_expressions__select_and_group_by_labels_that_exist(overlay: str) -> Non
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_expressions__select_by_values_that_occur(overlay: str) -> None:
     """A misspelt value selects nothing, and its alert is silent for ever."""
+    routes = {re.sub(r"{(\w+)}", r"<\1>", each.path) for each in operations()}
     kinds = {
         ("service_jobs", "queue"): {queue.value for queue in QueueName},
         ("service_jobs", "state"): {"waiting", "started", "failed"},
@@ -170,9 +177,9 @@ def test_expressions__select_by_values_that_occur(overlay: str) -> None:
         ("service_errors_total", "code"): set(PROBLEMS),
         ("service_http_requests_total", "status"): {str(problem.status) for problem in PROBLEMS.values()},
         ("service_http_requests_total", "container"): {each.name for each in SERVICES},
-        ("service_http_request_seconds_bucket", "route"): {
-            re.sub(r"{(\w+)}", r"<\1>", each.path) for each in operations()
-        },
+        ("service_http_request_seconds_bucket", "route"): routes,
+        ("service_http_request_seconds_count", "route"): routes,
+        ("service_http_request_seconds_bucket", "le"): {f"{bound:g}" for bound in SECONDS._upper_bounds},
         ("service_http_request_seconds_bucket", "container"): {each.name for each in SERVICES},
         **{(f"{each._name}_total", each._labelnames[0]): {labels[0] for labels in each._metrics} for each in COUNTERS},
     }
@@ -276,7 +283,7 @@ def test_alerts__of_an_overlay__look_at_its_namespace_alone(overlay: str) -> Non
     for rule in alert_rules(overlay):
         selected = [dict(re.findall(r'(\w+)="([^"]*)"', inside)) for _, inside in SELECTOR.findall(rule["expr"])]
         assert {each.get("namespace") for each in selected} == {namespace}, rule["alert"]
-        assert len(selected) == len(re.findall(r"\b(?:service|kube)_\w+", MATCHER.sub("", rule["expr"]))), rule["alert"]
+        assert len(selected) == len(re.findall(OURS_OR_THEIRS, MATCHER.sub("", rule["expr"]))), rule["alert"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -12,10 +12,18 @@ from service_common.auth.signature import parse_private_key
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.settler import settlements
 from service_common.jobs.queues import QueueName, message, open_queue
-from service_common.types import BountyId
+from service_common.types import Address, BountyId
 from service_common.web3_provider import make_web3
 from service_indexer.due import read_due
-from service_indexer.settler import MAX_FEE_WEI, SETTLEMENTS, GasFees, Settler, make_settler
+from service_indexer.settler import (
+    MAX_FEE_WEI,
+    SETTLE_GAS,
+    SETTLEMENTS,
+    GasFees,
+    Settler,
+    SettlerCollector,
+    make_settler,
+)
 from sqlalchemy import select, text
 
 from tests.endpoints import Endpoint, endpoint_before
@@ -220,3 +228,21 @@ def test_endpoint__that_answers_nonsense__has_nothing_signed(
     with pytest.raises(ChainUnavailable):
         settler_with(world, world.people.settler.wallet, endpoint.url).settle_due()
     assert rows(world) == []
+
+
+def test_gas__of_the_settlers_key__is_counted_in_settlements(world: World) -> None:
+    wallet = Wallet()
+    collector = SettlerCollector(JsonRpc([world.node.url]), Address(wallet.address))
+
+    def affordable() -> float:
+        (family,) = collector.collect()
+        return family.samples[0].value
+
+    assert affordable() == 0
+    price = int(str(world.rpc.call("eth_gasPrice")), 16)
+    world.rpc.call("anvil_setBalance", wallet.address, hex(7 * SETTLE_GAS * price))
+    assert affordable() == 7
+
+
+def test_gas__of_a_key__while_no_node_answers__is_not_shown() -> None:
+    assert list(SettlerCollector(JsonRpc(["http://127.0.0.1:9"]), Address("0x" + "11" * 20)).collect()) == []

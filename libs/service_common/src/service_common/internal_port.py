@@ -5,21 +5,24 @@ scrapers, never public.
 answers and 503 naming those that do not, checked at most once a second however often it is requested, and answered
 within ``CHECK_SECONDS`` whatever hangs. ``/serving`` shows whether to send work here: 503 until every dependency has
 answered once, so that a process with a wrong configuration takes over from nobody; from then on 200 as long as the
-process itself answers, so that an outage they share takes no process out of service.
+process itself answers, so that an outage they share takes no process out of service. ``/metrics`` shows what the
+process counts, of which release it is, and for each dependency whether it answers.
 """
 
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
-from prometheus_client.registry import REGISTRY
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import REGISTRY, Collector
 
 from service_common.bounded import Bounded
+from service_common.build_info import BuildInfo
 from service_common.log import get_logger
 
 CHECK_SECONDS: Final = 3.0
@@ -54,9 +57,27 @@ class Readiness:
         return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
 
+class Dependencies(Collector):
+    """``service_dependency_up`` for each dependency of a process by its name, as ``/readyz`` has it."""
+
+    def __init__(self, names: Iterable[str], readiness: Readiness) -> None:
+        self._names, self._readiness = tuple(names), readiness
+
+    def collect(self) -> Iterator[Metric]:
+        """1 for each that answers, 0 for each that does not."""
+        failing = self._readiness.failing()
+        family = GaugeMetricFamily("service_dependency_up", "1 for what answers this process", labels=["dependency"])
+        for name in self._names:
+            family.add_metric([name], float(name not in failing))
+        yield family
+
+
 def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | None = None) -> ThreadingHTTPServer:
     """Start answering in a thread; the caller may ``shutdown()`` it. ``own`` probes this process's public port."""
     readiness = Readiness(checks, own)
+    of_process = CollectorRegistry()
+    of_process.register(BuildInfo())
+    of_process.register(Dependencies(checks, readiness))
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name http.server calls
@@ -70,7 +91,8 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
             elif self.path == "/healthz":
                 self._answer(200, "text/plain; charset=utf-8", b"ok\n")
             elif self.path == "/metrics":
-                self._answer(200, "text/plain; version=0.0.4; charset=utf-8", generate_latest(_registry()))
+                figures = generate_latest(_registry()) + generate_latest(of_process)
+                self._answer(200, "text/plain; version=0.0.4; charset=utf-8", figures)
             else:
                 self._answer(404, "application/json", b"{}")
 

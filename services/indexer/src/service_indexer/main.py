@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from prometheus_client import REGISTRY, Counter
 from service_common import log
+from service_common.auth.signature import account_of_key
 from service_common.bounded import BoundedCollector
 from service_common.clock import SystemClock
 from service_common.db.engine import check_database, engine_of_job, make_engine, reading
@@ -43,9 +44,13 @@ def _worker(environment: Environment) -> None:
 
 def _settler(environment: Environment) -> None:
     import service_indexer.settling  # noqa: F401  # as above
-    from service_indexer.settler import SETTLEMENTS
+    from service_indexer.settler import SETTLEMENTS, SettlerCollector
 
-    _work(_configured(environment), QueueName.SETTLE, SETTLEMENTS)
+    config = _configured(environment)
+    if config.settler_key is not None:
+        account = account_of_key(config.settler_key)
+        REGISTRY.register(BoundedCollector(SettlerCollector(config.chain.rpc(), account)))
+    _work(config, QueueName.SETTLE, SETTLEMENTS)
 
 
 def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:

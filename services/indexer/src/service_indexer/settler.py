@@ -6,11 +6,14 @@ transaction is a row before it is sent, so a restart sends the same bytes; what 
 nonce with a higher fee, at most up to ``MAX_FEE_WEI``. The row goes when the bounty is indexed final.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, cast
 
-from service_common.chain.json_rpc import RpcRefused
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
 from service_common.chain.reverts import explain
 from service_common.counters import counter_by
 from service_common.db import hub_index
@@ -41,6 +44,23 @@ SETTLEMENTS: Final = counter_by(
 """``refused``: by the Hub in simulation; ``not_accepted``: by the node; ``overtaken``: the nonce was used otherwise."""
 
 log = get_logger(__name__)
+
+
+class SettlerCollector(Collector):
+    """How many more settlements the settler's key pays for at today's fees; nothing while no node answers."""
+
+    def __init__(self, rpc: JsonRpc, account: Address) -> None:
+        self._rpc, self._account = rpc, account
+
+    def collect(self) -> Iterator[Metric]:
+        """One gauge."""
+        try:
+            balance = quantity(self._rpc.call("eth_getBalance", self._account, "latest"))
+            price = quantity(self._rpc.call("eth_gasPrice"))
+        except (ChainUnavailable, RpcRefused):
+            return
+        affordable = balance // (SETTLE_GAS * max(1, price))
+        yield GaugeMetricFamily("service_settler_affordable", "Settlements that the settler's key pays for", affordable)
 
 
 @dataclass(frozen=True, slots=True)
