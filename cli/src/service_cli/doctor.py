@@ -16,7 +16,7 @@ from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark
 from service_cli.shell.text import duration, moment
 from service_cli.shell.text import wei as in_wei
 
@@ -61,11 +61,11 @@ def _report(name: str, check: Callable[[], str]) -> bool:
 def _print(name: str, detail: str, fix: str | None) -> bool:
     event("doctor.check", {"name": name, "ok": fix is None, "detail": detail, "fix": fix})
     if fix is None:
-        say(f"ok   {name}: {detail}")
+        remark(f"ok   {name}: {detail}")
     elif detail.startswith("skipped"):
-        warn(f"skip {name}: {detail}")
+        remark(f"skip {name}: {detail}", urgent=True)
     else:
-        warn(f"FAIL {name}: {detail}\n     fix: {fix}")
+        remark(f"FAIL {name}: {detail}\n     fix: {fix}", urgent=True)
     return fix is None
 
 

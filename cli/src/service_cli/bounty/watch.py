@@ -18,13 +18,15 @@ from service_common.shapes import to_json
 from service_common.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.api import api_of, bounty_detail
-from service_cli.bounty.listing import NextStep, next_step
+from service_cli.chain.about import about_chain
 from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import Waiting, event, say
+from service_cli.shell.about import About
+from service_cli.shell.output import Waiting, event, remark, say
+from service_cli.shell.steps import NextStep, next_step
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "BountyCreated": "created by {poster} with {escrow_amount} in escrow",
@@ -119,18 +121,19 @@ class _Watch:
             if place not in found:
                 gone = {"tx_hash": log.tx_hash, "block_number": log.block_number}
                 event("bounty_watch.event_removed", {"bounty_id": str(self.bounty_id), **gone})
-                say(f"block {log.block_number} was replaced; its event no longer counts")
+                remark(f"block {log.block_number} was replaced; its event no longer counts")
         for place, (log, what) in found.items():
             if place not in self.printed:
-                _print_event(log, what, self.amount)
+                _print_event(self.chain, log, what, self.amount)
         self.printed = {place: log for place, (log, _) in found.items()}
 
     def _print_step(self, upcoming: NextStep, now: int) -> None:
         self.seconds_left = None if upcoming.at is None else upcoming.at - now
         if upcoming != self.upcoming:
             self.upcoming = upcoming
-            event("bounty_watch.next", {"bounty_id": str(self.bounty_id), "step": upcoming.step, "at": upcoming.at})
-            say(upcoming.text)
+            fields = {"bounty_id": str(self.bounty_id), "step": upcoming.step, "at": upcoming.at}
+            event("bounty_watch.next", fields, lambda: About(now=now))
+            remark(upcoming.text)
 
     def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
         for log, what in hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head):
@@ -155,12 +158,13 @@ def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
     return bounty_detail(api_of(settings), bounty_id).read(BountyDetail).block.number
 
 
-def _print_event(log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
+def _print_event(chain: ChainClient, log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
     with chain_errors():
         fields, sentence = _fields(what), describe(what, amount)
     place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
-    event("bounty_watch.event", {"name": type(what).__name__, **fields, **place})
-    say(f"block {log.block_number}: {sentence}")
+    fields = {"name": type(what).__name__, **fields, **place}
+    event("bounty_watch.event", fields, about_chain(chain, block=log.block_number))
+    remark(f"block {log.block_number}: {sentence}")
 
 
 def _fields(found: HubEvent) -> dict[str, object]:

@@ -27,6 +27,8 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.text import printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
+    from service_common.chain.hub_constants import EscrowToken
+
     from service_cli.api import ApiClient
 
 S = TypeVar("S", bound=Signer)
@@ -95,6 +97,14 @@ class ChainClient:
                 return header_at(self.rpc, "finalized")
             newest = header_at(self.rpc, "latest").number
             return header_at(self.rpc, BlockNumber(max(0, newest - depth)))
+
+    @cached_property
+    def token(self) -> "EscrowToken":
+        """How the escrow token describes itself; queried once."""
+        from service_common.chain.hub_constants import read_token
+
+        with chain_errors():
+            return read_token(self.rpc, self.settings.escrow_token())
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """One bounty; an unknown id is refused."""

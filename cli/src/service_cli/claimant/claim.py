@@ -8,6 +8,7 @@ from service_common.chain.hub import BountyView
 from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from service_common.types import Address, BountyId, TokenAmount
 
+from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import text_entry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
@@ -56,6 +57,7 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
     event(
         "claim.claimed",
         {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number, "claimable_amount": str(amount)},
+        about_sent(session.chain, session.account, receipt.tx_hash),
     )
 
 
@@ -123,6 +125,7 @@ def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubC
             "function_name": entitlement.call.function,
             "claimable_amount": str(entitlement.amount),
         },
+        about_chain(chain),
     )
     return entitlement.call
 

@@ -7,7 +7,7 @@ key that is set in both forms is shown as refused.
 from service_cli.config.environment import SECRETS, contradiction, without_credentials
 from service_cli.config.settings import LOCAL_VARIABLES, Settings
 from service_cli.shell.command import command
-from service_cli.shell.output import event, say
+from service_cli.shell.output import event, remark
 
 
 def show_configuration(settings: Settings) -> None:
@@ -22,7 +22,7 @@ def show_configuration(settings: Settings) -> None:
 
 def _show(name: str, value: str | None, source: str) -> None:
     event("config.value", {"name": name, "value": value, "source": source})
-    say(f"{name} = {value or 'not set'} ({source})")
+    remark(f"{name} = {value or 'not set'} ({source})")
 
 
 def _secret(settings: Settings, name: str) -> tuple[str | None, str]:

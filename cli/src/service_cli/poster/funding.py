@@ -19,6 +19,7 @@ from service_common.domain.hub_events import BountyCreated
 from service_common.domain.terms import Terms
 from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32, parse_bounty_id, parse_bytes32
 
+from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
@@ -261,7 +262,8 @@ class Funding:
             "spender": hub,
             "amount": str(terms.escrow_amount),
         }
-        event("publish_fund.token_approved", approved)
+        about = about_sent(self.session.chain, self.session.account, receipt.tx_hash)
+        event("publish_fund.token_approved", approved, about)
 
     def _nonce(self, terms: Terms) -> Bytes32:
         chain = self.session.chain

@@ -22,12 +22,17 @@ class Token(Protocol):
 
 
 def moment(at: int, now: int) -> str:
-    """``2026-01-02 03:04:05 UTC (in 37 s)``, or ``(passed)``."""
+    """``2026-01-02 03:04:05 UTC (in 37 s)``, or ``(37 s ago)``."""
     try:
         text = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):  # a deadline that no calendar holds
         return f"{at} seconds after 1970"
-    return f"{text} ({'passed' if at <= now else f'in {duration(at - now)}'})"
+    return f"{text} ({relative(at, now)})"
+
+
+def relative(at: int, now: int) -> str:
+    """``in 37 s``, ``now``, ``2 h 5 min ago``."""
+    return "now" if at == now else f"in {duration(at - now)}" if at > now else f"{duration(now - at)} ago"
 
 
 def duration(seconds: int) -> str:
