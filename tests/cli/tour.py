@@ -7,6 +7,7 @@ the commands of the tour print with ``--text``, at a given width; docs/client.md
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from service_cli.shell.about import About
@@ -420,8 +421,12 @@ def screen_of(typed: Typed, columns: int | None = 80, *, colours: bool = False) 
     printer, text = Printer(lambda now: Screen(columns, colours, now)), ""
     for printed in typed.events:
         assert not problems({"event": printed.name, **printed.fields}), printed.name
-        text += printer.show(printed.name, printed.fields, lambda known=printed.about: known, _never)
+        text += printer.show(printed.name, printed.fields, partial(_known, printed), _never)
     return text + printer.rest()
+
+
+def _known(printed: Printed) -> About:
+    return printed.about
 
 
 def _never() -> str:

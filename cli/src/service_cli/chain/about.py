@@ -10,16 +10,16 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import token_of
-from service_cli.shell.about import About, AboutIt
+from service_cli.shell.about import About, FindAbout
 from service_cli.shell.text import Token
 
 
-def about_chain(chain: ChainClient, bounty_id: BountyId | None = None, block: BlockNumber | None = None) -> AboutIt:
+def about_chain(chain: ChainClient, bounty_id: BountyId | None = None, block: BlockNumber | None = None) -> FindAbout:
     """The token and the chain's time; with these also the terms of a bounty, and the time of a block."""
     return partial(_find_out, chain, bounty_id, block, None)
 
 
-def about_sent(chain: ChainClient, sender: Address, tx_hash: Bytes32, bounty_id: BountyId | None = None) -> AboutIt:
+def about_sent(chain: ChainClient, sender: Address, tx_hash: Bytes32, bounty_id: BountyId | None = None) -> FindAbout:
     """The same, and what a transaction cost this account; nothing where another one sent it."""
     return partial(_find_out, chain, bounty_id, None, (sender, tx_hash))
 

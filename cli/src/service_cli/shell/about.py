@@ -31,5 +31,5 @@ class About:
     """The time of the block that the event is about."""
 
 
-AboutIt = Callable[[], About]
+FindAbout = Callable[[], About]
 NOTHING = About()

@@ -46,7 +46,9 @@ def configuration_file() -> str | None:
 
 def show_hint_once() -> None:
     """At a terminal, once in this user's life: that there is text, too."""
-    seen = _of_user("XDG_STATE_HOME", ".local/state", "text-mode-shown")
+    from service_cli.shell.output import is_quiet, warn
+
+    seen = None if is_quiet() else _of_user("XDG_STATE_HOME", ".local/state", "text-mode-shown")
     if seen is None or sys.stdout is None or sys.stderr is None or not (sys.stdout.isatty() and sys.stderr.isatty()):
         return
     try:
@@ -54,9 +56,7 @@ def show_hint_once() -> None:
         os.close(os.open(seen, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError:  # shown before, or it cannot be remembered: then better not at all than at every run
         return
-    from service_cli.shell.output import say
-
-    say(_HINT)
+    warn(_HINT)
 
 
 def _configured() -> Mode | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from service_cli.shell.text import duration
 
 if TYPE_CHECKING:
-    from service_cli.shell.about import AboutIt
+    from service_cli.shell.about import FindAbout
     from service_cli.shell.render.printer import Printer
 
 
@@ -67,6 +67,11 @@ def set_quiet(quiet: bool) -> None:
     _QUIET = quiet
 
 
+def is_quiet() -> bool:
+    """Whether text that only reports progress is left out."""
+    return _QUIET
+
+
 def print_json() -> None:
     """Print events as JSON lines from here on."""
     global _PRINTER  # noqa: PLW0603  # one command, one output
@@ -86,7 +91,7 @@ def is_text() -> bool:
     return _PRINTER is not None and _SINK.get() is None
 
 
-def event(name: str, fields: Mapping[str, object], about: "AboutIt | None" = None) -> None:
+def event(name: str, fields: Mapping[str, object], about: "FindAbout | None" = None) -> None:
     """Print one event; ``OutputLost`` where that is not possible. ``about`` finds out what only its text needs."""
     if (sink := _SINK.get()) is not None:
         sink.event(name, fields)

@@ -17,7 +17,7 @@ from service_cli.shell.render.screen import Column, Heading, Item, Row, Screen, 
 from service_cli.shell.render.table import TEXTS
 
 if TYPE_CHECKING:
-    from service_cli.shell.about import AboutIt
+    from service_cli.shell.about import FindAbout
 
 
 class Printer:
@@ -29,7 +29,9 @@ class Printer:
         self._rows: list[Row] = []
         self._begun = self._in_block = False
 
-    def show(self, name: str, fields: Mapping[str, object], about: "AboutIt | None", as_json: Callable[[], str]) -> str:
+    def show(
+        self, name: str, fields: Mapping[str, object], about: "FindAbout | None", as_json: Callable[[], str]
+    ) -> str:
         """What is printed now of this event; ``as_json`` where it cannot be put into text."""
         known = _found_out(about)
         screen = self._screen(int(time.time()) if known.now is None else known.now)
@@ -97,7 +99,7 @@ def _columns(stdout: TextIO) -> int | None:
         return None
 
 
-def _found_out(about: "AboutIt | None") -> About:
+def _found_out(about: "FindAbout | None") -> About:
     """What the event is about; nothing where that cannot be found out, since the event has happened."""
     try:
         return NOTHING if about is None else about()
