@@ -18,6 +18,7 @@ from service_common.shapes import to_json
 from service_common.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.api import api_of, bounty_detail
+from service_cli.bounty.signal import NO_SIGNAL, EndSignal
 from service_cli.chain.about import about_chain
 from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
@@ -67,8 +68,9 @@ PATIENCE_SECONDS: Final = 900.0
 _POLL_SECONDS: Final = 2.0
 
 
-def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
+def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO_SIGNAL) -> None:
     """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
+    at_end.prepare()
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
     watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id), amount_shown(chain))
@@ -77,8 +79,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
         while True:
             try:
                 if (end := watch.look()) is not None:
-                    _print_end(bounty_id, end)
-                    return
+                    break
                 answered = time.monotonic()
             except CommandFailed as failure:
                 if failure.code != "chain_unavailable" or time.monotonic() - answered > PATIENCE_SECONDS:
@@ -86,6 +87,9 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
                 say(f"{failure.message} Looking again.")
             waiting.tick(watch.seconds_left)
             time.sleep(_POLL_SECONDS)
+    _print_end(bounty_id, end)
+    if end.outcome is not None:
+        at_end.give(bounty_id, end.outcome, end.reason)
 
 
 @dataclass

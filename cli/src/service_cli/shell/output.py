@@ -178,6 +178,12 @@ def on_terminal() -> bool:
     )
 
 
+def ring() -> None:
+    """The bell of the terminal that shows stderr."""
+    if _SINK.get() is None and sys.stderr is not None and sys.stderr.isatty():
+        _put("\a")
+
+
 def draw(line: str) -> None:
     """Replace the changing line on a terminal, cut to its width; elsewhere nothing."""
     global _DRAWN  # noqa: PLW0603
