@@ -1,6 +1,7 @@
 """What chooses between JSON and text, in which order, and that it is mentioned once."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,14 @@ def test_mode__of_a_malformed_file__is_refused_in_json_and_names_it(home: Termin
     assert ran.last["code"] == "configuration_malformed"
     assert str(path) in str(ran.last["message"])
     assert home.run(*PAGE, "--json").last["event"] == "spec_commitment.derived"
+
+
+def test_mode__in_config__is_shown_with_what_chose_it(home: Terminal) -> None:
+    (found,) = (each for each in home.run("config", "--network", "staging").events if each["name"] == "SERVICE_OUTPUT")
+    assert (found["value"], found["source"]) == ("json", "default")
+    path = configure(home, 'output = "text"')
+    out = home.run("config", "--network", "staging").stdout
+    assert re.search(rf"^SERVICE_OUTPUT +{path} +text$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("exported", ["pretty", "TEXT", " text"])

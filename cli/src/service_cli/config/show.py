@@ -6,7 +6,8 @@ key that is set in both forms is shown as refused.
 
 from service_cli.config.environment import SECRETS, contradiction, without_credentials
 from service_cli.config.settings import LOCAL_VARIABLES, Settings
-from service_cli.shell.command import command
+from service_cli.shell.command import chosen_output, command
+from service_cli.shell.mode import VARIABLE
 from service_cli.shell.output import event, remark
 
 
@@ -18,6 +19,8 @@ def show_configuration(settings: Settings) -> None:
         _show(name, _plain(name, value), source)
     for name in SECRETS:
         _show(name, *_secret(settings, name))
+    output = chosen_output()
+    _show(VARIABLE, output.mode.value, output.source)
 
 
 def _show(name: str, value: str | None, source: str) -> None:

@@ -22,7 +22,7 @@ from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, NETWORK_NAME, key_in_arguments, redacting
-from service_cli.shell.mode import Mode, chosen_mode, show_hint_once
+from service_cli.shell.mode import Choice, Mode, chosen_mode, show_hint_once
 from service_cli.shell.output import (
     OutputLost,
     ReaderGone,
@@ -143,11 +143,16 @@ def _is_wished(name: str) -> bool:
 def _choose_output() -> None:
     """JSON or text, before anything is printed; a choice that is malformed is refused in JSON."""
     print_json()
-    mode = chosen_mode(text=_is_wished("text"), json=_is_wished("json"))
-    if mode is Mode.TEXT:
+    choice = chosen_output()
+    if choice.mode is Mode.TEXT:
         print_text(colours=not _is_wished("no_color"))
-    elif mode is None:
+    elif choice.is_default:
         show_hint_once()
+
+
+def chosen_output() -> Choice:
+    """What this command prints, and what chose it."""
+    return chosen_mode(text=_is_wished("text"), json=_is_wished("json"))
 
 
 TEXT_HELP = "Print sentences and tables instead of JSON lines."

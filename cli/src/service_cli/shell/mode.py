@@ -7,6 +7,7 @@ it reads. What chooses and is malformed is refused before anything is done.
 
 import os
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NoReturn
 
@@ -14,6 +15,7 @@ from service_cli.errors import CommandRefused
 
 VARIABLE: Final = "SERVICE_OUTPUT"
 _SETTING: Final = "output"
+_DEFAULT: Final = "default"
 _MAX_BYTES: Final = 64 * 1024
 _HINT: Final = (
     "note: this prints JSON for programs; --text prints sentences and tables, and SERVICE_OUTPUT=text keeps it so "
@@ -28,15 +30,29 @@ class Mode(StrEnum):
     TEXT = "text"
 
 
-def chosen_mode(*, text: bool, json: bool) -> Mode | None:
-    """What this run was asked to print, None where nothing chooses; ``configuration_malformed`` for another value."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a run prints, and what chose it."""
+
+    mode: Mode
+    source: str
+    """An option, ``environment``, the configuration file's path, or ``default`` where nothing chooses."""
+
+    @property
+    def is_default(self) -> bool:
+        return self.source == _DEFAULT
+
+
+def chosen_mode(*, text: bool, json: bool) -> Choice:
+    """What this run prints; ``configuration_malformed`` where what chooses it is neither text nor JSON."""
     if json:
-        return Mode.JSON
+        return Choice(Mode.JSON, "--json")
     if text:
-        return Mode.TEXT
+        return Choice(Mode.TEXT, "--text")
     if value := os.environ.get(VARIABLE):
-        return _mode(value) or _refuse(f"{VARIABLE} is neither text nor json.", f"Set {VARIABLE} to one of the two.")
-    return _configured()
+        mode = _mode(value) or _refuse(f"{VARIABLE} is neither text nor json.", f"Set {VARIABLE} to one of the two.")
+        return Choice(mode, "environment")
+    return _configured() or Choice(Mode.JSON, _DEFAULT)
 
 
 def configuration_file() -> str | None:
@@ -59,7 +75,7 @@ def show_hint_once() -> None:
     warn(_HINT)
 
 
-def _configured() -> Mode | None:
+def _configured() -> Choice | None:
     """What the configuration file chooses; it holds nothing else, and every other key is refused."""
     path = configuration_file()
     if path is None:
@@ -84,7 +100,7 @@ def _configured() -> Mode | None:
         _refuse(f"{path} has a key other than {_SETTING}.", fix)
     if (value := values.get(_SETTING)) is None:
         return None
-    return _mode(value) or _refuse(f"{_SETTING} in {path} is neither text nor json.", fix)
+    return Choice(_mode(value) or _refuse(f"{_SETTING} in {path} is neither text nor json.", fix), path)
 
 
 def _mode(value: object) -> Mode | None:
