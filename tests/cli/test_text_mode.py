@@ -10,6 +10,7 @@ from service_common.types import BountyId
 
 from tests.cli import tour
 from tests.cli.api_twin import ApiTwin
+from tests.cli.audited import Audited
 from tests.cli.kill import CLIENT
 from tests.cli.ledger import Ledger
 from tests.cli.screen import at_terminal
@@ -184,6 +185,13 @@ def test_solver_with_a_wallet__in_text_mode__gets_json_alone(ledger: Ledger, sol
     account = ledger.people.solvers[1].address
     ran = solver.run("solver:submit", "--check", "--solver-address", account, bounty, "work", "--text")
     assert ran.last["event"] == "submit.checked"
+
+
+def test_audit__as_text__shows_each_check_and_the_sum(audited: Audited, auditor: Terminal) -> None:
+    ran = auditor.audit(audited.awarded, "--text")
+    assert re.search(r"^holds chain.logs: ", ran.stdout, re.MULTILINE)
+    assert f"Everything that was checked holds. Bounty {audited.awarded}: " in " ".join(ran.stdout.split())
+    assert "chain.logs" not in ran.words
 
 
 def test_check__as_text__lists_files_and_costs(solver: Terminal, bounty: str) -> None:

@@ -124,4 +124,4 @@ def test_watch__of_an_end_without_winner_that_is_final__has_null_winner_whole_to
     (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
     assert (end["winner"], end["submission_commitment"]) == (None, None)
     assert "bounty_watch.next" not in ran.names
-    assert "25000000 base units (25 " in ran.words
+    assert "(25000000 base units) go back" in ran.words

@@ -14,7 +14,7 @@ from service_common.types import Address, BountyId
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
+from service_cli.errors import COHERENT, CommandRefused
 from service_cli.shell.about import About
 from service_cli.shell.output import event, is_text, on_terminal, remark, say
 from service_cli.shell.steps import next_step
@@ -159,4 +159,4 @@ def _require_same(settings: Settings, answer: "Deployment | BountyDetail") -> No
     same_hub = not settings.knows("SERVICE_HUB_ADDRESS") or answer.hub_address == settings.hub_address()
     if answer.chain_id != settings.chain_id or not same_hub:
         message = "The API answers for another chain or Hub than the one configured."
-        raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)

@@ -23,7 +23,7 @@ from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
 from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import COHERENT, CommandFailed, CommandRefused
 from service_cli.shell.text import printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
@@ -34,7 +34,6 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 _OTHER_RELEASE = "Use a release of service-cli that its operator names for this Hub; bounties on it stay as they are."
-_COHERENT = "Use the values of one deployment; service-cli --help shows how one is selected."
 
 
 class ChainClient:
@@ -253,4 +252,4 @@ def chain_errors() -> Iterator[None]:
 
 
 def _incoherent(message: str) -> CommandRefused:
-    return CommandRefused("deployment_mismatch", message, next_action=_COHERENT)
+    return CommandRefused("deployment_mismatch", message, next_action=COHERENT)

@@ -43,7 +43,9 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
 
     def check(bounty: BountyView) -> None:
         if bounty.outcome is None:
-            raise CommandRefused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+            message = f"Bounty {bounty_id} is still open, so no share of its fee can be claimed yet."
+            next_action = f"Wait for its end: service-cli bounty:watch {bounty_id}."
+            raise CommandRefused("bounty_open", message, next_action=next_action)
         if guardian not in chain.pinned_roster(bounty).accounts:
             message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
             raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")

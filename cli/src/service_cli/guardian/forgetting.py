@@ -142,7 +142,7 @@ def forget(settings: Settings, bounty_id: BountyId) -> None:
                 _report(bounty_id, (solver, commitment), place, removed, kept)
             journal.forget(PLACES)
     if not found:
-        say(f"no opened work of bounty {bounty_id} is known on this machine (what earlier releases opened never is)")
+        say(f"no opened work of bounty {bounty_id} is known on this machine; what earlier releases opened never is")
 
 
 def _report(

@@ -41,7 +41,7 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
     fields = {"path": str(target), "public_key": added.public_key, "recipient": recipient_text(added.public_key)}
     event("guardian_new_key.written", fields | {"key_count": len(kept) + 1})
     say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
-    remark("the Hub's owner publishes a roster with the public key; bounties of before need the older keys: keep them")
+    remark("the Hub's owner publishes a roster with the public key; earlier bounties need the older keys, so keep them")
 
 
 def show_keys(environment: Environment, path: Path | None, roster: Collection[Bytes32] | None) -> None:

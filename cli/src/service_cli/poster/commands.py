@@ -70,7 +70,7 @@ def poster_new(path: Path, escrow: TokenAmount | None, deadline: UnixSeconds | N
         say(f"Submissions until {moment(deadline, now)}")
     if judging is not None:
         say(f"judging: {duration(judging)}")
-    remark(f"fill in what stands in angle brackets, then: service-cli poster:publish-fund --check {path}")
+    remark(f"fill in what is in angle brackets, then: service-cli poster:publish-fund --check {path}")
 
 
 @command("poster:publish-fund", "publish_fund", api=True)

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from inspect import cleandoc
 from textwrap import wrap
@@ -205,6 +206,8 @@ def ending(prefix: str) -> Callable[[F], F]:
             except OutputLost as lost:
                 end_without_output(str(lost))
             except KeyboardInterrupt as stopped:
+                with suppress(OutputLost, BrokenPipeError):
+                    finish()
                 warn("interrupted; run the command again to continue")
                 sys.exit(143 if isinstance(stopped, Terminated) else 130)
             except BrokenPipeError:

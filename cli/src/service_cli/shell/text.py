@@ -1,6 +1,6 @@
 """Moments and amounts as people read them; what events carry stays in seconds and smallest units.
 
-A moment is UTC with how far away it is; an amount is exact, in base units and in whole tokens.
+A moment is UTC with how far away it is; an amount is exact, in whole tokens and in base units.
 """
 
 from datetime import UTC, datetime
@@ -46,13 +46,13 @@ def duration(seconds: int) -> str:
 
 
 def amount(value: int, token: Token) -> str:
-    """``25000000 base units (25 USDC)``."""
-    return f"{value} base units ({whole_tokens(value, token.decimals)} {printable(token.symbol)})"
+    """``25 USDC (25000000 base units)``."""
+    return f"{whole_tokens(value, token.decimals)} {printable(token.symbol)} ({value} base units)"
 
 
 def wei(value: int) -> str:
-    """``1000000000 wei (0.000000001 ether)``."""
-    return f"{value} wei ({whole_tokens(value, 18)} ether)"
+    """``0.000000001 ether (1000000000 wei)``."""
+    return f"{whole_tokens(value, 18)} ether ({value} wei)"
 
 
 def printable(value: object, length: int = 20) -> str:

@@ -33,13 +33,12 @@ class Printer:
         self, name: str, fields: Mapping[str, object], about: "FindAbout | None", as_json: Callable[[], str]
     ) -> str:
         """What is printed now of this event; ``as_json`` where it cannot be put into text."""
-        known = _found_out(about)
-        screen = self._screen(int(time.time()) if known.now is None else known.now)
         try:
-            items = list(TEXTS[name](Fields(fields), known, screen))
+            known = _found_out(about)
+            screen = self._screen(int(time.time()) if known.now is None else known.now)
+            return self._text(list(TEXTS[name](Fields(fields), known, screen)), screen)
         except Exception:  # noqa: BLE001  # whatever is wrong with its text, the event itself is not lost
             return self.rest() + as_json()
-        return self._text(items, screen)
 
     def rest(self) -> str:
         """The table that has not ended yet."""
