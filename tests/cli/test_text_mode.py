@@ -1,6 +1,7 @@
 """Whole commands with ``--text``: at terminals of several widths, into files, into readers that go away."""
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -8,17 +9,45 @@ from service_cli.shell.render.screen import width
 from service_common.shapes import to_json
 from service_common.types import BountyId
 
-from tests.cli import tour
+from tests.cli import scenes, tour
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited
 from tests.cli.kill import CLIENT
 from tests.cli.ledger import Ledger
+from tests.cli.scenes import Case, Stage, make_stage
 from tests.cli.screen import at_terminal
+from tests.cli.servers import RpcProxy
 from tests.cli.shell.test_command import read_one_line, shelled
 from tests.cli.submitted import Submitted
 from tests.cli.terminal import Terminal
 
+CHANGING = [scene for scene in scenes.SCENES if scene is not scenes.replace_by_wallet]
+"""What a wallet of its own does is in JSON."""
 CODES = re.compile("\x1b\\[[0-9]*m")
+
+
+@pytest.fixture(scope="module")
+def stage(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    api, rpc = ApiTwin(ledger), RpcProxy(ledger.node.url)
+    yield make_stage(ledger, api, rpc, tmp_path_factory.mktemp("stage"))
+    api.close()
+    rpc.close()
+
+
+@pytest.mark.parametrize("scene", CHANGING, ids=lambda scene: scene.__name__)
+def test_command__that_changes_something__does_it_and_ends_in_sentences(
+    stage: Stage, scene: Callable[[Stage], Case]
+) -> None:
+    case = scene(stage)
+    ran = case.home.run(*case.words, "--text")
+    assert case.check()
+    assert "Done. " in ran.stdout
+    assert "{" not in ran.stdout
+    if case.transactions:
+        assert re.search(r"^ Cost +0\.\d+ ether for gas$", ran.stdout, re.MULTILINE)
+    again = case.home.run_any(*case.words, "--text")  # what is done is shown again, or refused
+    assert "{" not in again.stdout
+    assert again.stdout or "refused: " in again.words
 
 
 @pytest.fixture
@@ -198,7 +227,7 @@ def test_check__as_text__lists_files_and_costs(solver: Terminal, bounty: str) ->
     (solver.home / "work").mkdir()
     (solver.home / "work" / "main.py").write_text("print(1)\n")
     out = solver.run("solver:submit", "--check", bounty, "work", "--text").stdout
-    assert out.splitlines()[:2] == ["SIZE     FILE", "9 bytes  main.py"]
+    assert out.splitlines()[0] == "    9 bytes  main.py"
     assert "Ready. 1 file (9 bytes) would be sealed" in out
 
 

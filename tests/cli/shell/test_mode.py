@@ -78,7 +78,7 @@ def test_mode__in_config__is_shown_with_what_chose_it(home: Terminal) -> None:
     assert (found["value"], found["source"]) == ("json", "default")
     path = configure(home, 'output = "text"')
     out = home.run("config", "--network", "staging").stdout
-    assert re.search(rf"^SERVICE_OUTPUT +{path} +text$", out, re.MULTILINE)
+    assert re.search(rf"^SERVICE_OUTPUT = text\s\({path}\)$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("exported", ["pretty", "TEXT", " text"])

@@ -94,6 +94,8 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
             say(f"bounty {printable(item.get('bounty_id'))}: its facts cannot be read")
     if not shown:
         say("no bounties match")
+    elif shown == limit and is_text():
+        say(f"the first {limit} are shown; --limit {2 * limit} shows more")
 
 
 def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[dict[str, object]]:

@@ -213,6 +213,8 @@ def ending(prefix: str) -> Callable[[F], F]:
             except BrokenPipeError:
                 _silence_stdout()
                 sys.exit(1)
+            finally:
+                print_json()  # a program may call the next command in the same process
 
         return wrapped  # type: ignore[return-value]  # same signature, by wraps
 

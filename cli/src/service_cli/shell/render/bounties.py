@@ -1,11 +1,9 @@
 """Bounties as text: the list, what happens to one, and its VerificationRecord. ``page`` has a whole one."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from service_common.domain.lifecycle import Schedule
-from service_common.wire.bounties import BountyItem, Facts
-from service_common.wire.reading import read
 
 from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields, safe, short
@@ -13,6 +11,9 @@ from service_cli.shell.render.screen import Column, Fact, Heading, Item, Row, Sc
 from service_cli.shell.render.sentences import at, following, tokens, why
 from service_cli.shell.steps import next_step
 from service_cli.shell.text import moment, relative
+
+if TYPE_CHECKING:
+    from service_common.wire.bounties import Facts
 
 _BOUNTIES: Final = (
     Column("BOUNTY"),
@@ -40,6 +41,9 @@ _NAMED: Final = _AMOUNTS | {"poster", "solver", "guardian", "recipient", "submis
 
 
 def _listed(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
+    from service_common.wire.bounties import BountyItem  # what follows a bounty needs none of it
+    from service_common.wire.reading import read
+
     item = read(BountyItem, dict(fields.values))
     count, facts = item.active_submission_count, item.facts
     award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
@@ -50,7 +54,7 @@ def _listed(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
     yield Row(_BOUNTIES, (str(item.bounty_id), tokens(award, about.token), str(count), state, exact, left, title))
 
 
-def _state(facts: Facts, count: int, screen: Screen) -> tuple[str, int | None]:
+def _state(facts: "Facts", count: int, screen: Screen) -> tuple[str, int | None]:
     if facts.outcome is not None:
         return (screen.good("awarded") if facts.winner is not None else "no winner"), None
     schedule = Schedule(facts.submission_deadline, facts.reveal_at, facts.judging_deadline)
@@ -168,7 +172,7 @@ def _verdict(verdict: Fields) -> str:
 
 def _no_record(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
     if fields.text("code") == "bounty_open":
-        yield "There is no VerificationRecord yet: the bounty is still open."
+        yield "There is no VerificationRecord yet: it is derived from the outcome, and the bounty is still open."
     else:
         yield "There is no VerificationRecord at the moment: it cannot be derived yet; try again later."
 

@@ -9,7 +9,7 @@ from service_cli.shell.render.screen import Column, Fact, Item, Row, Screen, Sho
 from service_cli.shell.render.sentences import at, following, tokens, transaction
 from service_cli.shell.render.solver import waiting
 
-_KEYS = (Column("KEY"), Column("IN ROSTER"), Column("PUBLIC KEY", flexible=True))
+_KEYS = (Column("KEY"), Column("IN THE ROSTER"))
 
 
 def _judgeable(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
@@ -104,19 +104,21 @@ def _key(fields: Fields, _about: About, screen: Screen) -> Iterator[Shown]:
     held = fields.values["in_roster"]
     shown = "" if held is None else screen.good("yes") if held else screen.bad("no")
     number = fields.whole("position")
-    yield Row(_KEYS, ("newest" if number == 0 else str(number), shown, fields.text("public_key")))
+    yield Row(_KEYS, ("newest" if number == 0 else f"older, {number}", shown), note=fields.text("public_key"))
 
 
 def _heartbeat(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     yield f"{screen.good('Done.')} Your sign of life is on chain, in block {fields.whole('block_number')}."
     yield from transaction(fields, about)
+    yield Fact("Next", "nothing; Posters see in the roster when you were last active")
 
 
 def _fee_claimed(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     amount = fields.maybe_whole("amount")
     paid = "The Guardian's share" if amount is None else tokens(amount, about.token)
-    yield f"{screen.good('Done.')} {paid} from bounty {fields.text('bounty_id')} is in your account."
+    yield f"{screen.good('Done.')} {paid} of bounty {fields.text('bounty_id')} went to your account."
     yield from transaction(fields, about)
+    yield following("status")
 
 
 TEXTS = {

@@ -8,14 +8,17 @@ from service_cli.shell.render.screen import Column, Fact, Heading, Item, Row, Sc
 from service_cli.shell.render.sentences import ether, tokens
 from service_cli.shell.text import moment, relative
 
-_SETTINGS = (Column("SETTING"), Column("FROM"), Column("VALUE", flexible=True))
 _TASKS = (Column("BOUNTY"), Column("WHAT"), Column("LEFT"), Column("UNTIL (UTC)", optional=1))
 _WHAT = {"judge": "judge", "claim": "claim", "claim_fee": "claim your share", "open": "open the work"}
 _TO_THE_MINUTE = len("2027-01-31 23:59")
 
 
-def _setting(fields: Fields, _about: About, _screen: Screen) -> Iterator[Shown]:
-    yield Row(_SETTINGS, (fields.text("name"), fields.text("source"), fields.maybe("value") or "not set"))
+def _setting(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    name, value = screen.strong(fields.text("name")), fields.maybe("value")
+    if value is None:
+        yield f"{name} is not set"
+    else:
+        yield f"{name} = {value} ({fields.text('source')})"
 
 
 def _check(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:

@@ -75,7 +75,8 @@ def _key_retrieved(fields: Fields, _about: About, _screen: Screen) -> Iterator[I
 def artifact_opened(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     """Of the Poster and of Guardians."""
     count, length = fields.whole("file_count"), fields.whole("byte_length")
-    yield f"{screen.good('Done.')} {counted(count, 'file')} ({size(length)}) are in {fields.text('output_dir')}."
+    files = f"{counted(count, 'file')}, {size(length)}"
+    yield f"{screen.good('Done.')} The work is in {fields.text('output_dir')}: {files}."
     yield Fact("Bounty", fields.text("bounty_id"))
     yield Fact("Solver", fields.text("solver"), whole=True)
     yield Fact("Submission", fields.text("submission_commitment"), whole=True)
@@ -83,7 +84,7 @@ def artifact_opened(fields: Fields, _about: About, screen: Screen) -> Iterator[I
 
 def _winning_work_opened(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     yield from artifact_opened(fields, about, screen)
-    yield Fact("Next", "read it; what is left of the escrow for you, service-cli status shows")
+    yield Fact("Next", "read it; service-cli status shows what else waits for you")
 
 
 def _spec_commitment(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:

@@ -14,7 +14,7 @@ from service_common.errors import ServiceError
 from service_cli.shell.about import NOTHING, About
 from service_cli.shell.render.fields import Fields
 from service_cli.shell.render.screen import Column, Heading, Item, Row, Screen, Shown
-from service_cli.shell.render.table import TEXTS
+from service_cli.shell.render.table import text_of
 
 if TYPE_CHECKING:
     from service_cli.shell.about import FindAbout
@@ -36,7 +36,7 @@ class Printer:
         try:
             known = _found_out(about)
             screen = self._screen(int(time.time()) if known.now is None else known.now)
-            return self._text(list(TEXTS[name](Fields(fields), known, screen)), screen)
+            return self._text(list(text_of(name)(Fields(fields), known, screen)), screen)
         except Exception:  # noqa: BLE001  # whatever is wrong with its text, the event itself is not lost
             return self.rest() + as_json()
 

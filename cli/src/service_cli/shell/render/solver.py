@@ -4,22 +4,21 @@ from collections.abc import Iterator
 
 from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields, counted, short
-from service_cli.shell.render.screen import Column, Fact, Item, Row, Screen, Shown
+from service_cli.shell.render.screen import Fact, Item, Screen, Whole
 from service_cli.shell.render.sentences import at, ether, following, size, tokens, transaction
 
-_FILES = (Column("SIZE"), Column("FILE", flexible=True))
-_LEFT_OUT = (Column("LEFT OUT", flexible=True),)
+_SIZE = len("999.9 bytes")
 
 
-def _left_out(fields: Fields, _about: About, _screen: Screen) -> Iterator[Shown]:
-    yield Row(_LEFT_OUT, (fields.text("path"),))
+def _left_out(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield Whole(f"{'left out':>{_SIZE}}  {fields.text('path')}")
 
 
-def _file(fields: Fields, _about: About, _screen: Screen) -> Iterator[Shown]:
-    yield Row(_FILES, (size(fields.whole("byte_length")), fields.text("path")))
+def _file(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield Whole(f"{size(fields.whole('byte_length')):>{_SIZE}}  {fields.text('path')}")  # nothing that is sealed is cut
 
 
-def _checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Shown]:
+def _checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     count, length = fields.whole("file_count"), fields.whole("byte_length")
     yield (
         f"{screen.good('Ready.')} {counted(count, 'file')} ({size(length)}) would be sealed for bounty "
