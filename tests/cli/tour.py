@@ -418,7 +418,7 @@ TOUR: tuple[Typed, ...] = (
 
 def screen_of(typed: Typed, columns: int | None = 80, *, colours: bool = False) -> str:
     """What a command prints as text."""
-    printer, text = Printer(lambda now: Screen(columns, colours, now)), ""
+    printer, text = Printer(lambda now: Screen(columns, colours, now or NOW)), ""
     for printed in typed.events:
         assert not problems({"event": printed.name, **printed.fields}), printed.name
         text += printer.show(printed.name, printed.fields, partial(_known, printed), _never)

@@ -32,7 +32,7 @@ def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, po
     assert {event["kind"] for event in verdicts} == {"awarded"}
     (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
     assert (end["outcome"], end["reason"]) == ("awarded", "judged")
-    assert f"it is final: awarded to {ledger.people.solvers[1].address} (judged)" in ran.words
+    assert f"it is final: awarded to {ledger.people.solvers[1].address} (the Guardians' Verdicts decided)" in ran.words
     assert names[:4] == ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "VerdictRecorded"]
     assert ran.last == {
         "event": "bounty_watch.final",

@@ -6,14 +6,14 @@ is retried for ``PATIENCE_SECONDS``. Ends once the outcome is in a finalized blo
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from service_common.chain.events import Log
 from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import BountyFinalized, HubEvent, VerdictRecorded, bounty_of
-from service_common.domain.lifecycle import Outcome, VerdictKind
+from service_common.domain.hub_events import BountyFinalized, HubEvent, bounty_of
+from service_common.domain.lifecycle import Outcome
 from service_common.shapes import to_json
 from service_common.types import BlockNumber, BountyId, Bytes32
 
@@ -26,43 +26,9 @@ from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
 from service_cli.shell.about import About
+from service_cli.shell.hub_sentences import sentence
 from service_cli.shell.output import Waiting, event, remark, say
 from service_cli.shell.steps import NextStep, next_step
-
-_SENTENCES: Final[Mapping[str, str]] = {
-    "BountyCreated": "created by {poster} with {escrow_amount} in escrow",
-    "SubmissionRecorded": "{solver} submitted {submission_commitment}",
-    "AwardClaimed": "{solver} claimed the award, {amount}",
-    "RefundClaimed": "{poster} claimed {amount} back",
-    "GuardianFeeClaimed": "{guardian} claimed a Guardian's share, {amount}",
-    "ProtocolFeeClaimed": "{recipient} claimed the protocol fee, {amount}",
-}
-_SHOWN_AMOUNTS: Final = {"escrow_amount", "amount"}
-
-
-def describe(found: HubEvent, amount: Callable[[int], str]) -> str:
-    """An event in one sentence, with ``amount`` for amounts."""
-    if isinstance(found, VerdictRecorded):
-        return f"{found.guardian} judged: {_verdict(found)}"
-    if isinstance(found, BountyFinalized):
-        return f"it is final: {_end(found, amount)}"
-    name = type(found).__name__
-    values = {key: amount(value) if key in _SHOWN_AMOUNTS else value for key, value in asdict(found).items()}
-    return _SENTENCES.get(name, name).format(**values)
-
-
-def _verdict(found: VerdictRecorded) -> str:
-    if found.kind is VerdictKind.AWARDED:
-        return f"award {found.solver} for {found.submission_commitment}"
-    return "no valid Submission"
-
-
-def _end(found: BountyFinalized, amount: Callable[[int], str]) -> str:
-    why = found.reason.value.replace("_", " ")
-    if found.outcome is Outcome.AWARDED:
-        return f"awarded to {found.winner} ({why})"
-    return f"no valid Submission ({why}); {amount(found.refund)} go back to the Poster"
-
 
 PATIENCE_SECONDS: Final = 900.0
 _POLL_SECONDS: Final = 2.0
@@ -164,11 +130,11 @@ def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
 
 def _print_event(chain: ChainClient, log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
     with chain_errors():
-        fields, sentence = _fields(what), describe(what, amount)
+        fields = _fields(what)
     place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
-    fields = {"name": type(what).__name__, **fields, **place}
-    event("bounty_watch.event", fields, about_chain(chain, block=log.block_number))
-    remark(f"block {log.block_number}: {sentence}")
+    name = type(what).__name__
+    event("bounty_watch.event", {"name": name, **fields, **place}, about_chain(chain, block=log.block_number))
+    remark(f"block {log.block_number}: {sentence(name, fields, amount)}")
 
 
 def _fields(found: HubEvent) -> dict[str, object]:

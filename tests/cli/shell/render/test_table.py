@@ -28,7 +28,7 @@ def printed(name: str, fields: Mapping[str, object], about: About, columns: int 
     def in_json() -> str:
         raise AssertionError(f"{name} has no text of {fields}")
 
-    printer = Printer(lambda now: Screen(columns, colours=False, now=now))
+    printer = Printer(lambda now: Screen(columns, colours=False, now=now or tour.NOW))
     return printer.show(name, fields, lambda: about, in_json) + printer.rest()
 
 
@@ -83,7 +83,7 @@ class Evil:
     ],
 )
 def test_text__that_cannot_be_made__leaves_the_event_as_json(name: str, fields: Mapping[str, object]) -> None:
-    printer = Printer(lambda now: Screen(80, colours=False, now=now))
+    printer = Printer(lambda now: Screen(80, colours=False, now=now or tour.NOW))
     shown = printer.show(name, fields, None, lambda: json.dumps({"event": name, **fields}) + "\n")
     assert json.loads(shown) == {"event": name, **fields}
     assert "\x1b" not in shown
@@ -94,3 +94,14 @@ def test_text__of_an_unknown_token__is_in_base_units(amount: str) -> None:
     fields = {"tx_hash": "0xab", "block_number": 1, "claimable_amount": amount}
     assert "24 tUSDC" in printed("claim.claimed", {**fields, "claimable_amount": "24000000"}, tour.about())
     assert f"{int(amount):,} base units" in printed("claim.claimed", fields, NOTHING)
+
+
+class Backwards:
+    """A token whose name is read from right to left."""
+
+    symbol, decimals = "\u05d0\u05d1USD\u0661", 6
+
+
+def test_text__of_a_token_named_from_right_to_left__keeps_numbers_in_their_order() -> None:
+    fields = {"tx_hash": "0xab", "block_number": 1, "claimable_amount": "24000000"}
+    assert "24 USD are in" in printed("claim.claimed", fields, About(Backwards()))

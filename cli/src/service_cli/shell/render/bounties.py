@@ -1,16 +1,17 @@
 """Bounties as text: the list, what happens to one, and its VerificationRecord. ``page`` has a whole one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from service_common.domain.lifecycle import Schedule
 
 from service_cli.shell.about import About
+from service_cli.shell.hub_sentences import sentence
 from service_cli.shell.render.fields import Fields, safe, short
 from service_cli.shell.render.screen import Column, Fact, Heading, Item, Row, Screen, Shown
-from service_cli.shell.render.sentences import at, following, tokens, why
+from service_cli.shell.render.sentences import at, following, time_left, to_the_minute, tokens, why
 from service_cli.shell.steps import next_step
-from service_cli.shell.text import moment, relative
+from service_cli.shell.text import relative
 
 if TYPE_CHECKING:
     from service_common.wire.bounties import Facts
@@ -26,18 +27,6 @@ _BOUNTIES: Final = (
 )
 _STATES: Final = {"submissions": "accepting", "reveal": "sealed", "judging": "judging", "settlement": "to settle"}
 """A bounty's state in a column, by the step it is in."""
-_TO_THE_MINUTE: Final = len("2027-01-31 23:59")
-_SENTENCES: Final[Mapping[str, str]] = {
-    "BountyCreated": "created by {poster} with {escrow_amount} in escrow",
-    "SubmissionRecorded": "{solver} submitted {submission_commitment}",
-    "AwardClaimed": "{solver} claimed the award, {amount}",
-    "RefundClaimed": "{poster} claimed {amount} back",
-    "GuardianFeeClaimed": "{guardian} claimed a Guardian's share, {amount}",
-    "ProtocolFeeClaimed": "{recipient} claimed the protocol fee, {amount}",
-}
-"""By the name of an event of the Hub."""
-_AMOUNTS: Final = {"escrow_amount", "amount"}
-_NAMED: Final = _AMOUNTS | {"poster", "solver", "guardian", "recipient", "submission_commitment"}
 
 
 def _listed(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
@@ -48,8 +37,7 @@ def _listed(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
     count, facts = item.active_submission_count, item.facts
     award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
     state, until = _state(facts, count, screen)
-    exact = "" if until is None else moment(until, screen.now)[:_TO_THE_MINUTE]
-    left = "" if until is None else relative(until, screen.now).removeprefix("in ")
+    exact, left = to_the_minute(until), time_left(until, screen)
     title = safe(item.title or "no page of this commitment is known", 200)
     yield Row(_BOUNTIES, (str(item.bounty_id), tokens(award, about.token), str(count), state, exact, left, title))
 
@@ -66,32 +54,12 @@ def _event(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     when = f"block {fields.whole('block_number')}"
     if about.happened_at is not None:
         when = f"{relative(about.happened_at, screen.now)}, {when}"
-    yield f"{screen.quiet(when)}: {sentence(fields, about)}"
+    told = sentence(fields.text("name"), fields.values, lambda value: tokens(value, about.token), _brief)
+    yield f"{screen.quiet(when)}: {told}"
 
 
-def sentence(fields: Fields, about: About) -> str:
-    """An event of the Hub in one sentence."""
-    name = fields.text("name")
-    if name == "VerdictRecorded":
-        awarded = fields.maybe("kind") == "awarded"
-        return f"{short(fields.text('guardian'))} judged: " + (
-            f"award {short(fields.text('solver'))}" if awarded else "no valid Submission"
-        )
-    if name == "BountyFinalized":
-        return f"it is final: {_end(fields, about)}"
-    values = {
-        field: tokens(fields.whole(field), about.token) if field in _AMOUNTS else short(fields.text(field))
-        for field in fields.values
-        if field in _NAMED
-    }
-    return _SENTENCES.get(name, name).format(**values)
-
-
-def _end(fields: Fields, about: About) -> str:
-    reason = why(fields.maybe("reason"))
-    if fields.maybe("outcome") == "awarded":
-        return f"awarded to {short(fields.text('winner'))} ({reason})"
-    return f"no winner ({reason}); {tokens(fields.whole('refund'), about.token)} go back to the Poster"
+def _brief(value: object) -> str:
+    return short(safe(value, 80))
 
 
 def _event_removed(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:

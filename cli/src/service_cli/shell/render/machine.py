@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields
 from service_cli.shell.render.screen import Column, Fact, Heading, Item, Row, Screen, Shown
-from service_cli.shell.render.sentences import ether, tokens
-from service_cli.shell.text import moment, relative
+from service_cli.shell.render.sentences import ether, time_left, to_the_minute, tokens
 
 _TASKS = (Column("BOUNTY"), Column("WHAT"), Column("LEFT"), Column("UNTIL (UTC)", optional=1))
 _WHAT = {"judge": "judge", "claim": "claim", "claim_fee": "claim your share", "open": "open the work"}
-_TO_THE_MINUTE = len("2027-01-31 23:59")
 
 
 def _setting(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
@@ -43,10 +41,8 @@ def _account(fields: Fields, about: About, _screen: Screen) -> Iterator[Item]:
 
 def _task(fields: Fields, _about: About, screen: Screen) -> Iterator[Shown]:
     until = fields.maybe_whole("until")
-    left = "" if until is None else relative(until, screen.now).removeprefix("in ")
-    exact = "" if until is None else moment(until, screen.now)[:_TO_THE_MINUTE]
     task = fields.text("task")
-    cells = (fields.text("bounty_id"), _WHAT.get(task, task), left, exact)
+    cells = (fields.text("bounty_id"), _WHAT.get(task, task), time_left(until, screen), to_the_minute(until))
     yield Row(_TASKS, cells, note=fields.text("command"))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Printer:
     """What of a run's text is printed, and the rows that wait for their table to end."""
 
-    def __init__(self, screen: Callable[[int], Screen]) -> None:
+    def __init__(self, screen: Callable[[int | None], Screen]) -> None:
         self._screen = screen
         self._columns: tuple[Column, ...] = ()
         self._rows: list[Row] = []
@@ -35,7 +35,7 @@ class Printer:
         """What is printed now of this event; ``as_json`` where it cannot be put into text."""
         try:
             known = _found_out(about)
-            screen = self._screen(int(time.time()) if known.now is None else known.now)
+            screen = self._screen(known.now)
             return self._text(list(text_of(name)(Fields(fields), known, screen)), screen)
         except Exception:  # noqa: BLE001  # whatever is wrong with its text, the event itself is not lost
             return self.rest() + as_json()
@@ -45,7 +45,7 @@ class Printer:
         if not self._rows:
             return ""
         columns, rows, self._columns, self._rows = self._columns, self._rows, (), []
-        return self._apart(list(self._screen(0).table(columns, rows)), block=True)
+        return self._apart(list(self._screen(None).table(columns, rows)), block=True)
 
     def _text(self, items: Iterable[Shown], screen: Screen) -> str:
         text, plain = "", list[Item]()
@@ -84,7 +84,11 @@ def printer_of(stdout: TextIO, *, colours: bool) -> Printer:
     """A printer for this standard output: its width and colours where it is a terminal."""
     terminal = stdout is not None and stdout.isatty()
     coloured = colours and terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return Printer(lambda now: Screen(_columns(stdout) if terminal else None, coloured, now))
+
+    def screen(now: int | None) -> Screen:
+        return Screen(_columns(stdout) if terminal else None, coloured, int(time.time()) if now is None else now)
+
+    return Printer(screen)
 
 
 def _columns(stdout: TextIO) -> int | None:

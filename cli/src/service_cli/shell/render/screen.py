@@ -132,35 +132,35 @@ class Screen:
         """Columns of a line of prose."""
         return max(20, self.columns or PROSE)
 
-    def lines(self, item: Item, indent: str = "") -> Iterable[str]:
+    def lines(self, item: Item) -> Iterable[str]:
         """One item as lines."""
         match item:
             case Whole(text):
-                yield indent + text
+                yield text
             case Heading(text):
-                yield indent + self.strong(text)
+                yield self.strong(text)
             case Quoted():
-                yield from self._quoted(item, indent)
+                yield from self._quoted(item)
             case Fact(label, text, whole):
-                yield from self._fact(label, text, indent, whole=whole)
+                yield from self._fact(label, text, whole=whole)
             case str(text):
-                yield from wrapped(text, self.prose, indent)
+                yield from wrapped(text, self.prose)
 
-    def _fact(self, label: str, text: str, indent: str, *, whole: bool) -> Iterable[str]:
-        begin, below = f"{indent} {self.quiet(label.ljust(_LABEL))} ", f"{indent}   "
+    def _fact(self, label: str, text: str, *, whole: bool) -> Iterable[str]:
+        begin, below = f" {self.quiet(label.ljust(_LABEL))} ", "   "
         if not label:
-            yield from wrapped(text, self.prose, below, first=f"{indent} ")
+            yield from wrapped(text, self.prose, below, first=" ")
         elif not whole and self.prose >= 4 * _LABEL:
             yield from wrapped(text, self.prose, " " * width(begin), first=begin)
         elif not whole:  # too narrow for two columns
-            yield from wrapped(text, self.prose, below, first=f"{indent} {self.quiet(label)} ")
+            yield from wrapped(text, self.prose, below, first=f" {self.quiet(label)} ")
         elif self.columns is None or width(begin) + width(text) <= self.columns:
             yield begin + text
         else:
-            yield from (f"{indent} {self.quiet(label)}", below + text)
+            yield from (f" {self.quiet(label)}", below + text)
 
-    def _quoted(self, item: Quoted, indent: str) -> Iterable[str]:
-        bar = f"{indent}{self.quiet('|')} "
+    def _quoted(self, item: Quoted) -> Iterable[str]:
+        bar = f"{self.quiet('|')} "
         if item.verbatim:
             yield (bar + item.begin + item.text).rstrip()
             return

@@ -1,23 +1,19 @@
 """What texts of several commands have in common: amounts, times, accounts, costs, and what comes next."""
 
+import unicodedata
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Final
 
 from service_common.domain.money import whole_tokens
 
 from service_cli.shell.about import About
+from service_cli.shell.hub_sentences import REASONS
 from service_cli.shell.render.fields import Fields, safe
 from service_cli.shell.render.screen import Fact, Item, Screen
-from service_cli.shell.text import Token, moment
+from service_cli.shell.text import Token, moment, relative
 
 _ETHER_DIGITS: Final = 6
-REASONS: Final = {
-    "judged": "the Guardians' Verdicts decided",
-    "no_submissions": "nobody submitted",
-    "guardians_silent": "no Guardian recorded a Verdict",
-    "quorum_not_reached": "too few Guardians agreed",
-}
-"""By the name of a settlement reason."""
 
 
 def tokens(value: int, token: Token | None) -> str:
@@ -25,7 +21,9 @@ def tokens(value: int, token: Token | None) -> str:
     if token is None or not 0 < token.decimals <= 77:
         return f"{value:,} base units"
     whole, point, part = whole_tokens(value, token.decimals).partition(".")
-    return f"{int(whole):,}{point}{part} {safe(token.symbol, 20)}"
+    # A name that is read from right to left could turn the numbers beside it around.
+    symbol = "".join(c for c in safe(token.symbol, 20) if unicodedata.bidirectional(c) not in {"R", "AL", "AN"})
+    return f"{int(whole):,}{point}{part} {symbol}"
 
 
 def ether(wei: int) -> str:
@@ -50,6 +48,19 @@ def size(count: int) -> str:
 def at(seconds: int, screen: Screen) -> str:
     """A moment, absolute and relative."""
     return moment(seconds, screen.now)
+
+
+def to_the_minute(seconds: int | None) -> str:
+    """A moment in a column: ``2027-01-31 23:59``; nothing of one that is not there or that no calendar holds."""
+    try:
+        return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def time_left(seconds: int | None, screen: Screen) -> str:
+    """How long there is still time, in a column: ``3 d 4 h``, ``2 min ago``."""
+    return "" if seconds is None else relative(seconds, screen.now).removeprefix("in ")
 
 
 def transaction(fields: Fields, about: About) -> Iterator[Item]:
