@@ -198,6 +198,22 @@ def test_watch__as_text__is_a_log_with_relative_times(poster: Terminal, ended: i
     assert ran.words == ""
 
 
+@pytest.mark.parametrize("columns", [40, 200])
+def test_watch__at_a_terminal__keeps_the_changing_line_apart_from_the_log(
+    ledger: Ledger, poster: Terminal, columns: int
+) -> None:
+    bounty, _ = ledger.fund(seconds=5_000)
+    seen = at_terminal(
+        poster, "bounty:watch", "--text", str(bounty), columns=columns, watched=True,
+        stop_when=lambda text: "\r\x1b[Kbounty" in text,
+    )  # fmt: skip
+    log, _, drawn = seen.screen.partition("\r\x1b[K")
+    assert seen.code == 130
+    assert "created by 0x" in " ".join(CODES.sub("", log).split())
+    assert "now: Submissions are accepted until" in " ".join(CODES.sub("", log).split())
+    assert drawn.endswith("\r\x1b[Kinterrupted; run the command again to continue\n")
+
+
 @pytest.mark.parametrize("mode", [["--text"], []])
 def test_external_wallet__in_either_mode__gets_json_alone(
     ledger: Ledger, poster: Terminal, mode: list[str], won: Submitted
