@@ -58,6 +58,11 @@ def test_markdown__that_costs_too_much_or_nests_too_deep__is_shown_as_it_is(body
     assert shown(body).replace("|", "").replace(" ", "").replace("\n", "") == re.sub(r"\s", "", body)
 
 
+def test_markdown__of_an_endless_line__states_what_is_left_out() -> None:
+    assert shown("x" * 20_000).endswith("xxx")
+    assert shown("x" * 20_001).endswith("[… 1 more characters]")
+
+
 def test_markdown__wrapped__keeps_the_bar_before_every_line() -> None:
     lines = shown("- " + "word " * 40 + "\n\n> " + "quoted " * 40, 40).split("\n")
     assert all(line.startswith("|") for line in lines)

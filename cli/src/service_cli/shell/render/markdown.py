@@ -55,7 +55,8 @@ def _is_expensive(text: str) -> bool:
 
 
 def _line(text: str) -> str:
-    return safe(text, _MOST_IN_A_LINE)
+    left = len(text) - _MOST_IN_A_LINE
+    return safe(text, _MOST_IN_A_LINE) + (f" [… {left:,} more characters]" if left > 0 else "")
 
 
 @dataclass(slots=True)
