@@ -39,7 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:open": ("guardian.commands", "Open a Submission after the reveal point."),
     "guardian:forget": ("guardian.commands", "Remove the opened work of a bounty that ended."),
     "guardian:verdict": ("guardian.commands", "Publish a written Verdict and record it on chain."),
-    "guardian:deliver-key": ("guardian.commands", "Hand the winning work's key over for the Poster."),
+    "guardian:deliver-key": ("guardian.commands", "Deliver the winning work's key to the Poster."),
     "guardian:new-key": ("guardian.commands", "Make or rotate your encryption key."),
     "guardian:keys": ("guardian.commands", "Show the public halves of your encryption keys."),
     "guardian:heartbeat": ("guardian.commands", "Record a sign of life."),
