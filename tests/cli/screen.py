@@ -1,4 +1,4 @@
-"""``service-cli`` as a whole process whose stderr is a real terminal of a given width."""
+"""``service-cli`` as a whole process at a real terminal of a given width: its stderr, or with it its stdout."""
 
 import fcntl
 import os
@@ -31,22 +31,24 @@ def at_terminal(
     columns: int = 80,
     stop_when: Callable[[str], bool] | None = None,
     typed: str | None = None,
+    watched: bool = False,
     **more: str,
 ) -> Seen:
     """Run a command; Ctrl-C once ``stop_when`` holds of what the terminal got.
 
-    With ``typed`` stdin is the same terminal, and that is what a person types.
+    With ``typed`` stdin is the same terminal, and that is what a person types; ``watched`` makes it stdout, too.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     screen = bytearray()
     reader = Thread(target=_read, args=(ours, screen), daemon=True)
     reader.start()
-    environment = {"TERM": "xterm", "COLUMNS": str(columns)} | shell.variables(**more)
+    environment = {"TERM": "xterm"} | ({} if watched else {"COLUMNS": str(columns)}) | shell.variables(**more)
     stdin = subprocess.DEVNULL if typed is None else theirs
     with subprocess.Popen(
         [CLIENT, *words],
-        cwd=shell.home, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=theirs,
+        cwd=shell.home, env=environment, stdin=stdin,
+        stdout=theirs if watched else subprocess.PIPE, stderr=theirs,
     ) as process:  # fmt: skip
         os.close(theirs)
         os.write(ours, (typed or "").encode())
@@ -59,7 +61,7 @@ def at_terminal(
         stdout, _ = process.communicate(timeout=60)
     reader.join(timeout=10)
     os.close(ours)
-    return Seen(process.returncode, stdout.decode(), screen.decode(errors="replace").replace("\r\n", "\n"))
+    return Seen(process.returncode, (stdout or b"").decode(), screen.decode(errors="replace").replace("\r\n", "\n"))
 
 
 def _read(ours: int, into: bytearray) -> None:

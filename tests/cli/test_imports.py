@@ -112,5 +112,23 @@ def test_command__before_its_first_answer__imports_only_what_it_may(
     assert (ended, modules & never) == (code, set())
 
 
+RENDERERS = {"service_cli.shell.render", "markdown_it"}
+
+
+@pytest.mark.parametrize("words", [["config"], ["spec-commitment", "page.md"], ["claim", "1"], ["bounty:show", "1"]])
+def test_text__of_a_run_that_prints_json__is_not_imported(shell: Terminal, words: list[str]) -> None:
+    (shell.home / "page.md").write_bytes(PAGE)
+    _, modules = imported(shell, *words, **NOWHERE)
+    assert modules & RENDERERS == set()
+
+
+@pytest.mark.parametrize("words", [["config"], ["spec-commitment", "page.md"]])
+def test_text__of_a_run_that_prints_it__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
+    (shell.home / "page.md").write_bytes(PAGE)
+    code, modules = imported(shell, *words, "--text", **NOWHERE)
+    assert (code, modules & (SLOW | NEVER | {"markdown_it"})) == (0, set())
+    assert "service_cli.shell.render" in modules
+
+
 def test_runs__of_every_command__are_in_the_table() -> None:
     assert {words[0] for _, _, words in RUNS} == set(COMMANDS)

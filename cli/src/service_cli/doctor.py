@@ -13,10 +13,10 @@ from service_common.errors import ServiceError
 from service_common.types import ZERO_BYTES32, Address
 
 from service_cli.config.settings import Settings, load_settings
-from service_cli.errors import CommandRefused
+from service_cli.errors import COHERENT, CommandRefused
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark
 from service_cli.shell.text import duration, moment
 from service_cli.shell.text import wei as in_wei
 
@@ -46,7 +46,7 @@ def examine(settings: Settings, account: Address | None) -> None:
         elif not _report(name, check):
             failed.append(name)
     if failed:
-        message = f"Not in order: {', '.join(failed)}."
+        message = f"These checks failed: {', '.join(failed)}."
         raise CommandRefused("unhealthy", message, next_action="Do what the failed checks name, then run it again.")
 
 
@@ -61,11 +61,11 @@ def _report(name: str, check: Callable[[], str]) -> bool:
 def _print(name: str, detail: str, fix: str | None) -> bool:
     event("doctor.check", {"name": name, "ok": fix is None, "detail": detail, "fix": fix})
     if fix is None:
-        say(f"ok   {name}: {detail}")
+        remark(f"ok   {name}: {detail}")
     elif detail.startswith("skipped"):
-        warn(f"skip {name}: {detail}")
+        remark(f"skip {name}: {detail}", urgent=True)
     else:
-        warn(f"FAIL {name}: {detail}\n     fix: {fix}")
+        remark(f"FAIL {name}: {detail}\n     fix: {fix}", urgent=True)
     return fix is None
 
 
@@ -86,7 +86,7 @@ def _clock(settings: Settings) -> str:
         raise CommandRefused(
             "clock_skewed", message, next_action="Set the clock, or use an RPC endpoint that keeps up."
         )
-    return f"{skew} seconds after the newest block"
+    return f"this machine's clock and the newest block are {duration(abs(skew))} apart"
 
 
 def _roster(settings: Settings) -> str:
@@ -95,7 +95,8 @@ def _roster(settings: Settings) -> str:
     chain = ChainClient(settings)
     roster, until = chain.current_roster(), chain.roster_until()
     active = sum(bool(member.last_active_at) for member in roster.members)
-    found = f"version {roster.version}, quorum {roster.quorum} of {len(roster.members)}, {active} active before"
+    agree = f"{roster.quorum} of {len(roster.members)} Guardians must agree"
+    found = f"version {roster.version}; {agree}; {active} have been active"
     return found if until is None else f"{found}; another takes effect at {moment(until, chain.latest().time)}"
 
 
@@ -125,7 +126,7 @@ def _api(settings: Settings) -> str:
     named = (served.chain_id, served.hub_address, served.escrow_token.address)
     if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
         message = "The API serves another chain, Hub or token than the one configured."
-        raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
     return settings.api_base_url()
 
 

@@ -13,3 +13,7 @@ class CommandRefused(ServiceError):
 
 class CommandFailed(ServiceError):
     """Something did not answer, or not in time; running the command again continues."""
+
+
+COHERENT = "Use the values of one deployment; service-cli config shows each value and where it came from."
+"""What to do where values of different deployments are mixed."""

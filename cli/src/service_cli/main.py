@@ -14,8 +14,11 @@ import click
 from service_cli import __version__
 from service_cli.shell.arguments import NETWORK_NAME, redacting
 from service_cli.shell.command import (
+    JSON_HELP,
     NETWORK_HELP,
+    NO_COLOR_HELP,
     QUIET_HELP,
+    TEXT_HELP,
     Program,
     end_without_output,
     raise_terminated,
@@ -36,7 +39,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:open": ("guardian.commands", "Open a Submission after the reveal point."),
     "guardian:forget": ("guardian.commands", "Remove the opened work of a bounty that ended."),
     "guardian:verdict": ("guardian.commands", "Publish a written Verdict and record it on chain."),
-    "guardian:deliver-key": ("guardian.commands", "Hand the winning work's key over for the Poster."),
+    "guardian:deliver-key": ("guardian.commands", "Deliver the winning work's key to the Poster."),
     "guardian:new-key": ("guardian.commands", "Make or rotate your encryption key."),
     "guardian:keys": ("guardian.commands", "Show the public halves of your encryption keys."),
     "guardian:heartbeat": ("guardian.commands", "Record a sign of life."),
@@ -89,7 +92,10 @@ Network: --network mainnet|staging|local (or a chain id), before or after any
          in the working directory is a fallback. local needs these six, and
          where something is sealed or opened the beacon's three, as stack.env
          of the local stack sets them. service-cli config shows what holds.
-Output:  events are JSON lines on stdout, words are on stderr
+Output:  events on stdout, one JSON object a line; sentences and tables with
+         --text, with SERVICE_OUTPUT=text exported, or with output = "text" in
+         ~/.config/service-cli/config.toml (or below $XDG_CONFIG_HOME); what a
+         wallet signs or sends is always JSON; on stderr is text for people
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
 Audit:   service-audit, a program of its own, checks a final bounty
 State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
@@ -147,7 +153,10 @@ class LazyGroup(Program, click.Group):
 @click.version_option(__version__, prog_name="service-cli")
 @click.option("--network", type=NETWORK_NAME, help=NETWORK_HELP)
 @click.option("--quiet", "-q", is_flag=True, help=QUIET_HELP)
-def group(network: str | None, quiet: bool) -> None:  # each command reads them
+@click.option("--text", is_flag=True, help=TEXT_HELP)
+@click.option("--json", is_flag=True, help=JSON_HELP)
+@click.option("--no-color", is_flag=True, help=NO_COLOR_HELP)
+def group(network: str | None, **_wished: bool) -> None:  # each command reads them
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
 
 

@@ -13,9 +13,10 @@ from service_common.domain.lifecycle import Outcome
 from service_common.types import Address, BountyId
 
 from service_cli.config.settings import Settings, load_settings
+from service_cli.shell.about import About
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
-from service_cli.shell.output import event, say
+from service_cli.shell.output import event, remark
 from service_cli.shell.text import moment
 from service_cli.shell.text import wei as in_wei
 
@@ -52,9 +53,10 @@ class Task:
     def show(self, now: int) -> None:
         """As an event and as text."""
         named = {"account": self.account, "bounty_id": str(self.bounty_id)}
-        event("status.task", {**named, "task": self.task, "until": self.until, "command": self.command})
+        fields = {**named, "task": self.task, "until": self.until, "command": self.command}
+        event("status.task", fields, lambda: About(now=now))
         ends = "" if self.until is None else f", until {moment(self.until, now)}"
-        say(f"bounty {self.bounty_id}: {self.what}{ends}\n    {self.command}")
+        remark(f"bounty {self.bounty_id}: {self.what}{ends}\n    {self.command}")
 
 
 def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
@@ -76,9 +78,9 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
         task.show(now)
     event("status.done", {"accounts": len(accounts), "tasks": len(tasks)})
     if not accounts:
-        say("no key is configured and no --address given; service-cli config shows what is")
+        remark("no key is configured and no --address given; service-cli config shows what is")
     elif not tasks:
-        say("nothing waits for you")
+        remark("nothing waits for you")
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[str, ...]]:
@@ -94,13 +96,14 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
 
 
 def _show_account(chain: "ChainClient", account: Address, roles: tuple[str, ...], shown: Callable[[int], str]) -> None:
+    from service_cli.chain.about import about_chain
     from service_cli.chain.token import allowance
 
     held, tokens, allowed = chain.balance(account), chain.token_balance(account), allowance(chain, account)
     balances = {"balance_wei": str(held), "token_balance": str(tokens), "allowance": str(allowed)}
-    event("status.account", {"account": account, "roles": list(roles), **balances})
+    event("status.account", {"account": account, "roles": list(roles), **balances}, about_chain(chain))
     who = f"{account} ({', '.join(roles)})" if roles else account
-    say(f"{who}: {in_wei(held)}; {shown(tokens)}, of which the Hub may take {shown(allowed)}")
+    remark(f"{who}: {in_wei(held)}; {shown(tokens)}, of which the Hub may take {shown(allowed)}")
 
 
 def _tasks(chain: "ChainClient", api: "ApiClient", account: Address, now: int) -> Iterator[Task]:

@@ -35,7 +35,7 @@ from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import Progress, event, say, warn
+from service_cli.shell.output import Progress, event, remark, say, warn
 from service_cli.shell.text import moment
 from service_cli.storage import download, storage_url
 
@@ -223,6 +223,6 @@ def write_artifact(submission: Submission, identity: Identity, output_dir: Path,
     bound = opened.binding is not None
     fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
     event(name, submission.names() | fields | {"bound": bound})
-    say(f"opened {opened.file_count} files in {output_dir}")
+    remark(f"opened {opened.file_count} files in {output_dir}")
     if not bound:
         warn(_UNBOUND)

@@ -32,7 +32,7 @@ def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, po
     assert {event["kind"] for event in verdicts} == {"awarded"}
     (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
     assert (end["outcome"], end["reason"]) == ("awarded", "judged")
-    assert f"it is final: awarded to {ledger.people.solvers[1].address} (judged)" in ran.words
+    assert f"it is final: awarded to {ledger.people.solvers[1].address} (the Guardians' Verdicts decided)" in ran.words
     assert names[:4] == ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "VerdictRecorded"]
     assert ran.last == {
         "event": "bounty_watch.final",
@@ -124,4 +124,4 @@ def test_watch__of_an_end_without_winner_that_is_final__has_null_winner_whole_to
     (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
     assert (end["winner"], end["submission_commitment"]) == (None, None)
     assert "bounty_watch.next" not in ran.names
-    assert "25000000 base units (25 " in ran.words
+    assert "(25000000 base units) go back" in ran.words

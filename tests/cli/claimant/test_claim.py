@@ -280,4 +280,4 @@ def test_claim__by_a_wallet_without_ether__is_warned_of_and_prepared(
     rpc.after = lambda method, _params, result: "0x0" if method == "eth_getBalance" else result
     ran = solver.run("claim", "--claimant-address", wallet.address, str(bounty))
     assert ran.last["event"] == "claim.transaction_prepared"
-    assert ("holds 0 wei" in ran.words) is (missing is None)
+    assert ("holds 0 ether" in ran.words) is (missing is None)

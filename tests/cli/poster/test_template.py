@@ -16,7 +16,7 @@ def test_check__of_the_template__names_every_placeholder_and_the_paragraph(
     poster: Terminal, api: ApiTwin, options: list[str]
 ) -> None:
     written = poster.run("poster:new")
-    assert "fill in what stands in angle brackets" in written.words
+    assert "fill in what is in angle brackets" in written.words
     assert "--check bounty_challenge.md" in written.words
     ran = poster.run("poster:publish-fund", *options, "bounty_challenge.md", code=1)
     assert ran.last["code"] == "page_unfinished"

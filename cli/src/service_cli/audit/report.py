@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark
 from service_cli.shell.text import printable
 
 MOST_DIFFERENCES: Final = 50
@@ -71,13 +71,13 @@ class Report:
         event("service_audit.check", fields)
         line = f"{name} {subject}: {detail}" if subject else f"{name}: {detail}"
         if result is Result.HOLDS:
-            say(f"holds        {line}")
+            remark(f"holds        {line}")
             return
         if result is Result.DIFFERS:
             line = f"{name} {subject or ''}".rstrip() + f" (should be: {detail})"
-        warn(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {line}")
+        remark(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {line}", urgent=True)
         for each in differences:
-            warn(f"             {each.path}: found {each.found}, expected {each.expected}")
+            remark(f"             {each.path}: found {each.found}, expected {each.expected}", urgent=True)
 
 
 def tree_differences(found: object, expected: object, path: str, *, closed: bool = False) -> Iterator[Difference]:

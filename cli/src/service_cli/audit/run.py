@@ -25,7 +25,7 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark, warn
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 
@@ -82,7 +82,7 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
     if request.bundle is not None:
         write_bundle(request.bundle, history.chain, service)
         event("service_audit.bundle_written", {"bounty_id": str(bounty_id), "path": str(request.bundle)})
-        say(f"evidence written to {request.bundle}")
+        remark(f"evidence written to {request.bundle}")
     report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
     check(history, service, report)
     return history
@@ -160,4 +160,4 @@ def _finish(history: BountyHistory, report: Report, *, strict: bool) -> None:
     if strict and counts["not_checked"]:
         message = f"Not everything was checked ({totals})."
         raise CommandRefused("audit_incomplete", message, next_action="The lines above say what each check needs.")
-    say(f"bounty {history.chain.bounty_id}: {totals}")
+    remark(f"bounty {history.chain.bounty_id}: {totals}")

@@ -22,8 +22,8 @@ def _read(option: str, reader: Callable[[str], int], text: str | None) -> str | 
 
 @command("bounty:list", "bounty_list", api=True)
 @click.option("--status", type=click.Choice(["open", "final"]), help="Only bounties in this state.")
-@click.option("--accepting", is_flag=True, help="Only bounties that take Submissions now.")
-@click.option("--judgeable", is_flag=True, help="Only bounties that Guardians can judge now.")
+@click.option("--accepting", is_flag=True, help="Only bounties that one can submit to now.")
+@click.option("--judgeable", is_flag=True, help="Only bounties that their Guardians can judge now.")
 @click.option("--poster-address", type=ADDRESS, help="Only bounties of this Poster.")
 @click.option("--solver-address", type=ADDRESS, help="Only bounties this Solver submitted to.")
 @click.option("--guardian-address", type=ADDRESS, help="Only bounties whose roster names this Guardian.")
@@ -105,11 +105,25 @@ def bounty_show(bounty_id: BountyId, network: str | None, api_base_url: str | No
 
 
 @command("bounty:watch", "bounty_watch", api=True)
+@click.option("--bell", is_flag=True, help="Ring the terminal's bell at the end.")
+@click.option("--notify", is_flag=True, help="Show a desktop notification at the end, where there is notify-send.")
+@click.option("--exec", "command_line", metavar="COMMAND", help="Run your command at the end, without a shell.")
 @click.argument("bounty_id", type=BOUNTY_ID)
-def bounty_watch(bounty_id: BountyId, network: str | None, api_base_url: str | None) -> None:
-    """Follow a bounty on the chain until its end is finalized, saying what happens next and when.
+def bounty_watch(
+    bounty_id: BountyId,
+    bell: bool,
+    notify: bool,
+    command_line: str | None,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Follow a bounty on the chain until its end is finalized, and show what happens next and when.
 
     Events are printed as blocks bring them, and taken back where a reorg takes them back. Stop with Ctrl-C.
+
+    The command of --exec is one string, split as a shell splits it. It finds SERVICE_BOUNTY_ID, SERVICE_BOUNTY_STATE
+    (awarded or no_valid_submission) and SERVICE_BOUNTY_REASON in its environment, and no private key; what it prints
+    is on stderr. If it fails, that is a warning.
 
     \b
     Reads:    nothing secret
@@ -120,11 +134,18 @@ def bounty_watch(bounty_id: BountyId, network: str | None, api_base_url: str | N
               bounty_watch.final (bounty_id, outcome, settlement_reason, winner, submission_commitment)
     Refuses:  an unknown bounty; values of different deployments
     Examples: service-cli bounty:watch 7
+              service-cli bounty:watch --text --bell 7
+              service-cli bounty:watch --notify --exec "touch ended" 7
     """
+    from service_cli.bounty.signal import EndSignal, split_command
     from service_cli.bounty.watch import watch_bounty
     from service_cli.config.settings import load_settings
 
-    watch_bounty(load_settings(network, api_base_url), bounty_id)
+    try:
+        words = () if command_line is None else split_command(command_line)
+    except ValueError as error:
+        raise argument_error("--exec", f"is no command that can be run: {error}.") from None
+    watch_bounty(load_settings(network, api_base_url), bounty_id, EndSignal(bell, notify, words))
 
 
 @command("verification-record", "verification_record", api=True)

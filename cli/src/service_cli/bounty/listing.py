@@ -1,4 +1,4 @@
-"""Bounties as the API lists and shows them, and the step each of them is in.
+"""Bounties as the API lists and shows them.
 
 Public reads only: nothing is signed and nothing of the chain is imported. An API of another deployment than the one
 configured is refused before anything of it is shown. Facts of another shape are reported as unreadable.
@@ -6,7 +6,6 @@ configured is refused before anything of it is shown. Facts of another shape are
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from service_common.domain.lifecycle import Schedule
@@ -15,38 +14,15 @@ from service_common.types import Address, BountyId
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, on_terminal, say
-from service_cli.shell.text import Token, amount, moment, printable
+from service_cli.errors import COHERENT, CommandRefused
+from service_cli.shell.about import About
+from service_cli.shell.output import event, is_text, on_terminal, remark, say
+from service_cli.shell.steps import next_step
+from service_cli.shell.text import Token, amount, printable
 
 if TYPE_CHECKING:
     from service_common.wire.bounties import BountyDetail, BountyItem, Facts
     from service_common.wire.deployment import Deployment
-
-
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """What a bounty waits for. ``at`` is chain time, None where only its people decide."""
-
-    step: str
-    at: int | None
-    text: str = field(compare=False)
-
-
-def next_step(schedule: Schedule, now: int, *, has_submissions: bool, is_final: bool) -> NextStep:
-    """The step a bounty is in, and until when."""
-    if is_final:
-        return NextStep("finality", None, "final; waiting until the block is finalized")
-    if now < schedule.submission_deadline:
-        text = f"Submissions until {moment(schedule.submission_deadline, now)}"
-        return NextStep("submissions", schedule.submission_deadline, text)
-    if has_submissions and now < schedule.reveal_at:
-        text = f"sealed until the reveal point at {moment(schedule.reveal_at, now)}"
-        return NextStep("reveal", schedule.reveal_at, text)
-    if has_submissions and now < schedule.judging_deadline:
-        text = f"Guardians judge until {moment(schedule.judging_deadline, now)}"
-        return NextStep("judging", schedule.judging_deadline, text)
-    return NextStep("settlement", None, "time is up; anyone can settle it now")
 
 
 def one_line(bounty: "BountyItem | BountyDetail", token: Token, now: int, title: str | None = None) -> str:
@@ -105,10 +81,11 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
 
     api, shown = api_of(settings), 0
     token = _deployment(settings, api).escrow_token
+    about = About(token)
     for item in listed(api, filters, limit):
-        event("bounty_list.bounty", item)
+        event("bounty_list.bounty", item, lambda: about)
         shown += 1
-        if not on_terminal():
+        if is_text() or not on_terminal():
             continue
         try:
             found = read(BountyItem, item)
@@ -117,6 +94,8 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
             say(f"bounty {printable(item.get('bounty_id'))}: its facts cannot be read")
     if not shown:
         say("no bounties match")
+    elif shown == limit and is_text():
+        say(f"the first {limit} are shown; --limit {2 * limit} shows more")
 
 
 def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[dict[str, object]]:
@@ -143,8 +122,8 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     answer = bounty_detail(api, bounty_id)
     detail = answer.read(BountyDetail)
     _require_same(settings, detail)
-    event("bounty_show.bounty", answer.json())
-    if on_terminal():
+    event("bounty_show.bounty", answer.json(), lambda: About(_deployment(settings, api).escrow_token))
+    if on_terminal() and not is_text():
         for line in lines(detail, _deployment(settings, api).escrow_token, int(time.time())):
             say(line)
 
@@ -153,15 +132,16 @@ def show_record(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``verification-record``."""
     from service_common.wire.bounties import BountyDetail
 
-    detail = bounty_detail(api_of(settings), bounty_id).read(BountyDetail)
+    api = api_of(settings)
+    detail = bounty_detail(api, bounty_id).read(BountyDetail)
     _require_same(settings, detail)
     record, error = detail.verification_record, detail.verification_record_error
     if record is not None:
-        event("verification_record.fetched", {"record": record})
+        event("verification_record.fetched", {"record": record}, lambda: About(_deployment(settings, api).escrow_token))
         return
     event("verification_record.unavailable", {"code": "bounty_open" if error is None else error.code})
     reason = "it is still open" if error is None else "it cannot be derived yet; try again later"
-    say(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} shows its state)")
+    remark(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} shows its state)")
 
 
 def require_deployment(settings: Settings, api: ApiClient) -> Address:
@@ -181,4 +161,4 @@ def _require_same(settings: Settings, answer: "Deployment | BountyDetail") -> No
     same_hub = not settings.knows("SERVICE_HUB_ADDRESS") or answer.hub_address == settings.hub_address()
     if answer.chain_id != settings.chain_id or not same_hub:
         message = "The API answers for another chain or Hub than the one configured."
-        raise CommandRefused("deployment_mismatch", message, next_action="Use the values of one deployment.")
+        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)

@@ -6,67 +6,37 @@ is retried for ``PATIENCE_SECONDS``. Ends once the outcome is in a finalized blo
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from service_common.chain.events import Log
 from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import BountyFinalized, HubEvent, VerdictRecorded, bounty_of
-from service_common.domain.lifecycle import Outcome, VerdictKind
+from service_common.domain.hub_events import BountyFinalized, HubEvent, bounty_of
+from service_common.domain.lifecycle import Outcome
 from service_common.shapes import to_json
 from service_common.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.api import api_of, bounty_detail
-from service_cli.bounty.listing import NextStep, next_step
+from service_cli.bounty.signal import NO_SIGNAL, EndSignal
+from service_cli.chain.about import about_chain
 from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import Waiting, event, say
-
-_SENTENCES: Final[Mapping[str, str]] = {
-    "BountyCreated": "created by {poster} with {escrow_amount} in escrow",
-    "SubmissionRecorded": "{solver} submitted {submission_commitment}",
-    "AwardClaimed": "{solver} claimed the award, {amount}",
-    "RefundClaimed": "{poster} claimed {amount} back",
-    "GuardianFeeClaimed": "{guardian} claimed a Guardian's share, {amount}",
-    "ProtocolFeeClaimed": "{recipient} claimed the protocol fee, {amount}",
-}
-_SHOWN_AMOUNTS: Final = {"escrow_amount", "amount"}
-
-
-def describe(found: HubEvent, amount: Callable[[int], str]) -> str:
-    """An event in one sentence, with ``amount`` for amounts."""
-    if isinstance(found, VerdictRecorded):
-        return f"{found.guardian} judged: {_verdict(found)}"
-    if isinstance(found, BountyFinalized):
-        return f"it is final: {_end(found, amount)}"
-    name = type(found).__name__
-    values = {key: amount(value) if key in _SHOWN_AMOUNTS else value for key, value in asdict(found).items()}
-    return _SENTENCES.get(name, name).format(**values)
-
-
-def _verdict(found: VerdictRecorded) -> str:
-    if found.kind is VerdictKind.AWARDED:
-        return f"award {found.solver} for {found.submission_commitment}"
-    return "no valid Submission"
-
-
-def _end(found: BountyFinalized, amount: Callable[[int], str]) -> str:
-    why = found.reason.value.replace("_", " ")
-    if found.outcome is Outcome.AWARDED:
-        return f"awarded to {found.winner} ({why})"
-    return f"no valid Submission ({why}); {amount(found.refund)} go back to the Poster"
-
+from service_cli.shell.about import About
+from service_cli.shell.hub_sentences import sentence
+from service_cli.shell.output import Waiting, event, remark, say
+from service_cli.shell.steps import NextStep, next_step
 
 PATIENCE_SECONDS: Final = 900.0
 _POLL_SECONDS: Final = 2.0
 
 
-def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
+def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO_SIGNAL) -> None:
     """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
+    at_end.prepare()
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
     watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id), amount_shown(chain))
@@ -75,8 +45,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
         while True:
             try:
                 if (end := watch.look()) is not None:
-                    _print_end(bounty_id, end)
-                    return
+                    break
                 answered = time.monotonic()
             except CommandFailed as failure:
                 if failure.code != "chain_unavailable" or time.monotonic() - answered > PATIENCE_SECONDS:
@@ -84,6 +53,9 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> None:
                 say(f"{failure.message} Looking again.")
             waiting.tick(watch.seconds_left)
             time.sleep(_POLL_SECONDS)
+    _print_end(bounty_id, end)
+    if end.outcome is not None:
+        at_end.give(bounty_id, end.outcome, end.reason)
 
 
 @dataclass
@@ -119,18 +91,19 @@ class _Watch:
             if place not in found:
                 gone = {"tx_hash": log.tx_hash, "block_number": log.block_number}
                 event("bounty_watch.event_removed", {"bounty_id": str(self.bounty_id), **gone})
-                say(f"block {log.block_number} was replaced; its event no longer counts")
+                remark(f"block {log.block_number} was replaced; its event no longer counts")
         for place, (log, what) in found.items():
             if place not in self.printed:
-                _print_event(log, what, self.amount)
+                _print_event(self.chain, log, what, self.amount)
         self.printed = {place: log for place, (log, _) in found.items()}
 
     def _print_step(self, upcoming: NextStep, now: int) -> None:
         self.seconds_left = None if upcoming.at is None else upcoming.at - now
         if upcoming != self.upcoming:
             self.upcoming = upcoming
-            event("bounty_watch.next", {"bounty_id": str(self.bounty_id), "step": upcoming.step, "at": upcoming.at})
-            say(upcoming.text)
+            fields = {"bounty_id": str(self.bounty_id), "step": upcoming.step, "at": upcoming.at}
+            event("bounty_watch.next", fields, lambda: About(now=now))
+            remark(upcoming.text)
 
     def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
         for log, what in hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head):
@@ -155,12 +128,13 @@ def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
     return bounty_detail(api_of(settings), bounty_id).read(BountyDetail).block.number
 
 
-def _print_event(log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
+def _print_event(chain: ChainClient, log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
     with chain_errors():
-        fields, sentence = _fields(what), describe(what, amount)
+        fields = _fields(what)
     place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
-    event("bounty_watch.event", {"name": type(what).__name__, **fields, **place})
-    say(f"block {log.block_number}: {sentence}")
+    name = type(what).__name__
+    event("bounty_watch.event", {"name": name, **fields, **place}, about_chain(chain, block=log.block_number))
+    remark(f"block {log.block_number}: {sentence(name, fields, amount)}")
 
 
 def _fields(found: HubEvent) -> dict[str, object]:

@@ -18,7 +18,8 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import Waiting, event, say
+from service_cli.shell.about import About
+from service_cli.shell.output import Waiting, event, remark, say
 from service_cli.shell.text import moment
 
 PATIENCE_SECONDS: Final = 1_800.0
@@ -54,8 +55,9 @@ class Pending:
                 "finalized_block_number": self.finalized,
                 "final_at": self.final_at,
             },
+            lambda: About(now=self.now),
         )
-        say(f"{self.text}; waiting until about {moment(self.final_at, self.now)}")
+        remark(f"{self.text}; waiting until about {moment(self.final_at, self.now)}")
 
 
 def once_final(

@@ -144,9 +144,13 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
         sending = _Sending(session, transaction, journal, step)
         if (receipt := sending.run()) is not None:
             return receipt
-        say("another transaction of this account was faster; signing with the next nonce")
-    message = "Other transactions of this account keep taking its nonce."
-    raise CommandFailed("nonce_contended", message, next_action="Stop the other program, then run the command again.")
+        say("another transaction of this account was faster; signing this one again to follow it")
+    message = "Other transactions of this account keep getting ahead of this one."
+    raise CommandFailed(
+        "nonce_contended",
+        message,
+        next_action="Stop the other program that uses this account, then run the command again.",
+    )
 
 
 class _Sending:
@@ -224,7 +228,7 @@ class _Sending:
     def _impatience(self, unanswered: bool) -> CommandFailed:
         """Why the wait ended; the transaction stays in the journal."""
         if isinstance(self.state, Contended):
-            message = "Another pending transaction of this account holds the nonce."
+            message = "Another transaction of this account waits for its block, and this one can only follow it."
             next_action = "Wait until it is mined, then run the command again."
             return CommandFailed("nonce_contended", message, next_action=next_action)
         code, what = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
@@ -240,7 +244,7 @@ class _Sending:
         if not self._nonce_used(self._depth(head)):
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
-        next_action = "Re-read the bounty, then run the command again."
+        next_action = "See with service-cli bounty:show what changed, then run the command again."
         return NonceLost(CommandRefused("transaction_reverted", message, next_action=next_action))
 
     def _missing(self, head: Header) -> NonceLost | CommandFailed | None:
@@ -252,12 +256,13 @@ class _Sending:
             if time.monotonic() - state.since < MISSING_SECONDS or not self._nonce_used(self._depth(head)):
                 return None
         if self._is_known():
-            message = f"The nonce of transaction {state.attempt.hashes[-1]} is used, but its receipt does not show."
+            sent = state.attempt.hashes[-1]
+            message = f"Transaction {sent} or another in its place was mined, but the endpoint does not show which."
             next_action = "Run the command again later, or use another RPC endpoint."
             return CommandFailed("transaction_unknown", message, next_action=next_action)
         if state.reach is not Reach.NODE:
             return NonceLost(None)
-        message = "Another transaction of this account took the nonce of the one prepared."
+        message = "Another transaction of this account took the place of this one, which can never be mined now."
         return NonceLost(CommandRefused("transaction_replaced", message, next_action="Run the command again."))
 
     def _not_missing(self) -> None:

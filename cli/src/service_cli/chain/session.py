@@ -23,16 +23,17 @@ from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
 from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import COHERENT, CommandFailed, CommandRefused
 from service_cli.shell.text import printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
+    from service_common.chain.hub_constants import EscrowToken
+
     from service_cli.api import ApiClient
 
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 _OTHER_RELEASE = "Use a release of service-cli that its operator names for this Hub; bounties on it stay as they are."
-_COHERENT = "Use the values of one deployment; service-cli --help shows how one is selected."
 
 
 class ChainClient:
@@ -95,6 +96,14 @@ class ChainClient:
                 return header_at(self.rpc, "finalized")
             newest = header_at(self.rpc, "latest").number
             return header_at(self.rpc, BlockNumber(max(0, newest - depth)))
+
+    @cached_property
+    def token(self) -> "EscrowToken":
+        """How the escrow token describes itself; queried once."""
+        from service_common.chain.hub_constants import read_token
+
+        with chain_errors():
+            return read_token(self.rpc, self.settings.escrow_token())
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """One bounty; an unknown id is refused."""
@@ -243,4 +252,4 @@ def chain_errors() -> Iterator[None]:
 
 
 def _incoherent(message: str) -> CommandRefused:
-    return CommandRefused("deployment_mismatch", message, next_action=_COHERENT)
+    return CommandRefused("deployment_mismatch", message, next_action=COHERENT)

@@ -38,8 +38,7 @@ class AuthorizationState(Enum):
 
 def token_of(chain: ChainClient) -> EscrowToken:
     """How the token describes itself."""
-    with chain_errors():
-        return read_token(chain.rpc, chain.settings.escrow_token())
+    return chain.token
 
 
 def base_units(value: int) -> str:

@@ -8,6 +8,7 @@ from service_common.chain.hub import BountyView
 from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
 from service_common.types import Address, BountyId, TokenAmount
 
+from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import text_entry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
@@ -56,6 +57,7 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
     event(
         "claim.claimed",
         {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number, "claimable_amount": str(amount)},
+        about_sent(session.chain, session.account, receipt.tx_hash),
     )
 
 
@@ -81,10 +83,13 @@ def find_entitlement(
 ) -> Entitlement:
     """What the contract owes this account, or why nothing; ``shown`` puts the amount in text."""
     if bounty.outcome is None:
-        raise CommandRefused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+        message = f"Bounty {bounty_id} is still open, so nothing can be claimed yet."
+        raise CommandRefused(
+            "bounty_open", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}."
+        )
     if claimant == bounty.winner and bounty.award_claimed:
         raise CommandRefused(
-            "award_already_claimed", "The award was already pulled.", next_action="Nothing is left to do."
+            "award_already_claimed", "The award was claimed already.", next_action="Nothing is left to do."
         )
     if claimant == bounty.winner:
         summary = f"claim the award of {shown(bounty.award_due)} of bounty {bounty_id}"
@@ -93,7 +98,7 @@ def find_entitlement(
         message = f"{claimant} is neither the winner nor the Poster of bounty {bounty_id}."
         raise CommandRefused("not_entitled", message, next_action="Use the winner's or the Poster's account.")
     if bounty.refund_due == 0:
-        message = "Nothing is queued for the Poster of this bounty, and no claim of it is found."
+        message = f"Bounty {bounty_id} holds nothing for its Poster, and no earlier claim is found."
         raise CommandRefused("nothing_queued", message, next_action="Nothing is left to do.")
     summary = f"claim the refund of {shown(bounty.refund_due)} of bounty {bounty_id}"
     return Entitlement(_call("claimRefund", bounty_id, summary), bounty.refund_due)
@@ -123,6 +128,7 @@ def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubC
             "function_name": entitlement.call.function,
             "claimable_amount": str(entitlement.amount),
         },
+        about_chain(chain),
     )
     return entitlement.call
 

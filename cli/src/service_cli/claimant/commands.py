@@ -30,5 +30,8 @@ def claim(bounty_id: BountyId, claimant_address: Address | None, network: str | 
     """
     from service_cli.claimant.claim import claim
     from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.shell.output import print_json
 
+    if claimant_address is not None:  # a program reads what the wallet is to send
+        print_json()
     claim(load_settings(network, None, CHAIN), bounty_id, claimant_address)

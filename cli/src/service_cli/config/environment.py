@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandRefused
+from service_cli.shell.mode import VARIABLE as OUTPUT_VARIABLE
 from service_cli.shell.output import warn
 from service_cli.shell.text import printable
 
@@ -134,7 +135,7 @@ _NETWORK: Final = re.compile(r"[a-z0-9]{1,16}")
 _KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *SECRETS, *(f"{name}_FILE" for name in SECRETS), "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
-    "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
+    "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG", OUTPUT_VARIABLE,
 )  # fmt: skip
 _OF_OTHER_PROGRAMS: Final = {
     "SERVICE_RPC_URLS",
@@ -150,6 +151,8 @@ def tell_sources(environment: Environment) -> None:
     decided = [name for name in environment.fallback if _decides(environment, name)]
     if decided:
         warn(f"note: taken from .env: {', '.join(_shown(environment, name) for name in sorted(decided))}")
+    if environment.fallback.get(OUTPUT_VARIABLE):
+        warn(f"warning: {OUTPUT_VARIABLE} of .env is not used, since programs rely on the output; export it")
     for name in sorted({*environment.exported, *environment.fallback}):
         if (meant := _meant(name)) is not None and environment.get(name):
             warn(f"warning: {printable(name, 80)} is not read by this client; did you mean {meant}?")
@@ -170,8 +173,8 @@ def without_credentials(url: str) -> str:
 
 def _decides(environment: Environment, name: str) -> bool:
     """Keys are named where they are used."""
-    secret = name.removesuffix("_FILE") in SECRETS
-    return bool(environment.fallback[name]) and not environment.exported.get(name) and not secret
+    other = name.removesuffix("_FILE") in SECRETS or name == OUTPUT_VARIABLE
+    return bool(environment.fallback[name]) and not environment.exported.get(name) and not other
 
 
 def _shown(environment: Environment, name: str) -> str:

@@ -6,8 +6,9 @@ key that is set in both forms is shown as refused.
 
 from service_cli.config.environment import SECRETS, contradiction, without_credentials
 from service_cli.config.settings import LOCAL_VARIABLES, Settings
-from service_cli.shell.command import command
-from service_cli.shell.output import event, say
+from service_cli.shell.command import chosen_output, command
+from service_cli.shell.mode import VARIABLE
+from service_cli.shell.output import event, remark
 
 
 def show_configuration(settings: Settings) -> None:
@@ -18,11 +19,13 @@ def show_configuration(settings: Settings) -> None:
         _show(name, _plain(name, value), source)
     for name in SECRETS:
         _show(name, *_secret(settings, name))
+    output = chosen_output()
+    _show(VARIABLE, output.mode.value, output.source)
 
 
 def _show(name: str, value: str | None, source: str) -> None:
     event("config.value", {"name": name, "value": value, "source": source})
-    say(f"{name} = {value or 'not set'} ({source})")
+    remark(f"{name} = {value or 'not set'} ({source})")
 
 
 def _secret(settings: Settings, name: str) -> tuple[str | None, str]:

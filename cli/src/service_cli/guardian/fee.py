@@ -9,6 +9,7 @@ from service_common.chain.hub import BountyView
 from service_common.domain.hub_events import GuardianFeeClaimed, GuardianHeartbeat
 from service_common.types import Address, BountyId
 
+from service_cli.chain.about import about_sent
 from service_cli.chain.finality import once_final
 from service_cli.chain.receipts import ExpectedEvent, account_topic
 from service_cli.chain.sender import send
@@ -32,7 +33,7 @@ def heartbeat(settings: Settings) -> None:
         receipt = send(session, transaction, journal, _STEP)
         journal.forget(*_STEP.entries)
     recorded = {"guardian": session.account, "tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
-    event("guardian_heartbeat.recorded", recorded)
+    event("guardian_heartbeat.recorded", recorded, about_sent(session.chain, session.account, receipt.tx_hash))
 
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
@@ -42,7 +43,9 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
 
     def check(bounty: BountyView) -> None:
         if bounty.outcome is None:
-            raise CommandRefused("bounty_open", "The bounty is still open.", next_action="Wait until it is final.")
+            message = f"Bounty {bounty_id} is still open, so no share of its fee can be claimed yet."
+            next_action = f"Wait for its end: service-cli bounty:watch {bounty_id}."
+            raise CommandRefused("bounty_open", message, next_action=next_action)
         if guardian not in chain.pinned_roster(bounty).accounts:
             message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
             raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
@@ -64,6 +67,7 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
             "tx_hash": receipt.tx_hash,
             "block_number": receipt.block_number,
         },
+        about_sent(chain, guardian, receipt.tx_hash),
     )
 
 

@@ -18,7 +18,7 @@ from service_cli.chain.session import ChainClient
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import printable
 
 
@@ -142,7 +142,7 @@ def forget(settings: Settings, bounty_id: BountyId) -> None:
                 _report(bounty_id, (solver, commitment), place, removed, kept)
             journal.forget(PLACES)
     if not found:
-        say(f"no opened work of bounty {bounty_id} is known on this machine (what earlier releases opened never is)")
+        say(f"no opened work of bounty {bounty_id} is known on this machine; what earlier releases opened never is")
 
 
 def _report(
@@ -161,7 +161,7 @@ def _report(
             "kept": left,
         },
     )
-    say(f"removed {removed} files from {place.path}")
+    remark(f"removed {removed} files from {place.path}")
     if left:
         more = f" and {len(left) - 10} more" if len(left) > 10 else ""
-        warn(f"kept, since somebody changed or added them: {', '.join(left[:10])}{more}")
+        remark(f"kept, since somebody changed or added them: {', '.join(left[:10])}{more}", urgent=True)

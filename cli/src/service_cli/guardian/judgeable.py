@@ -8,7 +8,8 @@ from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.about import About
+from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import moment, printable
 
 PAGE = 100
@@ -107,11 +108,12 @@ def _print_bounty(settings: Settings, hub: Address, bounty: dict[str, object], t
             "unopened": unopened,
             "own_verdict": own,
         },
+        lambda: About(now=time if isinstance(time, int) else None),
     )
     until = moment(deadline, time) if isinstance(deadline, int) and isinstance(time, int) else "an unknown time"
     verdict = printable(own.get("kind")) if own else "none yet"
     opened = f"{len(unopened)} of {len(pairs)} Submissions not opened on this machine"
-    say(f"bounty {bounty_id[:20]}: judge until {until}; {opened}; your Verdict: {verdict}")
+    remark(f"bounty {bounty_id[:20]}: judge until {until}; {opened}; your Verdict: {verdict}")
 
 
 def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Address) -> int:
@@ -141,7 +143,7 @@ def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
         {"bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment},
     )
     command = printable(f"guardian:deliver-key {bounty_id} {solver} {commitment}", 200)
-    say(f"the Poster waits for the winning key: service-cli {command}")
+    remark(f"the Poster waits for the winning key: service-cli {command}")
     return True
 
 

@@ -20,7 +20,7 @@ from service_common.types import Bytes32
 from service_cli.config.environment import Environment
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark, say, warn
 
 VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 _FILE_VARIABLE: Final = f"{VARIABLE}_FILE"
@@ -41,7 +41,7 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
     fields = {"path": str(target), "public_key": added.public_key, "recipient": recipient_text(added.public_key)}
     event("guardian_new_key.written", fields | {"key_count": len(kept) + 1})
     say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
-    say("the Hub's owner publishes a roster with the public key; bounties of before need the older keys: keep them")
+    remark("the Hub's owner publishes a roster with the public key; earlier bounties need the older keys, so keep them")
 
 
 def show_keys(environment: Environment, path: Path | None, roster: Collection[Bytes32] | None) -> None:

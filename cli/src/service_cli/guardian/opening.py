@@ -35,7 +35,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.forgetting import OpenedWork
 from service_cli.shell.arguments import require_new
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark, warn
 from service_cli.submissions import (
     Submission,
     beacon_of,
@@ -163,7 +163,7 @@ def guardian_open(
     opened.remember(output_dir)
     with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
-    say(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
+    remark(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
 
 
 def open_as_guardian(
@@ -257,4 +257,4 @@ def _pass_on(content_key: IdentityFile, recipient: Bytes32, to: PassOn, submissi
         message = f"The content key could not be written to {to.file}: {error.strerror}."
         raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.") from None
     event("guardian_open.key_passed", submission.names() | {"guardian": to.guardian, "path": str(to.file)})
-    say(f"only {to.guardian} can open {to.file}: as identity.age in a folder, with guardian:open --from")
+    remark(f"only {to.guardian} can open {to.file}: as identity.age in a folder, with guardian:open --from")

@@ -25,6 +25,7 @@ from service_common.types import (
 )
 
 from service_cli.bounty.detail import check_detail, wait_finalized
+from service_cli.chain.about import about_sent
 from service_cli.chain.journal import JournalEntry, opened_name, was_done
 from service_cli.chain.receipts import ExpectedEvent, account_topic, bounty_topic
 from service_cli.chain.sender import send
@@ -120,7 +121,7 @@ def record_verdict(
     with session.journal("verdict", str(bounty_id), session.account, verdict.report_commitment) as journal:
         if (done := journal.get(RECORDED)) is not None:
             if _still_counts(chain, done):
-                event("guardian_verdict.recorded", done.to_json())
+                _show_recorded(session, done)
                 return
             _require_judging(chain, bounty_id)
             if not replace:
@@ -138,7 +139,12 @@ def record_verdict(
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
         done = AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
         journal.note(RECORDED, done)
-    event("guardian_verdict.recorded", done.to_json())
+    _show_recorded(session, done)
+
+
+def _show_recorded(session: Session[LocalSigner], done: AnchoredVerdict) -> None:
+    about = about_sent(session.chain, session.account, done.tx_hash, done.verdict.bounty_id)
+    event("guardian_verdict.recorded", done.to_json(), about)
 
 
 def _still_counts(chain: ChainClient, done: AnchoredVerdict) -> bool:

@@ -57,7 +57,7 @@ def poster_new(path: Path, escrow: TokenAmount | None, deadline: UnixSeconds | N
     from service_common.domain.money import whole_tokens
 
     from service_cli.poster.template import TemplateTerms, write_template
-    from service_cli.shell.output import event, say
+    from service_cli.shell.output import event, remark, say
     from service_cli.shell.text import duration, moment
 
     now, usual = int(time.time()), TemplateTerms()
@@ -70,7 +70,7 @@ def poster_new(path: Path, escrow: TokenAmount | None, deadline: UnixSeconds | N
         say(f"Submissions until {moment(deadline, now)}")
     if judging is not None:
         say(f"judging: {duration(judging)}")
-    say(f"fill in what stands in angle brackets, then: service-cli poster:publish-fund --check {path}")
+    remark(f"fill in what is in angle brackets, then: service-cli poster:publish-fund --check {path}")
 
 
 @command("poster:publish-fund", "publish_fund", api=True)

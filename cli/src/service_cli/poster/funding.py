@@ -19,6 +19,7 @@ from service_common.domain.hub_events import BountyCreated
 from service_common.domain.terms import Terms
 from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32, parse_bounty_id, parse_bytes32
 
+from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
@@ -207,7 +208,7 @@ class Funding:
             cancelled = self._settle_authorization(terms, honoured=honoured)
             if honoured and not cancelled:
                 return terms
-            say("the Hub's roster or fees changed, or the authorization was cancelled: new terms")
+            say("the Hub's roster or fees changed, or the authorization was cancelled; other terms are signed")
             salt = None if cancelled else salt
         if salt is None:
             salt = bytes32(secrets.token_bytes(32))
@@ -242,7 +243,10 @@ class Funding:
         terms = self._terms(conditions)
         if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
             if CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None:
-                message = f"A creation was sent before, and the Hub may now take {allowed} instead of the escrow."
+                message = (
+                    f"A transaction that creates the bounty was sent before, and the Hub may now take {allowed} base "
+                    "units instead of the escrow."
+                )
                 next_action = "Look at the account's transactions on chain before funding."
                 raise CommandRefused("creation_unknown", message, next_action=next_action)
             self._approve(terms, conditions)
@@ -261,7 +265,8 @@ class Funding:
             "spender": hub,
             "amount": str(terms.escrow_amount),
         }
-        event("publish_fund.token_approved", approved)
+        about = about_sent(self.session.chain, self.session.account, receipt.tx_hash)
+        event("publish_fund.token_approved", approved, about)
 
     def _nonce(self, terms: Terms) -> Bytes32:
         chain = self.session.chain

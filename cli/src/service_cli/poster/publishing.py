@@ -23,6 +23,7 @@ from service_common.wire.reading import read
 from service_cli.api import api_of
 from service_cli.bounty.detail import require_agreement
 from service_cli.bounty.listing import listed
+from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
@@ -34,7 +35,7 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions
 from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding
 from service_cli.poster.template import require_filled
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event, remark, warn
 from service_cli.shell.text import Token, amount, wei
 
 MOST_LISTED: Final = 10_000
@@ -51,8 +52,8 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
     chain = session.chain
     with _journal(session, commitment, again=again) as journal:
         if (done := journal.get(FUNDED)) is not None:
-            say(f"this page is funded already: bounty {done.bounty_id}")
-            event("publish_fund.bounty_created", done.to_json())
+            remark(f"this page is funded already: bounty {done.bounty_id}")
+            _show_funded(session, done)
             return
         funding = Funding(session, challenge, commitment, journal)
         if (receipt := funding.created()) is None:
@@ -69,7 +70,12 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
             receipt = funding.run(conditions)
         done = _funded(session, receipt, commitment)
         journal.note(FUNDED, done)
-        event("publish_fund.bounty_created", done.to_json())
+        _show_funded(session, done)
+
+
+def _show_funded(session: Session[LocalSigner], done: FundedBounty) -> None:
+    about = about_sent(session.chain, session.account, done.tx_hash, done.bounty_id)
+    event("publish_fund.bounty_created", done.to_json(), about)
 
 
 def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
@@ -83,13 +89,13 @@ def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
     before = funded_as(chain, commitment, poster)
     if before:
         whose = "this account" if poster is not None else "somebody"
-        say(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
+        remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
     ids = None if before is None else [str(bounty_id) for bounty_id in before]
     cost = CREATION_GAS * current_price(chain).cap
-    say(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
+    remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     shown = {"byte_length": len(page), **preview(chain, conditions, challenge, commitment), "funded_as": ids}
     shown["gas_cost_at_most"] = str(cost)
-    event("publish_fund.checked", shown)
+    event("publish_fund.checked", shown, about_chain(chain))
 
 
 def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
@@ -210,6 +216,7 @@ def _publish(
             "escrow_amount": str(challenge.escrow_amount),
             "submission_deadline": challenge.submission_deadline,
         },
+        about_chain(session.chain),
     )
 
 

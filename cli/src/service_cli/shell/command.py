@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from inspect import cleandoc
 from textwrap import wrap
@@ -22,7 +23,19 @@ from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, NETWORK_NAME, key_in_arguments, redacting
-from service_cli.shell.output import OutputLost, ReaderGone, event, require_output, set_quiet, warn
+from service_cli.shell.mode import Choice, Mode, chosen_mode, show_hint_once
+from service_cli.shell.output import (
+    OutputLost,
+    ReaderGone,
+    event,
+    finish,
+    is_text,
+    print_json,
+    print_text,
+    require_output,
+    set_quiet,
+    warn,
+)
 
 _HELP_TABLE: Final = "\b\nReads:"
 _HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")
@@ -118,6 +131,38 @@ def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None
     set_quiet(bool(_given_before(context, option, value)))
 
 
+def _wished(context: click.Context, option: click.Parameter, value: bool) -> None:
+    """Keep what was wished of the output, before the command or after it."""
+    context.meta[f"{__name__}.{option.name}"] = bool(_given_before(context, option, value))
+
+
+def _is_wished(name: str) -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(f"{__name__}.{name}"))
+
+
+def _choose_output() -> None:
+    """JSON or text, before anything is printed; a choice that is malformed is refused in JSON."""
+    print_json()
+    choice = chosen_output()
+    if choice.mode is Mode.TEXT:
+        print_text(colours=not _is_wished("no_color"))
+    elif choice.is_default:
+        show_hint_once()
+
+
+def chosen_output() -> Choice:
+    """What this command prints, and what chose it."""
+    return chosen_mode(text=_is_wished("text"), json=_is_wished("json"))
+
+
+TEXT_HELP = "Print sentences and tables instead of JSON lines."
+JSON_HELP = "Print JSON lines, whatever is configured."
+NO_COLOR_HELP = "No colours in text, as with NO_COLOR."
+OUTPUT = tuple(
+    click.option(f"--{name}", is_flag=True, expose_value=False, callback=_wished, help=text)
+    for name, text in (("no-color", NO_COLOR_HELP), ("json", JSON_HELP), ("text", TEXT_HELP))
+)
 QUIET_HELP = "Only warnings and refusals on stderr."
 QUIET = click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help=QUIET_HELP)
 NETWORK_HELP = "mainnet, staging, local, or their chain ids."
@@ -138,7 +183,8 @@ def command(
         if api:
             wrapped = API_BASE_URL(wrapped)
         wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
-        wrapped = QUIET(wrapped)
+        for option in (*OUTPUT, QUIET):
+            wrapped = option(wrapped)
         return click.command(name, kind, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
 
     return decorate
@@ -152,6 +198,7 @@ def ending(prefix: str) -> Callable[[F], F]:
         def wrapped(*args: object, **kwargs: object) -> None:
             try:
                 _run(prefix, lambda: run(*args, **kwargs))
+                finish()
             except ReaderGone as gone:
                 warn(f"standard output is closed: nobody read what came last, {gone}")
                 _silence_stdout()
@@ -159,11 +206,15 @@ def ending(prefix: str) -> Callable[[F], F]:
             except OutputLost as lost:
                 end_without_output(str(lost))
             except KeyboardInterrupt as stopped:
+                with suppress(OutputLost, BrokenPipeError):
+                    finish()
                 warn("interrupted; run the command again to continue")
                 sys.exit(143 if isinstance(stopped, Terminated) else 130)
             except BrokenPipeError:
                 _silence_stdout()
                 sys.exit(1)
+            finally:
+                print_json()  # a program may call the next command in the same process
 
         return wrapped  # type: ignore[return-value]  # same signature, by wraps
 
@@ -173,6 +224,7 @@ def ending(prefix: str) -> Callable[[F], F]:
 def _run(prefix: str, run: Callable[[], None]) -> None:
     try:
         require_output()
+        _choose_output()
         run()
     except ServiceError as error:
         _end(prefix, error)
@@ -214,7 +266,9 @@ def _end(prefix: str, error: ServiceError) -> None:
         fields["issues"] = [{"path": issue.path, "message": issue.message} for issue in error.issues]
     if error.retry_not_before is not None:
         fields["retry_not_before"] = error.retry_not_before
-    event(f"{prefix}.{kind}", fields)
+    finish()
+    if not is_text():  # there it is the text on stderr
+        event(f"{prefix}.{kind}", fields)
     warn(f"{kind}: {error.message}")
     for issue in error.issues:
         warn(f"  {issue.path}: {issue.message}")

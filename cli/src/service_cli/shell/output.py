@@ -1,8 +1,9 @@
-"""What a command prints: events for programs on stdout, text for people on stderr, progress on a terminal.
+"""What a command prints: events on stdout, text for people on stderr, progress on a terminal.
 
-stdout carries one JSON object per line and nothing else; nothing secret is ever passed in here. ``--quiet`` silences
-text that only reports progress, never warnings and refusals. One line that changes may be drawn at the foot of a
-terminal; it is removed before anything else is printed, and when the work ends.
+stdout carries one JSON object per line and nothing else; or, in text mode, each event as ``render`` puts it for people,
+but for what a wallet or another program takes, which is JSON in both. Nothing secret is ever passed in here.
+``--quiet`` silences text on stderr that only reports progress, never warnings and refusals. One line that changes may
+be drawn at the foot of a terminal; it is removed before anything else is printed, and when the work ends.
 """
 
 import os
@@ -12,9 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from service_cli.shell.text import duration
+
+if TYPE_CHECKING:
+    from service_cli.shell.about import FindAbout
+    from service_cli.shell.render.printer import Printer
 
 
 class OutputLost(Exception):
@@ -28,6 +33,8 @@ class ReaderGone(OutputLost):
 _NAMING: Final = ("bounty_id", "tx_hash", "spec_commitment", "submission_commitment", "code", "message", "path")
 _LOOKING: Final = ("bounty_list.", "bounty_show.", "bounty_watch.", "guardian_judgeable.", "config.", "doctor.")
 """Commands that only show: their reader may go away when it has seen enough."""
+FOR_PROGRAMS: Final = ("submit.approval_required", "submit.transaction_prepared", "claim.transaction_prepared")
+"""What a wallet signs or sends: JSON in text mode, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class OutputSink:
 _SINK: Final[ContextVar[OutputSink | None]] = ContextVar("sink", default=None)
 _QUIET = False
 _DRAWN = False
+_PRINTER: "Printer | None" = None
 
 
 @contextmanager
@@ -59,23 +67,73 @@ def set_quiet(quiet: bool) -> None:
     _QUIET = quiet
 
 
-def event(name: str, fields: Mapping[str, object]) -> None:
-    """Print one event; ``OutputLost`` where that is not possible."""
+def is_quiet() -> bool:
+    """Whether text that only reports progress is left out."""
+    return _QUIET
+
+
+def print_json() -> None:
+    """Print events as JSON lines from here on."""
+    global _PRINTER  # noqa: PLW0603  # one command, one output
+    _PRINTER = None
+
+
+def print_text(*, colours: bool) -> None:
+    """Print events as text from here on, with colours where stdout is a terminal that has them."""
+    global _PRINTER  # noqa: PLW0603
+    from service_cli.shell.render.printer import printer_of
+
+    _PRINTER = printer_of(sys.stdout, colours=colours)
+
+
+def is_text() -> bool:
+    """Whether events are printed as text."""
+    return _PRINTER is not None and _SINK.get() is None
+
+
+def event(name: str, fields: Mapping[str, object], about: "FindAbout | None" = None) -> None:
+    """Print one event; ``OutputLost`` where that is not possible. ``about`` finds out what only its text needs."""
     if (sink := _SINK.get()) is not None:
         sink.event(name, fields)
         return
-    import json  # help and version print no event
-
     require_output()
-    clear()
+    if _PRINTER is None:
+        text = _as_json(name, fields)
+    elif name in FOR_PROGRAMS:
+        text = _PRINTER.rest() + _as_json(name, fields)
+    else:
+        text = _PRINTER.show(name, fields, about, lambda: _as_json(name, fields))
     try:
-        sys.stdout.write(json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n")
-        sys.stdout.flush()
+        _write(text)
     except BrokenPipeError:
         if name.startswith(_LOOKING):
             raise
         named = ", ".join(f"{field} {fields[field]}" for field in _NAMING if fields.get(field))
         raise ReaderGone(f"{name} ({named})" if named else name) from None
+
+
+def finish() -> None:
+    """Print what text mode still holds back: the rows of a table, whose widths are known at its end."""
+    if _PRINTER is not None and _SINK.get() is None:
+        _write(_PRINTER.rest())
+
+
+def _as_json(name: str, fields: Mapping[str, object]) -> str:
+    import json  # help and version print no event
+
+    return json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n"
+
+
+def _write(text: str) -> None:
+    if not text:
+        return
+    clear()
+    try:
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise OutputLost(error.strerror or "it failed") from error
 
@@ -90,6 +148,12 @@ def say(text: str) -> None:
     """Report to a person what happens."""
     if not _QUIET:
         warn(text)
+
+
+def remark(text: str, *, urgent: bool = False) -> None:
+    """Explain an event to a person beside its JSON; in text mode the event's own text does."""
+    if not is_text():
+        (warn if urgent else say)(text)
 
 
 def warn(text: str) -> None:
@@ -112,6 +176,12 @@ def on_terminal() -> bool:
         and sys.stderr.isatty()
         and os.environ.get("TERM") != "dumb"
     )
+
+
+def ring() -> None:
+    """The bell of the terminal that shows stderr."""
+    if _SINK.get() is None and sys.stderr is not None and sys.stderr.isatty():
+        _put("\a")
 
 
 def draw(line: str) -> None:

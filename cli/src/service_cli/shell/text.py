@@ -1,6 +1,6 @@
 """Moments and amounts as people read them; what events carry stays in seconds and smallest units.
 
-A moment is UTC with how far away it is; an amount is exact, in base units and in whole tokens.
+A moment is UTC with how far away it is; an amount is exact, in whole tokens and in base units.
 """
 
 from datetime import UTC, datetime
@@ -22,12 +22,17 @@ class Token(Protocol):
 
 
 def moment(at: int, now: int) -> str:
-    """``2026-01-02 03:04:05 UTC (in 37 s)``, or ``(passed)``."""
+    """``2026-01-02 03:04:05 UTC (in 37 s)``, or ``(37 s ago)``."""
     try:
         text = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):  # a deadline that no calendar holds
         return f"{at} seconds after 1970"
-    return f"{text} ({'passed' if at <= now else f'in {duration(at - now)}'})"
+    return f"{text} ({relative(at, now)})"
+
+
+def relative(at: int, now: int) -> str:
+    """``in 37 s``, ``now``, ``2 h 5 min ago``."""
+    return "now" if at == now else f"in {duration(at - now)}" if at > now else f"{duration(now - at)} ago"
 
 
 def duration(seconds: int) -> str:
@@ -41,13 +46,13 @@ def duration(seconds: int) -> str:
 
 
 def amount(value: int, token: Token) -> str:
-    """``25000000 base units (25 USDC)``."""
-    return f"{value} base units ({whole_tokens(value, token.decimals)} {printable(token.symbol)})"
+    """``25 USDC (25000000 base units)``."""
+    return f"{whole_tokens(value, token.decimals)} {printable(token.symbol)} ({value} base units)"
 
 
 def wei(value: int) -> str:
-    """``1000000000 wei (0.000000001 ether)``."""
-    return f"{value} wei ({whole_tokens(value, 18)} ether)"
+    """``0.000000001 ether (1000000000 wei)``."""
+    return f"{whole_tokens(value, 18)} ether ({value} wei)"
 
 
 def printable(value: object, length: int = 20) -> str:

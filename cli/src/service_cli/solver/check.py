@@ -8,7 +8,8 @@ from service_cli.chain.signer import Signer
 from service_cli.chain.transactions import gas_cost, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.about import About
+from service_cli.shell.output import event, remark
 from service_cli.shell.text import moment, wei
 from service_cli.solver.recording import active
 from service_cli.solver.selection import named, printable_path, report_files, report_left_out, select
@@ -67,9 +68,10 @@ def check_submission(
             "replaces": None if former == ZERO_BYTES32 else former,
             "warnings": warnings,
         },
+        lambda: About(now=now),
     )
-    say(f"to be submitted before {deadline}; nobody can read it until {moment(work.bounty.reveal_at, now)}")
-    say(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")
+    remark(f"to be submitted before {deadline}; nobody can read it until {moment(work.bounty.reveal_at, now)}")
+    remark(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")
     for warning in warnings:
-        warn(f"warning: {warning}")
-    say("nothing was sealed, signed or sent")
+        remark(f"warning: {warning}", urgent=True)
+    remark("nothing was sealed, signed or sent")

@@ -72,8 +72,11 @@ def solver_submit(
     """
     from service_cli.chain.signer import ExternalSigner, local_signer
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
 
+    if solver_address is not None:  # a program reads what the wallet is to sign
+        print_json()
     settings = load_settings(network, api_base_url, (*(CHAIN if without_api else CHAIN_AND_API), *BEACON))
     signer = (
         ExternalSigner(solver_address)

@@ -9,6 +9,7 @@ from service_common.domain.envelope import Envelope
 from service_common.domain.hub_events import SubmissionRecorded
 from service_common.types import ZERO_BYTES32, Bytes32, to_bytes
 
+from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import send
@@ -109,6 +110,7 @@ def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> None:
             "submission_commitment": envelope.commitment(),
             "guardian_roster_hash": envelope.guardian_roster_hash,
         },
+        about_sent(work.chain, work.solver, receipt.tx_hash, work.bounty_id),
     )
 
 

@@ -16,7 +16,7 @@ from service_common.crypto.archive_write import Entry, list_directory
 
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, say
+from service_cli.shell.output import event, remark
 from service_cli.shell.text import printable
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def report_left_out(selection: Selection) -> None:
     for path in selection.left_out:
         event("submit.left_out", {"path": printable_path(path)})
     if selection.left_out:
-        say(f"left out: {len(selection.left_out)}: {named(selection.left_out)}")
+        remark(f"left out: {len(selection.left_out)}: {named(selection.left_out)}")
 
 
 def report_files(selection: Selection) -> None:
@@ -73,11 +73,11 @@ def report_files(selection: Selection) -> None:
     files = selection.files
     for entry in files:
         event("submit.file", {"path": entry.path, "byte_length": entry.size})
-    say(f"{_counted(len(files), 'file')}, {shown_size(selection.byte_length)}:")
+    remark(f"{_counted(len(files), 'file')}, {shown_size(selection.byte_length)}:")
     for entry in files[:_NAMED]:
-        say(f"  {printable(entry.path, 200)}  {shown_size(entry.size)}")
+        remark(f"  {printable(entry.path, 200)}  {shown_size(entry.size)}")
     if len(files) > _NAMED:
-        say(f"  and {len(files) - _NAMED} more")
+        remark(f"  and {len(files) - _NAMED} more")
 
 
 def named(paths: Iterable[str]) -> str:

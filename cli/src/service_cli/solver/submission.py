@@ -25,7 +25,7 @@ from service_cli.chain.transactions import HubCall, gas_cost, require_balance, s
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Progress, event, say, warn
+from service_cli.shell.output import Progress, event, remark, say, warn
 from service_cli.shell.text import moment
 from service_cli.solver.recording import active, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
@@ -224,5 +224,5 @@ def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     }
     event("submit.sealed_kept", names | {"directory": str(journal.folder)})
     if journal.get(UPLOADED) != envelope.ciphertext.sha256:
-        say("these bytes are not uploaded, and the page's terms are not compared with the chain's")
-        say("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
+        remark("these bytes are not uploaded, and the page's terms are not compared with the chain's")
+        remark("run it again without --without-api before the deadline, or pass that folder on to the Guardians")

@@ -1,0 +1,56 @@
+"""What the text of an event tells beside its fields, read from the chain when it is printed as text."""
+
+from functools import partial
+
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import mapping, quantity
+from service_common.domain.hub_events import BountyTerms
+from service_common.errors import ServiceError
+from service_common.types import Address, BlockNumber, BountyId, Bytes32
+
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.token import token_of
+from service_cli.shell.about import About, FindAbout
+from service_cli.shell.text import Token
+
+
+def about_chain(chain: ChainClient, bounty_id: BountyId | None = None, block: BlockNumber | None = None) -> FindAbout:
+    """The token and the chain's time; with these also the terms of a bounty, and the time of a block."""
+    return partial(_find_out, chain, bounty_id, block, None)
+
+
+def about_sent(chain: ChainClient, sender: Address, tx_hash: Bytes32, bounty_id: BountyId | None = None) -> FindAbout:
+    """The same, and what a transaction cost this account; nothing where another one sent it."""
+    return partial(_find_out, chain, bounty_id, None, (sender, tx_hash))
+
+
+def _find_out(
+    chain: ChainClient, bounty_id: BountyId | None, block: BlockNumber | None, sent: tuple[Address, Bytes32] | None
+) -> About:
+    terms: BountyTerms | None = None if bounty_id is None else chain.bounty(bounty_id)
+    happened_at = None
+    if block is not None:
+        with chain_errors():
+            happened_at = header_at(chain.rpc, block).time
+    gas_cost = None if sent is None else _gas_cost(chain, *sent)
+    return About(_known_token(chain), chain.latest().time, terms, gas_cost, happened_at)
+
+
+def _known_token(chain: ChainClient) -> Token | None:
+    try:
+        return token_of(chain)
+    except ServiceError:  # one that does not describe itself
+        return None
+
+
+def _gas_cost(chain: ChainClient, sender: Address, tx_hash: Bytes32) -> int | None:
+    """Gas at the price that was paid, and what a rollup adds for its data; None where the node does not show it."""
+    try:
+        with chain_errors():
+            receipt = mapping(chain.rpc.call("eth_getTransactionReceipt", tx_hash))
+            if str(receipt.get("from")).lower() != sender:
+                return None
+            execution = quantity(receipt.get("gasUsed")) * quantity(receipt.get("effectiveGasPrice"))
+            return execution + (quantity(receipt["l1Fee"]) if receipt.get("l1Fee") is not None else 0)
+    except ServiceError:
+        return None

@@ -1,0 +1,132 @@
+"""``bounty:show`` as text: a bounty on one page, for a terminal."""
+
+from collections.abc import Iterator
+
+from service_common.domain.challenge import ChallengePage, parse_challenge
+from service_common.domain.commitments import spec_commitment
+from service_common.domain.lifecycle import Schedule
+from service_common.errors import ServiceError
+from service_common.wire.bounties import BountyDetail
+from service_common.wire.reading import read
+
+from service_cli.shell.about import About
+from service_cli.shell.render.bounties import record_items
+from service_cli.shell.render.fields import Fields, counted, safe
+from service_cli.shell.render.markdown import markdown_items, plain_items
+from service_cli.shell.render.screen import Fact, Heading, Item, Screen, Whole
+from service_cli.shell.render.sentences import at, tokens, why
+from service_cli.shell.steps import next_step
+from service_cli.shell.text import relative
+
+_MOST_SUBMISSIONS = 20
+
+
+def _shown(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
+    detail = read(BountyDetail, dict(fields.values))
+    page = _page_of(detail)
+    title = "" if page is None else f": {safe(page.title, 200)}"
+    yield Heading(f"Bounty {detail.bounty_id}{title}")
+    yield _state(detail, screen)
+    yield from _money(detail, about)
+    yield from _times(detail, screen)
+    yield from _people(detail, screen)
+    if detail.verification_record is not None:
+        yield from record_items(Fields(detail.verification_record), about, screen)
+    yield from _challenge(detail, page)
+    yield Heading("Next")
+    yield Whole(f" service-cli {_command(detail, screen)}")
+
+
+def _page_of(detail: BountyDetail) -> ChallengePage | None:
+    """The page, if it hashes to the commitment and has the form of one."""
+    text = detail.challenge
+    try:
+        if text is None or spec_commitment(text.encode()) != detail.facts.spec_commitment:
+            return None
+        return parse_challenge(text.encode())
+    except (ServiceError, UnicodeEncodeError):
+        return None
+
+
+def _schedule(detail: BountyDetail) -> Schedule:
+    facts = detail.facts
+    return Schedule(facts.submission_deadline, facts.reveal_at, facts.judging_deadline)
+
+
+def _state(detail: BountyDetail, screen: Screen) -> str:
+    facts, count = detail.facts, detail.active_submission_count
+    if facts.outcome is None:
+        step = next_step(_schedule(detail), screen.now, has_submissions=count > 0, is_final=False)
+        return f"Open; {step.text}."
+    reason = "" if facts.settlement_reason is None else f": {why(facts.settlement_reason.value)}"
+    if facts.winner is None:
+        return f"Final, without a winner{reason}."
+    return f"Final, and {screen.good('awarded')} to {facts.winner.solver_address}{reason}."
+
+
+def _command(detail: BountyDetail, screen: Screen) -> str:
+    if detail.facts.outcome is not None:
+        return f"claim {detail.bounty_id}"
+    if screen.now < detail.facts.submission_deadline:
+        return f"solver:submit --check {detail.bounty_id} DIRECTORY"
+    return f"bounty:watch {detail.bounty_id}"
+
+
+def _money(detail: BountyDetail, about: About) -> Iterator[Item]:
+    facts = detail.facts
+    award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
+    yield Heading("Money")
+    yield Fact("Escrow", tokens(facts.escrow_amount, about.token))
+    yield Fact("Award", f"{tokens(award, about.token)}, the winner's")
+    yield Fact("Guardian fee", f"{tokens(facts.guardian_fee, about.token)}, shared by those who record a Verdict")
+    yield Fact("Protocol fee", f"{tokens(facts.protocol_fee, about.token)}, due only on an award")
+
+
+def _times(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
+    schedule = _schedule(detail)
+    yield Heading("Times")
+    yield Fact("Submissions", f"until {at(schedule.submission_deadline, screen)}")
+    yield Fact("Reveal point", at(schedule.reveal_at, screen))
+    yield Fact("Judging", f"until {at(schedule.judging_deadline, screen)}")
+
+
+def _people(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
+    roster = detail.guardian_roster
+    yield Heading(f"Guardians ({roster.quorum} of {len(roster.members)} must agree)")
+    for member in roster.members:
+        active = member.last_active_at
+        seen = "not active yet" if not active else f"last active {relative(active, screen.now)}"
+        yield Fact("", f"{member.guardian_address}, {seen}")
+    yield Heading(f"Submissions ({detail.active_submission_count})")
+    for each in detail.active_submissions[:_MOST_SUBMISSIONS]:
+        yield Fact("", f"{each.solver_address}, {relative(each.submitted_at, screen.now)}")
+        yield Fact("", each.submission_commitment, whole=True)
+    if (more := detail.active_submission_count - min(_MOST_SUBMISSIONS, len(detail.active_submissions))) > 0:
+        yield Fact("", f"and {counted(more, 'more Submission')}; without --text all are listed")
+    yield Heading("Poster")
+    yield Fact("", detail.facts.poster_address)
+
+
+def _challenge(detail: BountyDetail, page: ChallengePage | None) -> Iterator[Item]:
+    yield Heading("Challenge page")
+    if detail.challenge is None:
+        yield Fact("", "It is not available, or not the one that was committed.")
+        return
+    if page is None:
+        yield Fact("", "It is not the one that was committed, or not in the form of a page; it is shown as it came.")
+        yield from plain_items(detail.challenge)
+        return
+    terms = detail.challenge_terms
+    if terms is not None and not terms.matches:
+        yield Fact("Note", "The page states other terms than the chain; the chain's count.")
+    yield Fact("Summary", safe(page.summary, 1_000))
+    for criterion in page.acceptance_criteria:
+        yield Fact("Accepted if", safe(criterion, 1_000))
+    for deliverable in page.deliverables:
+        yield Fact("Deliver", safe(deliverable, 1_000))
+    if page.contact is not None:
+        yield Fact("Contact", safe(page.contact))
+    yield from markdown_items(page.body)
+
+
+TEXTS = {"bounty_show.bounty": _shown}

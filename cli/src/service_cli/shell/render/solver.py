@@ -1,0 +1,99 @@
+"""The Solver's and the Claimant's events as text. What a wallet signs or sends is never text."""
+
+from collections.abc import Iterator
+
+from service_cli.shell.about import About
+from service_cli.shell.render.fields import Fields, counted, short
+from service_cli.shell.render.screen import Fact, Item, Screen, Whole
+from service_cli.shell.render.sentences import at, ether, following, size, tokens, transaction
+
+_SIZE = len("999.9 bytes")
+
+
+def _left_out(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield Whole(f"{'left out':>{_SIZE}}  {fields.text('path')}")
+
+
+def _file(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield Whole(f"{size(fields.whole('byte_length')):>{_SIZE}}  {fields.text('path')}")  # nothing that is sealed is cut
+
+
+def _checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    count, length = fields.whole("file_count"), fields.whole("byte_length")
+    yield (
+        f"{screen.good('Ready.')} {counted(count, 'file')} ({size(length)}) would be sealed for bounty "
+        f"{fields.text('bounty_id')}, {counted(fields.whole('left_out_count'), 'name')} left out; nothing was sealed, "
+        "signed or sent."
+    )
+    yield Fact("Submit", f"before {at(fields.whole('submission_deadline'), screen)}")
+    yield Fact("Sealed", f"until {at(fields.whole('reveal_at'), screen)}; nobody can read it before")
+    gas, cost = fields.whole("gas"), fields.whole("gas_cost")
+    yield Fact("Gas", f"at most {ether(cost)} ({gas:,} gas); the account holds {ether(fields.whole('balance'))}")
+    for warning in fields.texts("warnings"):
+        yield Fact("Warning", screen.bad(warning))
+    yield following(f"solver:submit {fields.text('bounty_id')} DIRECTORY")
+
+
+def _uploaded(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield f"The sealed work is uploaded ({size(fields.whole('byte_length'))}); nobody can read it yet."
+
+
+def _kept(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield f"The sealed work is on this machine only, in {fields.text('directory')}; keep it until the bounty is final."
+    yield Fact("Next", "before the deadline, run it again without --without-api, or pass that folder to a Guardian")
+
+
+def _prepared(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield "The service has checked the sealed work, and names the same Submission as this client."
+    yield Fact("Submission", fields.text("submission_commitment"), whole=True)
+
+
+def _recorded(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
+    bounty_id, terms = fields.text("bounty_id"), about.terms
+    yield f"{screen.good('Done.')} Your Submission to bounty {bounty_id} is recorded on chain."
+    if terms is not None:
+        award = terms.escrow_amount - terms.protocol_fee - terms.guardian_fee
+        yield Fact("Award", f"{tokens(award, about.token)}, if the Guardians choose it")
+        yield Fact("Sealed", f"until {at(terms.reveal_at, screen)}")
+        yield Fact("Replaceable", f"until {at(terms.submission_deadline, screen)}, by submitting again")
+        yield Fact("Judging", f"until {at(terms.judging_deadline, screen)}")
+    yield Fact("Submission", fields.text("submission_commitment"), whole=True)
+    yield from transaction(fields, about)
+    yield following(f"bounty:watch {bounty_id}")
+
+
+def waiting(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    """Of claims: an outcome that is not final yet."""
+    yield (
+        f"The outcome of bounty {fields.text('bounty_id')} is in block {fields.whole('block_number')}, but the chain "
+        f"has finalized only block {fields.whole('finalized_block_number')}; this waits until about "
+        f"{at(fields.whole('final_at'), screen)}."
+    )
+
+
+def _claim_prepared(fields: Fields, about: About, _screen: Screen) -> Iterator[Item]:
+    what = "award" if fields.text("function_name") == "claim" else "refund"
+    yield (
+        f"Bounty {fields.text('bounty_id')} owes {short(fields.text('claimant'))} "
+        f"{tokens(fields.whole('claimable_amount'), about.token)}, the {what}."
+    )
+
+
+def _claimed(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
+    yield f"{screen.good('Done.')} {tokens(fields.whole('claimable_amount'), about.token)} are in your account."
+    yield from transaction(fields, about)
+    yield following("status")
+
+
+TEXTS = {
+    "submit.left_out": _left_out,
+    "submit.file": _file,
+    "submit.checked": _checked,
+    "submit.ciphertext_uploaded": _uploaded,
+    "submit.sealed_kept": _kept,
+    "submit.submission_prepared": _prepared,
+    "submit.submission_recorded": _recorded,
+    "claim.waiting": waiting,
+    "claim.prepared": _claim_prepared,
+    "claim.claimed": _claimed,
+}

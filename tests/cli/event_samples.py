@@ -1,0 +1,67 @@
+"""An event of each kind, made of its schema in ``docs/events.md``: complete, and with every null it may have."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from service_common.shapes import to_json
+
+from tests.cli import tour
+from tests.cli.event_schemas import problems, schemas
+
+HOSTILE: Final = "a\x1b[2J\x07\u202eb\u0600\r\nc" + "\u0301" * 40 + "\U0001f600字" * 5
+"""Free text that would clear the screen, ring, turn letters around, begin a line and draw over others."""
+_SHARED: Final[Mapping[str, object]] = {
+    "address": "0x" + "ab" * 20,
+    "bytes32": "0x" + "cd" * 32,
+    "hex": "0x00",
+    "amount": "25000000",
+    "bounty_id": "7",
+    "seconds": tour.NOW + 90,
+    "count": 3,
+}
+_PATTERNS: Final = {"^age1[0-9a-z]{58}$": "age1" + "q" * 58, "^[a-z_]+(\\.[a-z_]+)?$": "chain.logs"}
+_WHOLE: Final[Mapping[str, Mapping[str, object]]] = {
+    "bounty_list.bounty": to_json(tour.item()),
+    "bounty_show.bounty": to_json(tour.detail()),
+    "verification_record.fetched": {"record": tour.record()},
+}
+"""Events whose objects are the API's: docs/events.md leaves their shapes to the interface."""
+
+
+def samples(text: str = "some text") -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Name and fields of each event, ``text`` wherever any text may be."""
+    for name in sorted(set(schemas()) - {"<prefix>"}):
+        for nulls in (False, True):
+            properties = schemas()[name]["properties"]
+            assert isinstance(properties, dict)
+            fields = {key: _value(each, text, nulls=nulls) for key, each in properties.items() if key != "event"}
+            fields = dict(_WHOLE.get(name, fields))
+            assert not problems({"event": name, **fields}), name
+            yield name, fields
+
+
+def _value(schema: object, text: str, *, nulls: bool) -> object:
+    assert isinstance(schema, dict)
+    if "$ref" in schema:
+        return _SHARED[schema["$ref"].rpartition("/")[2]]
+    for key in ("const", "enum"):
+        if key in schema:
+            return schema[key] if key == "const" else schema[key][-1 if nulls else 0]
+    if "anyOf" in schema:
+        return None if nulls else _value(schema["anyOf"][0], text, nulls=nulls)
+    kinds = schema["type"]
+    kind = kinds if isinstance(kinds, str) else "null" if nulls and "null" in kinds else kinds[0]
+    if kind == "array":
+        return [] if nulls else [_value(schema["items"], text, nulls=nulls)]
+    if kind == "object":
+        return {key: _value(each, text, nulls=nulls) for key, each in schema.get("properties", _SUBMISSION).items()}
+    plain: Mapping[str, object] = {"boolean": not nulls, "integer": tour.NOW, "null": None}
+    return _PATTERNS.get(schema.get("pattern", ""), text) if kind == "string" else plain[kind]
+
+
+_SUBMISSION: Final = {
+    "solver_address": {"$ref": "#/$defs/address"},
+    "submission_commitment": {"$ref": "#/$defs/bytes32"},
+    "kind": {"const": "awarded"},
+}
+"""What an object without a schema of its own is in the answers of the subgraph."""

@@ -1,0 +1,39 @@
+"""The screens of docs/client.md against what the commands print; the README's tour against both."""
+
+import re
+
+import pytest
+
+from tests.cli import tour
+
+README = (tour.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_page__screens__are_what_the_commands_print() -> None:
+    """``python -m tests.cli.tour`` writes them again."""
+    page = tour.PAGE.read_text(encoding="utf-8")
+    assert page.count(tour.BEGIN) == page.count(tour.END) == 1
+    assert tour.screens() in page
+
+
+def test_tour__has_every_command_of_the_readme_s() -> None:
+    part = README[README.index("## Take the tour") : README.index("## Supported machines")]
+    typed = {line.split()[1] for line in re.findall(r"^service-cli .*$", part, re.MULTILINE)}
+    assert typed <= {each.line.split()[1] for each in tour.TOUR}
+
+
+@pytest.mark.parametrize("columns", [40, 200])
+def test_screens__of_any_width__state_the_same(columns: int) -> None:
+    for typed in tour.TOUR:
+        if typed.line != "service-cli bounty:list":  # its columns may be left away
+            assert words(tour.screen_of(typed, columns)) == words(tour.screen_of(typed, None))
+
+
+def words(text: str) -> list[str]:
+    """Without the bars of a stranger's document, which begin every line."""
+    return [word for word in text.split() if word != "|"]
+
+
+def test_screens__in_colours__state_the_same_without_them() -> None:
+    for typed in tour.TOUR:
+        assert re.sub("\x1b\\[[0-9]*m", "", tour.screen_of(typed, colours=True)) == tour.screen_of(typed)
