@@ -15,11 +15,12 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
-from service_cli.audit.collect import collect_chain, collect_service, first_blocks
+from service_cli.audit.collect import collect_chain, collect_service
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
 from service_cli.audit.report import Report, Result, differing
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
+from service_cli.bounty.recorded import first_blocks
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import Environment
@@ -72,7 +73,8 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
     chain.check_deployment()
     signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
     api = api_of(settings, chain)
-    starts = first_blocks(chain, api, bounty_id, request.from_block)
+    given = request.from_block
+    starts = first_blocks(chain, api, bounty_id) if given is None else [BlockNumber(given)]
     history = _history(chain, bounty_id, starts, beacon=signer is not None)
     if signer is not None:
         _require_reader(history, signer)
