@@ -85,7 +85,7 @@ def guardian_open(
     The first form lists the Submissions from the Hub's log, numbered in the order of the chain, and opens all of them,
     or the one of --submission. One that cannot be opened is reported, and the others are opened. Run again, it opens
     what is left. Files go to submissions/<bounty_id>/<submission_commitment>/ unless --output or OUTPUT_DIR names a
-    directory; one that holds something is refused. They stay there, readable by you, until you remove them;
+    directory, which must be new or empty. They stay there, readable by you, until you remove them;
     guardian:forget does once the bounty has ended.
 
     Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is
@@ -121,23 +121,21 @@ def guardian_open(
 
     if output is not None and output_dir is not None:
         raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
-    whole = solver is None and submission is None
-    if whole and (source is not None or pass_to is not None):
+    if solver is not None and submission is not None:
+        raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+    if solver is None and submission is None and (source is not None or pass_to is not None):
         raise argument_error("--from" if source else "--pass-to", "goes with one Submission; add --submission N.")
+    if solver is not None and submission_commitment is None:
+        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
     settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
     pass_on = None if pass_to is None else PassOn(*pass_to)
-    if solver is None:
-        if submission is None:
-            open_submissions(settings, bounty_id, output or default_output(bounty_id))
-        else:
-            open_chosen(settings, bounty_id, submission, output, source, pass_on)
-        return
-    if submission is not None:
-        raise argument_error("--submission", "SOLVER is given already; name one of the two.")
-    if submission_commitment is None:
-        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
-    target = output_dir or output or default_output(bounty_id) / submission_commitment
-    guardian_open(settings, bounty_id, solver, submission_commitment, target, source, pass_on)
+    if solver is not None and submission_commitment is not None:
+        target = output_dir or output or default_output(bounty_id) / submission_commitment
+        guardian_open(settings, bounty_id, solver, submission_commitment, target, source, pass_on)
+    elif submission is not None:
+        open_chosen(settings, bounty_id, submission, output, source, pass_on)
+    else:
+        open_submissions(settings, bounty_id, output or default_output(bounty_id))
 
 
 @command("guardian:forget", "guardian_forget")
