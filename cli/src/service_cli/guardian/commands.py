@@ -1,5 +1,6 @@
 """The Guardian's commands. What a command does is imported when it runs."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -162,12 +163,18 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
 @command("guardian:verdict", "guardian_verdict", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("kind", type=click.Choice(["awarded", "no_valid_submission"]))
+@click.option(
+    "--submission", type=SUBMISSION, help="With awarded, instead of both names: its number, or 0x… as it begins."
+)
+@click.option("--template", is_flag=True, help="Print the template of the reasons, and do nothing else.")
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
-@click.argument("rest", nargs=-1, required=True, metavar="[SOLVER SUBMISSION_COMMITMENT] VERDICT_BODY_PATH")
+@click.argument("rest", nargs=-1, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
     bounty_id: BountyId,
     kind: str,
     rest: tuple[str, ...],
+    submission: "Choice | None",
+    template: bool,
     replace: bool,
     network: str | None,
     api_base_url: str | None,
@@ -176,43 +183,69 @@ def guardian_verdict(
 
     \b
     service-cli guardian:verdict BOUNTY_ID awarded \\
-        SOLVER SUBMISSION_COMMITMENT VERDICT_BODY_PATH
+        SOLVER SUBMISSION_COMMITMENT [VERDICT_BODY_PATH]
+    service-cli guardian:verdict BOUNTY_ID awarded \\
+        --submission N [VERDICT_BODY_PATH]
     service-cli guardian:verdict BOUNTY_ID no_valid_submission \\
-        VERDICT_BODY_PATH
+        [VERDICT_BODY_PATH]
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
+    Without it, at a terminal, your editor (VISUAL, else EDITOR) opens a template made of the page's criteria. The draft
+    is kept, and continued by the next run, until the Verdict is recorded. --template prints the same template.
+    Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE)
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE), but for --template
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
     Prints:   guardian_verdict.published, .read_back, .recorded (bounty_id, guardian, kind, solver,
               submission_commitment, report_commitment; the last with tx_hash, block_number)
-    Refuses:  a body that holds a private key; an account that is not on the pinned roster; a bounty that is not
-              judgeable; a Submission that is not the Solver's active one; a document that reads back differently; a
-              second Verdict without --replace
+              guardian_verdict.standing (bounty_id, agreeing, recorded, quorum, final)
+    Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
+              not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
+              one; a document that reads back differently; a second Verdict without --replace
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
+              service-cli guardian:verdict 7 awarded --submission 1 --template
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
     from service_common.domain.lifecycle import VerdictKind
 
     from service_cli.config.settings import load_settings
+
+    named, path = _named(kind, rest, submission)
+    if path is None and not template and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
+    settings = load_settings(network, api_base_url)
+    body = None if path is None or template else read_document(path)
+    from service_cli.guardian.reasons import filled_in, named_by, print_template, record_from_editor
     from service_cli.guardian.verdict import record_verdict
 
-    named, path = _named(kind, rest)
-    settings, body = load_settings(network, api_base_url), read_document(path)
-    record_verdict(settings, bounty_id, VerdictKind(kind), named, body, replace=replace)
+    if submission is not None:
+        named = named_by(settings, bounty_id, submission)
+    if template:
+        print_template(settings, bounty_id, VerdictKind(kind), named)
+    elif body is not None:
+        record_verdict(settings, bounty_id, VerdictKind(kind), named, filled_in(body), replace=replace)
+    else:
+        record_from_editor(settings, bounty_id, VerdictKind(kind), named, replace=replace)
 
 
-def _named(kind: str, rest: tuple[str, ...]) -> tuple[tuple[Address, Bytes32] | None, str]:
-    """The Submission an awarded Verdict names, and the body's path."""
+def _named(
+    kind: str, rest: tuple[str, ...], submission: "Choice | None"
+) -> tuple[tuple[Address, Bytes32] | None, str | None]:
+    """The Submission that an awarded Verdict names by both its names, and the body's path, each where it is given."""
     if kind == "no_valid_submission":
-        if len(rest) != 1:
+        if len(rest) > 1 or submission is not None:
             raise argument_error("VERDICT_BODY_PATH", "no_valid_submission takes the path and nothing else.")
-        return None, rest[0]
-    if len(rest) != 3:
-        raise argument_error("SOLVER", "awarded takes SOLVER, SUBMISSION_COMMITMENT and VERDICT_BODY_PATH.")
+        return None, rest[0] if rest else None
+    if submission is not None:
+        if len(rest) > 1:
+            raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+        return None, rest[0] if rest else None
+    if len(rest) not in {2, 3}:
+        problem = "awarded takes SOLVER and SUBMISSION_COMMITMENT, or --submission N, and VERDICT_BODY_PATH."
+        raise argument_error("SOLVER", problem)
     try:
-        return (parse_address(rest[0]), parse_bytes32(rest[1])), rest[2]
+        return (parse_address(rest[0]), parse_bytes32(rest[1])), rest[2] if len(rest) == 3 else None
     except ValueError as error:
         raise argument_error("SOLVER", f"{error}.") from None
 
