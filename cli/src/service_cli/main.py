@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bounty:show": ("bounty.commands", "Show one bounty."),
     "bounty:watch": ("bounty.commands", "Follow one bounty until its end is final."),
     "poster:new": ("poster.commands", "Write a template of a challenge page."),
+    "poster:check": ("poster.commands", "Review a challenge page on this machine."),
     "poster:publish-fund": ("poster.commands", "Publish a challenge page and fund its bounty."),
     "poster:open-winning-submission": ("poster.commands", "Open the winning work of your bounty."),
     "solver:submit": ("solver.commands", "Seal a directory, upload it and record the Submission."),
@@ -53,6 +54,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 HABITS: Final = {
     "audit": "service-audit, a program of its own",
     "balance": "status",
+    "check": "poster:check",
     "create": "poster:new",
     "deliver": "guardian:deliver-key",
     "fund": "poster:publish-fund",
@@ -60,6 +62,7 @@ HABITS: Final = {
     "init": "poster:new",
     "judge": "guardian:verdict",
     "keygen": "guardian:new-key",
+    "lint": "poster:check",
     "list": "bounty:list",
     "ls": "bounty:list",
     "new": "poster:new",
