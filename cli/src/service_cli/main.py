@@ -44,6 +44,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
+    "audit": ("audit.main", "Check a final bounty against the chain."),
     "config": ("config.show", "Show each setting and where it came from."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("shell.completion", "Print a shell's completion script."),
@@ -52,7 +53,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 
 HABITS: Final = {
-    "audit": "service-audit, a program of its own",
     "balance": "status",
     "check": "poster:check",
     "create": "poster:new",
@@ -94,7 +94,7 @@ Network: --network mainnet|staging|local (or a chain id), before or after any
          of the local stack sets them. service-cli config shows what holds.
 Output:  events are JSON lines on stdout, words are on stderr
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
-Audit:   service-audit, a program of its own, checks a final bounty
+Audit:   audit is service-audit, too, a program of its own
 State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
          a command that is run again continues
 """

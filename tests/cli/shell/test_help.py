@@ -79,8 +79,9 @@ READY: dict[str, Callable[[Stage], Case]] = {
 }
 """What a command needs before its example can be typed; the others only look."""
 
-UNHEALTHY = {"doctor", "poster:check"}
-"""This chain lives in the past: ``doctor`` reports it, and its page is short and has a deadline that has passed."""
+UNHEALTHY = {"doctor", "poster:check", "audit"}
+"""This chain lives in the past, as ``doctor`` reports: its page's deadline has passed. An audit finds that the twin has
+no VerificationRecord."""
 
 
 def typed(case: Case, line: str, **values: str) -> Ran:

@@ -1,7 +1,7 @@
-"""The lines of an audit: what holds, what does not, what was not checked.
+"""The checks of an audit: what holds, what does not, what was not checked.
 
-Each check is one event and one line of text, printed as soon as it is made; a difference names its place,
-what was found and what the chain has. What the audited side wrote is shown bounded and without control characters.
+Each check is one event, printed as soon as it is made; a difference names its place, what was found and what the chain
+has. What the audited side wrote is shown bounded and without control characters.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import event
 from service_cli.shell.text import printable
 
 MOST_DIFFERENCES: Final = 50
@@ -36,12 +36,37 @@ class Difference:
     expected: str
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check as it ended; ``subject`` is the document it was made of, where there are several."""
+
+    name: str
+    subject: str | None
+    result: Result
+    detail: str
+    differences: tuple[Difference, ...]
+
+    @property
+    def title(self) -> str:
+        """Its name, with its subject."""
+        return self.name if self.subject is None else f"{self.name} {self.subject}"
+
+
 @dataclass(slots=True)
 class Report:
-    """Collects and prints the checks of one audit."""
+    """Collects the checks of one audit, and prints the event of each."""
 
-    counts: Counter[Result] = field(default_factory=Counter)
-    differing: list[str] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Counter[Result]:
+        """How many checks ended how."""
+        return Counter(check.result for check in self.checks)
+
+    @property
+    def differing(self) -> list[str]:
+        """The checks that do not hold."""
+        return [check.title for check in self.checks if check.result is Result.DIFFERS]
 
     def holds(self, name: str, detail: str, subject: str | None = None) -> None:
         """The check was made and holds."""
@@ -63,21 +88,10 @@ class Report:
     def _add(
         self, name: str, subject: str | None, result: Result, detail: str, differences: Sequence[Difference]
     ) -> None:
-        self.counts[result] += 1
-        if result is Result.DIFFERS:
-            self.differing.append(name if subject is None else f"{name} {subject}")
+        self.checks.append(Check(name, subject, result, detail, tuple(differences)))
         rows = [{"path": each.path, "found": each.found, "expected": each.expected} for each in differences]
         fields = {"check": name, "subject": subject, "result": result.value, "detail": detail, "differences": rows}
         event("service_audit.check", fields)
-        line = f"{name} {subject}: {detail}" if subject else f"{name}: {detail}"
-        if result is Result.HOLDS:
-            say(f"holds        {line}")
-            return
-        if result is Result.DIFFERS:
-            line = f"{name} {subject or ''}".rstrip() + f" (should be: {detail})"
-        warn(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {line}")
-        for each in differences:
-            warn(f"             {each.path}: found {each.found}, expected {each.expected}")
 
 
 def tree_differences(found: object, expected: object, path: str, *, closed: bool = False) -> Iterator[Difference]:

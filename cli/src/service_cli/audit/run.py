@@ -5,6 +5,7 @@ operator who does not answer ends nothing: what could not be read is reported as
 (``--from``) reports which part only the chain could confirm.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,12 +18,15 @@ from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
 from service_cli.audit.collect import collect_chain, collect_service
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
+from service_cli.audit.page import write_page
 from service_cli.audit.report import Report, Result, differing
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
+from service_cli.audit.summary import show
 from service_cli.bounty.recorded import first_blocks
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
@@ -41,21 +45,26 @@ class Request:
     sign_as: str | None
     from_block: int | None
     strict: bool
+    page: Path | None = None
 
 
 def audit(network: str | None, api_base_url: str | None, request: Request) -> None:
     """The command ``service-audit``."""
     report = Report()
+    shown: Callable[[int], str] = base_units
+    if request.page is not None:
+        require_writable(request.page)
     if request.source is not None:
         environment = Environment.of_process()
         chosen = network or environment.get("SERVICE_CHAIN_ID")
         settings = None if chosen is None else load_settings(network, api_base_url, None, environment)
         history = _from_bundle(settings, request.source, request.bounty_id, report)
     elif request.bounty_id is not None:
-        history = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
+        history, chain = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
+        shown = amount_shown(chain)
     else:
         raise RuntimeError("neither a bounty nor a bundle")
-    _finish(history, report, strict=request.strict)
+    _finish(history, report, request, shown)
 
 
 def check(history: BountyHistory, service: ServiceEvidence, report: Report) -> None:
@@ -66,7 +75,9 @@ def check(history: BountyHistory, service: ServiceEvidence, report: Report) -> N
     check_documents(history, service, report)
 
 
-def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, report: Report) -> BountyHistory:
+def _from_chain(
+    settings: Settings, request: Request, bounty_id: BountyId, report: Report
+) -> tuple[BountyHistory, ChainClient]:
     if request.bundle is not None:
         require_writable(request.bundle)
     chain = ChainClient(settings)
@@ -87,7 +98,7 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
         say(f"evidence written to {request.bundle}")
     report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
     check(history, service, report)
-    return history
+    return history, chain
 
 
 def _from_bundle(settings: Settings | None, source: Path, wanted: BountyId | None, report: Report) -> BountyHistory:
@@ -149,7 +160,12 @@ def _require_reader(history: BountyHistory, signer: LocalSigner) -> None:
         )
 
 
-def _finish(history: BountyHistory, report: Report, *, strict: bool) -> None:
+def _finish(history: BountyHistory, report: Report, request: Request, shown: Callable[[int], str]) -> None:
+    show(history, report, shown)
+    if request.page is not None:
+        write_page(request.page, history, report, shown)
+        event("service_audit.page_written", {"bounty_id": str(history.chain.bounty_id), "path": str(request.page)})
+        say(f"the page is {request.page}")
     counts = {result.value: report.counts[result] for result in Result}
     fields = {"bounty_id": str(history.chain.bounty_id), "log_digest": history.digest(), **counts}
     event("service_audit.finished", fields)
@@ -159,7 +175,6 @@ def _finish(history: BountyHistory, report: Report, *, strict: bool) -> None:
         raise CommandRefused(
             "audit_differs", message, next_action="Trust the chain; show the differences to the operator."
         )
-    if strict and counts["not_checked"]:
+    if request.strict and counts["not_checked"]:
         message = f"Not everything was checked ({totals})."
         raise CommandRefused("audit_incomplete", message, next_action="The lines above say what each check needs.")
-    say(f"bounty {history.chain.bounty_id}: {totals}")
