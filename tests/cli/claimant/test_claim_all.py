@@ -125,6 +125,22 @@ def test_claim_all__of_an_outcome_that_is_not_final__leaves_it_and_says_so(
     assert solver.run("claim", "--all").last["parts"] == 1
 
 
+def test_claim_all__of_an_outcome_that_the_finalized_block_has_otherwise__claims_nothing_of_it(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy
+) -> None:
+    solver.run("claim", "--all")
+    bounty, sent = awarded(ledger), rpc.sent()
+    winner, other = ledger.people.solvers[0].address, ledger.people.solvers[1].address
+
+    def after(method: str, params: Params, result: object) -> object:
+        at_a_block = method == "eth_call" and params[1] != "latest"
+        return str(result).replace(winner[2:], other[2:]) if at_a_block else result
+
+    rpc.after = after
+    ran = solver.run("claim", "--all")
+    assert (ran.last["parts"], ran.last["not_final"], rpc.sent()) == (0, [str(bounty)], sent)
+
+
 @pytest.mark.parametrize("words", [(), ("--by-log",)])
 def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_the_hub(
     ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
