@@ -38,6 +38,12 @@ _KEYS: Final = (
     "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
 )
 _CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
+_NAMES: Final = {
+    AmountKind.WINNER_AWARD: "award",
+    AmountKind.POSTER_REFUND: "refund",
+    AmountKind.GUARDIAN_FEE: "Guardian's share",
+    AmountKind.PROTOCOL_FEE: "protocol fee",
+}
 _EVENTS: Final[Mapping[AmountKind, Payment]] = {
     AmountKind.WINNER_AWARD: AwardClaimed,
     AmountKind.POSTER_REFUND: RefundClaimed,
@@ -207,11 +213,12 @@ def _payments(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, int]
 def _call(parts: Sequence[DuePart]) -> HubCall:
     claims = [(part.number, part.bounty_id) for part in parts]
     ids = ", ".join(str(part.bounty_id) for part in parts)
-    return HubCall("claimMany", [claims], f"claim {len(parts)} amounts at once, of bounty {ids}")
+    what = f"the {_named(parts[0])}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounty {ids}"
+    return HubCall("claimMany", [claims], f"claim {what}")
 
 
 def _named(part: DuePart) -> str:
-    return f"{part.kind.value.replace('_', ' ')} of bounty {part.bounty_id}"
+    return f"{_NAMES[part.kind]} of bounty {part.bounty_id}"
 
 
 def _signer(environment: Environment) -> LocalSigner:
