@@ -21,13 +21,16 @@ from service_cli.shell.text import printable
 
 _MOST: Final = 2_000
 _STYLE: Final = """
-:root { color-scheme: light dark; --line: #8886; --bad: #b3261e; --quiet: #666; }
-@media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --quiet: #aaa; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+:root { color-scheme: light; --ground: #fff; --ink: #1b1b1f; --line: #d0d0d6; --bad: #b3261e; --quiet: #5c5c66; }
+@media (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; --ground: #16171b; --ink: #e6e6ea; --line: #3a3b42; --bad: #ff8a80; --quiet: #a9a9b3; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; background: var(--ground); color: var(--ink); margin: 0; }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top; }
-td, code { overflow-wrap: anywhere; } code { font-size: .9em; }
+td:first-child { min-width: 7rem; } code { font-size: .9em; }
 .bad { color: var(--bad); } .quiet { color: var(--quiet); }
 summary { cursor: pointer; padding: .5rem 0; }
 """
@@ -61,9 +64,9 @@ def page(history: BountyHistory, report: Report, shown: Callable[[int], str]) ->
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
-        + "\n</body>\n</html>\n"
+        + "\n</main>\n</body>\n</html>\n"
     )
 
 
