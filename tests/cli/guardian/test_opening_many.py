@@ -12,7 +12,7 @@ from service_common.types import Address, BlockNumber, parse_bytes32
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
-from tests.cli.servers import Request, RpcProxy, as_json
+from tests.cli.servers import Lost, Reply, Request, RpcProxy, as_json
 from tests.cli.submitted import Submitted, files_below, load
 from tests.cli.terminal import Terminal
 
@@ -72,6 +72,23 @@ def test_open__of_a_bounty_with_a_submission_that_has_no_bytes__opens_the_others
     assert files_below(guardian.home / f"submissions/{mixed.bounty}") == {f"{mixed.commitment}/main.py": b"print(2)\n"}
     again = guardian.run("guardian:open", mixed.bounty, code=1).event("guardian_open.finished")
     assert (again["opened"], again["opened_before"], again["not_opened"]) == (0, 1, 1)
+
+
+def test_open__of_a_bounty_whose_api_goes_silent__stops_there_and_goes_on_when_run_again(
+    api: ApiTwin, guardian: Terminal, mixed: Submitted
+) -> None:
+    load(api, mixed)
+
+    def silent(_: Request) -> Reply:
+        raise Lost
+
+    api.scripts["content"] = silent
+    ran = guardian.run("guardian:open", mixed.bounty, code=1)
+    assert ran.last["event"] == "guardian_open.failed"
+    assert "guardian_open.submission_not_opened" not in ran.names
+    assert "stopped at Submission 1" in ran.words
+    del api.scripts["content"]
+    assert guardian.run("guardian:open", mixed.bounty, code=1).event("guardian_open.finished")["opened"] == 1
 
 
 def test_open__of_one_by_number_or_by_the_begin_of_its_commitment__opens_that_one(
