@@ -25,7 +25,7 @@ def number_of(text: str, page: str) -> int:
     [
         ("escrow_amount: ", "escrow_amount: 0", "escrow_amount", "escrow_amount"),
         ("title: ", "titel: x\ntitle: ", "titel", "titel"),
-        ("language: ", "langauge: ", "langauge", "langauge"),
+        ("language: ", "lang: ", "lang", "lang:"),
         (
             "acceptance_criteria:",
             'acceptance_criteria:\n  - "The site is nice."',

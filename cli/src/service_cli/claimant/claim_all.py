@@ -2,7 +2,7 @@
 
 The parts of one transaction and its signed bytes are in the journal before it is sent, so a run after a kill finds what
 became of them first. A part that the Hub refuses is reported and left out; the others are paid. The Hub marks each part
-as paid, so nothing can be paid twice, whatever else claims beside this command.
+as paid, so nothing can be paid twice, even where another program claims at the same time.
 """
 
 from collections.abc import Mapping, Sequence

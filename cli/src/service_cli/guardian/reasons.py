@@ -147,8 +147,8 @@ def _edit(draft: Path) -> None:
     output = None if sys.stdout.isatty() else sys.stderr
     say(f"opening {draft} in {editor}")
     try:
-        words = shlex.split(editor)
-        code = subprocess.run([*words, str(draft)], env=environment, stdout=output, check=False).returncode
+        command = [*shlex.split(editor), str(draft)]
+        code = subprocess.run(command, env=environment, stdout=output, check=False).returncode
     except (OSError, ValueError):
         message = f"The editor {printable(editor, 100)} could not be started."
         next_action = "Set VISUAL or EDITOR to one that is installed, or name a file with your reasons."
@@ -168,7 +168,7 @@ def _finished(draft: Path) -> bytes:
 
 @contextmanager
 def _kept(draft: Path) -> Iterator[None]:
-    """Whatever ends the command before the Verdict is recorded, the person learns where the draft is."""
+    """Show where the draft is, where the command ends before the Verdict is recorded."""
     try:
         yield
     except BaseException:
