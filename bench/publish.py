@@ -10,8 +10,8 @@ from typing import Final
 import urllib3
 from local_stack import valkey
 from service_common.domain.challenge import parse_challenge
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_common.readiness.material import Material
+from service_reviewer.providers.rules import RulesProvider
 
 from bench.figures import Figure, Report, median
 from bench.http.load import load

@@ -21,6 +21,7 @@ PACKAGES = (
     "errors.py",
     "keccak.py",
     "py.typed",
+    "readiness",
     "shapes.py",
     "types.py",
     "wire",

@@ -19,7 +19,11 @@ _SHARED: Final[Mapping[str, object]] = {
     "seconds": tour.NOW + 90,
     "count": 3,
 }
-_PATTERNS: Final = {"^age1[0-9a-z]{58}$": "age1" + "q" * 58, "^[a-z_]+(\\.[a-z_]+)?$": "chain.logs"}
+_PATTERNS: Final = {
+    "^age1[0-9a-z]{58}$": "age1" + "q" * 58,
+    "^[a-z_]+(\\.[a-z_]+)?$": "chain.logs",
+    "^[a-z0-9_]+$": "some_code",
+}
 _WHOLE: Final[Mapping[str, Mapping[str, object]]] = {
     "bounty_list.bounty": to_json(tour.item()),
     "bounty_show.bounty": to_json(tour.detail()),

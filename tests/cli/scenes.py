@@ -111,6 +111,13 @@ def claim(stage: Stage) -> Case:
     return Case(stage.home("solver-2"), ("claim", stage.decided()), "claim.claimed", account, 1)
 
 
+def claim_all(stage: Stage) -> Case:
+    """Two awards by one transaction."""
+    case = claim(stage)
+    stage.decided()
+    return replace(case, words=("claim", "--all"), event="claim.total")
+
+
 def claim_fee(stage: Stage) -> Case:
     account, words = stage.ledger.people.guardians[0].address, ("guardian:claim-fee", stage.decided())
     return Case(stage.home("guardian-1"), words, "guardian_claim_fee.claimed", account, 1)
@@ -142,7 +149,8 @@ def receive(stage: Stage) -> Case:
 
 
 SCENES = (
-    fund, seal, replace_work, replace_by_wallet, judge, heartbeat, claim, claim_fee, open_work, deliver, receive,
+    fund, seal, replace_work, replace_by_wallet, judge, heartbeat, claim, claim_all, claim_fee, open_work, deliver,
+    receive,
 )  # fmt: skip
 
 

@@ -232,11 +232,15 @@ def test_solver_with_a_wallet__in_text_mode__gets_json_alone(ledger: Ledger, sol
     assert ran.last["event"] == "submit.checked"
 
 
-def test_audit__as_text__shows_each_check_and_the_sum(audited: Audited, auditor: Terminal) -> None:
+def test_audit__as_text__begins_with_the_paragraph_and_lists_what_does_not_hold(
+    audited: Audited, auditor: Terminal
+) -> None:
     ran = auditor.audit(audited.awarded, "--text")
-    assert re.search(r"^holds chain.logs: ", ran.stdout, re.MULTILINE)
+    assert ran.stdout.startswith(f"Bounty {audited.awarded} was awarded to ")
     assert f"Everything that was checked holds. Bounty {audited.awarded}: " in " ".join(ran.stdout.split())
-    assert "chain.logs" not in ran.words
+    assert re.search(r"^not checked +envelope", ran.stdout, re.MULTILINE)
+    assert "chain.logs" not in ran.stdout
+    assert ran.words == ""
 
 
 def test_check__as_text__lists_files_and_costs(solver: Terminal, bounty: str) -> None:

@@ -31,6 +31,7 @@ PACKAGES = {
     "domain",
     "errors.py",
     "keccak.py",
+    "readiness",
     "shapes.py",
     "types.py",
     "wire",

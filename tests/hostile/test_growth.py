@@ -42,10 +42,10 @@ from service_common.domain.frontmatter import (
 )
 from service_common.domain.verdict import parse_verdict
 from service_common.errors import ServiceError
+from service_common.readiness.material import Material
 from service_common.types import UnixSeconds
 from service_common.wire.cursor import parse_cursor
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.rules import RulesProvider
 
 from tests.campaign import FULL
 from tests.common.crypto.trees import entry_of, tar_of

@@ -13,9 +13,9 @@ from typing import Final
 
 from service_common.domain.challenge import parse_challenge
 from service_common.errors import Issue
+from service_common.readiness.material import Material
 from service_common.types import UnixSeconds
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.rules import RulesProvider
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 WRITTEN_AT: Final = UnixSeconds(1_795_132_800)

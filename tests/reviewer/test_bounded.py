@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 
 import pytest
+from service_common.readiness.material import Material
 from service_reviewer import jobs
 from service_reviewer.providers import bounded
 from service_reviewer.providers.bounded import BoundedRules, RulesFailed
-from service_reviewer.providers.port import Judgement, Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.port import Judgement
+from service_reviewer.providers.rules import RulesProvider
 from sqlalchemy import select
 
 from tests.reviewer.labelled import labelled_pages

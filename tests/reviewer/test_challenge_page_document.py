@@ -13,10 +13,10 @@ from service_common.domain.challenge import (
     parse_challenge,
 )
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
+from service_common.readiness.material import Material
+from service_common.readiness.times import LEAST_REVEAL_DELAYS
 from service_common.types import UnixSeconds
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RulesProvider
-from service_reviewer.providers.rules.times import LEAST_REVEAL_DELAYS
+from service_reviewer.providers.rules import RulesProvider
 
 DOCUMENT = (Path(__file__).parents[2] / "docs/challenge-page.md").read_text(encoding="utf-8")
 (EXAMPLE,) = re.findall(r"(?ms)^```markdown\n(.*?)^```$", DOCUMENT)

@@ -2,8 +2,8 @@
 
 import pytest
 from service_common.errors import MAX_ISSUES, Issue
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_common.readiness.material import Material
+from service_reviewer.providers.rules import RulesProvider
 
 from tests.reviewer.labelled import CORPUS, WRITTEN_AT, Score, labelled_pages, score
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.errors import MAX_ISSUES, ServiceError
+from service_common.readiness.material import Material
 from service_common.types import UnixSeconds
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.rules import RulesProvider
 
 from tests.campaign import size
 

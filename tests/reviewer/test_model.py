@@ -8,12 +8,13 @@ import pytest
 from demo.examples import EXAMPLES
 from service_common.clock import SystemClock
 from service_common.domain.challenge import parse_challenge
+from service_common.readiness.material import Material
 from service_common.rubric import current_rubric
 from service_common.types import UnixSeconds
 from service_reviewer.config import ModelSettings
 from service_reviewer.providers.model.prompt import SCHEMA
 from service_reviewer.providers.model.provider import MAX_ANSWER_BYTES, ModelProvider
-from service_reviewer.providers.port import Judgement, Material, ProviderError
+from service_reviewer.providers.port import Judgement, ProviderError
 
 from tests.fakes.model import KEY, MODEL, READY, ModelTwin, Reply, not_ready, says
 

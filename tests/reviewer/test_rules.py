@@ -6,11 +6,12 @@ import re
 import pytest
 from demo.examples import EXAMPLES
 from service_common.domain.challenge import parse_challenge
+from service_common.readiness.material import Material
+from service_common.readiness.reading import Reading
+from service_common.readiness.review import RULES
+from service_common.readiness.rule import Example, Rule
 from service_common.types import UnixSeconds
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.provider import RULES, RulesProvider
-from service_reviewer.providers.rules.reading import Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_reviewer.providers.rules import RulesProvider
 
 EXAMPLE = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
 NOW = UnixSeconds(1_795_000_000)

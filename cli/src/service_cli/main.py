@@ -31,6 +31,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "bounty:show": ("bounty.commands", "Show one bounty."),
     "bounty:watch": ("bounty.commands", "Follow one bounty until its end is final."),
     "poster:new": ("poster.commands", "Write a template of a challenge page."),
+    "poster:check": ("poster.commands", "Review a challenge page on this machine."),
     "poster:publish-fund": ("poster.commands", "Publish a challenge page and fund its bounty."),
     "poster:open-winning-submission": ("poster.commands", "Open the winning work of your bounty."),
     "solver:submit": ("solver.commands", "Seal a directory, upload it and record the Submission."),
@@ -46,6 +47,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
+    "audit": ("audit.main", "Check a final bounty against the chain."),
     "config": ("config.show", "Show each setting and where it came from."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("shell.completion", "Print a shell's completion script."),
@@ -54,8 +56,8 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 
 HABITS: Final = {
-    "audit": "service-audit, a program of its own",
     "balance": "status",
+    "check": "poster:check",
     "create": "poster:new",
     "deliver": "guardian:deliver-key",
     "fund": "poster:publish-fund",
@@ -63,6 +65,7 @@ HABITS: Final = {
     "init": "poster:new",
     "judge": "guardian:verdict",
     "keygen": "guardian:new-key",
+    "lint": "poster:check",
     "list": "bounty:list",
     "ls": "bounty:list",
     "new": "poster:new",
@@ -97,7 +100,7 @@ Output:  events on stdout, one JSON object a line; sentences and tables with
          ~/.config/service-cli/config.toml (or below $XDG_CONFIG_HOME); what a
          wallet signs or sends is always JSON; on stderr is text for people
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted
-Audit:   service-audit, a program of its own, checks a final bounty
+Audit:   audit is service-audit, too, a program of its own
 State:   $XDG_STATE_HOME/service-cli, else ~/.local/state/service-cli: with it
          a command that is run again continues
 """

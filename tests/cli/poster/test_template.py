@@ -3,7 +3,12 @@
 import re
 
 import pytest
+from service_cli.poster.commands import KINDS
+from service_cli.poster.template import Kind, TemplateTerms, leftovers, template
 from service_common.domain.challenge import parse_challenge
+from service_common.readiness.material import Material
+from service_common.readiness.review import review
+from service_common.types import UnixSeconds
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -17,7 +22,7 @@ def test_check__of_the_template__names_every_placeholder_and_the_paragraph(
 ) -> None:
     written = poster.run("poster:new")
     assert "fill in what is in angle brackets" in written.words
-    assert "--check bounty_challenge.md" in written.words
+    assert "poster:check bounty_challenge.md" in written.words
     ran = poster.run("poster:publish-fund", *options, "bounty_challenge.md", code=1)
     assert ran.last["code"] == "page_unfinished"
     text = (poster.home / "bounty_challenge.md").read_text()
@@ -65,4 +70,57 @@ def test_new__with_a_value_that_could_mean_two_things__is_a_usage_error(
     shell: Terminal, option: tuple[str, str]
 ) -> None:
     assert "such as" in shell.run("poster:new", *option, code=2).words
+    assert not (shell.home / "bounty_challenge.md").exists()
+
+
+def test_kinds__of_the_option__are_those_of_the_template() -> None:
+    assert tuple(Kind) == KINDS
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_template__of_each_kind__parses_names_all_that_is_left_and_filled_in_is_ready(kind: Kind) -> None:
+    now = UnixSeconds(1_795_000_000)
+    text = template(now, TemplateTerms(kind=kind))
+    parse_challenge(text.encode())
+    placeholders = re.findall(r"<[^<>\n]+>", text)
+    assert len(list(leftovers(text.encode()))) == len(placeholders) + 1
+    filled = "\n".join(text.splitlines()[:-2])
+    for number, placeholder in enumerate(placeholders):
+        words = f"`python check.py {number}` prints {number} for each of the ten files, one by one, and exits 0"
+        filled = filled.replace(placeholder, f"'{words}'" if placeholder in text.split("acceptance")[0] else words)
+    page = filled.encode()
+    assert not list(leftovers(page))
+    assert not review(Material(parse_challenge(page), page, now)).issues
+
+
+def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Ledger, poster: Terminal) -> None:
+    deadline = str(ledger.time() + 10 * 86_400)
+    ran = poster.run("poster:new", "--award", "400 USDC", "--deadline", deadline, "--kind", "code")
+    page = parse_challenge((poster.home / "bounty_challenge.md").read_bytes())
+    award = [escrow - escrow // 100 - escrow * 3 // 100 for escrow in (page.escrow_amount - 1, page.escrow_amount)]
+    assert award[0] < 400_000_000 <= award[1]
+    assert "# Environment" in page.body
+    assert "400 tUSDC" in ran.words
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (("--deadline", "2020-01-31"), "submission_deadline"),
+        (("--deadline", "10 days", "--judging", "1 second"), "judging_window_seconds"),
+    ],
+)
+def test_new__with_an_award_on_terms_that_the_hub_refuses__writes_nothing(
+    poster: Terminal, words: tuple[str, ...], refused: str
+) -> None:
+    ran = poster.run("poster:new", "--award", "400 USDC", *words, code=1)
+    assert (ran.last["code"], refused in str(ran.last["issues"])) == ("terms_refused", True)
+    assert not (poster.home / "bounty_challenge.md").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("--award", "4 USDC", "--escrow", "5 USDC"), ("--deadline", "2020-01-31"), ("--kind", "poem")]
+)
+def test_new__with_values_that_do_not_fit__is_a_usage_error(shell: Terminal, words: tuple[str, ...]) -> None:
+    shell.run("poster:new", *words, code=2)
     assert not (shell.home / "bounty_challenge.md").exists()

@@ -25,46 +25,12 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSe
 
 from service_cli.api import ApiClient
 from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
-from service_cli.chain.receipts import LOG_RANGE, bounty_topic, first_block, hub_events
+from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
-
-LONG_LOG: Final = 100_000
-"""Blocks that are read without asking anybody where to begin."""
-_QUERY: Final = "query Created($id: String!) { bounties(where: {bounty_id: $id}, first: 1) { block_number } }"
-
-
-def first_blocks(chain: ChainClient, api: ApiClient, bounty_id: BountyId, given: int | None) -> list[BlockNumber]:
-    """The blocks to try, the last of them one from which the whole log is read where that is known."""
-    if given is not None:
-        return [BlockNumber(given)]
-    whole = first_block(chain)
-    finalized = chain.finalized().number
-    if whole is not None and finalized - whole <= LONG_LOG:
-        return [whole]
-    starts = [start for start in (_hint(api, bounty_id), whole) if start is not None]
-    if not starts:
-        message = "Neither this release nor the API says from which block the Hub's log is to be read."
-        next_action = "Name a block at or before the bounty's creation: --from-block N."
-        raise CommandRefused("configuration_incomplete", message, next_action=next_action)
-    return starts
-
-
-def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
-    """The block of the creation by the index."""
-    try:
-        answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
-    except (CommandFailed, CommandRefused):
-        return None
-    data = answer.get("data")
-    rows = data.get("bounties") if isinstance(data, dict) else None
-    row = rows[0] if isinstance(rows, list) and rows else None
-    number = row.get("block_number") if isinstance(row, dict) else None
-    return BlockNumber(number) if isinstance(number, int) and 0 <= number < 2**63 else None
-
 
 _BATCH: Final = 100
 _MANY: Final = 20

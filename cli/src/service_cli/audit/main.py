@@ -1,4 +1,4 @@
-"""``service-audit``: the second script of the client's wheel.
+"""``service-audit``, the second script of the client's wheel, which is also ``service-cli audit``.
 
 Nothing of an audit is imported before it runs, so help is there at once; exit code 0 where everything that
 was checked holds, 1 where something does not or the audit could not be made, 2 usage.
@@ -27,45 +27,70 @@ class AuditCommand(Program, HelpedCommand):
     """A command that is a program."""
 
 
-@click.version_option(__version__, prog_name="service-audit")
-@command("service-audit", "service_audit", api=True, kind=AuditCommand)
-@click.option("--bundle", type=click.Path(path_type=Path), help="Also write the evidence to this new zip file.")
-@click.option("--from", "source", type=click.Path(path_type=Path), help="Check a bundle again, without any network.")
-@click.option("--sign-as", type=click.Choice(["poster", "guardian"]), help="Read the envelopes, too, with that key.")
-@click.option("--from-block", type=click.IntRange(min=0), help="Where to begin reading the Hub's log.")
-@click.option("--strict", is_flag=True, help="Exit code 1 also where something was not checked.")
-@click.argument("bounty_id", type=BOUNTY_ID, required=False)
-def run(
+def _audit(
     bounty_id: BountyId | None,
     bundle: Path | None,
     source: Path | None,
     sign_as: str | None,
     from_block: int | None,
     strict: bool,
+    page: Path | None,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
     """Derive a final bounty once more from the chain, and hold everything the service says against it.
 
-    Replays the Hub's log, checks the rules, outcome and amounts, hashes every document, and prints line by line what
-    holds, what does not and what was not checked. Envelopes are read only with --sign-as, or from a bundle.
+    Replays the Hub's log, checks the rules, outcome and amounts, hashes every document, and shows who won, how much and
+    by which Verdicts, then what differs and what was not checked. Envelopes are read only with --sign-as, or from a
+    bundle. With --html the same is one page of its own, without script and without a request.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY or SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE), only with --sign-as
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL; nothing with --from
     Prints:   service_audit.check (check, subject, result, detail, differences)
               service_audit.bundle_written (bounty_id, path), with --bundle
+              service_audit.page_written (bounty_id, path), with --html
               service_audit.finished (bounty_id, log_digest, holds, differs, not_checked)
-    Refuses:  a bounty that is not final in a finalized block; a bundle that is not one; ends refused where something
-              differs
+    Refuses:  a bounty that is not final in a finalized block; a bundle that is not one; a file that exists; ends
+              refused where something differs
+    Examples: service-cli audit 7
+              service-cli audit 7 --html report.html
     """
     if bounty_id is None and source is None:
         raise argument_error("BOUNTY_ID", "Name a bounty, or a bundle with --from.")
     if source is not None and (bundle or sign_as or from_block is not None):
         raise argument_error("--from", "A bundle is checked as it is: no --bundle, --sign-as or --from-block with it.")
-    from service_cli.audit.run import Request, audit
+    from service_cli.audit.run import Request
+    from service_cli.audit.run import audit as run_audit
 
-    audit(network, api_base_url, Request(bounty_id, bundle, source, sign_as, from_block, strict))
+    run_audit(network, api_base_url, Request(bounty_id, bundle, source, sign_as, from_block, strict, page))
+
+
+_ROLES = click.Choice(["poster", "guardian"])
+
+
+def _with_options(name: str, kind: type[click.Command]) -> click.Command:
+    """The same command under one of its two names."""
+    made = command(name, "service_audit", api=True, kind=kind)(_audit)
+    file = click.Path(path_type=Path)
+    made.params += [
+        click.Option(["--bundle"], type=file, help="Also write the evidence to this new zip file."),
+        click.Option(["--html", "page"], type=file, help="Also write a page for people to this new file."),
+        click.Option(["--from", "source"], type=file, help="Check a bundle again, without any network."),
+        click.Option(
+            ["--sign-as"], type=click.Choice(["poster", "guardian"]), help="Read the envelopes, too, with that key."
+        ),
+        click.Option(["--from-block"], type=click.IntRange(min=0), help="Where to begin reading the Hub's log."),
+        click.Option(["--strict"], is_flag=True, help="Exit code 1 also where something was not checked."),
+        click.Argument(["bounty_id"], type=BOUNTY_ID, required=False),
+    ]
+    return made
+
+
+audit = _with_options("audit", HelpedCommand)
+"""``service-cli audit``."""
+run = click.version_option(__version__, prog_name="service-audit")(_with_options("service-audit", AuditCommand))
+"""``service-audit``, a program of its own."""
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
-"""The lines of an audit: what holds, what does not, what was not checked.
+"""The checks of an audit: what holds, what does not, what was not checked.
 
-Each check is one event and one line of text, printed as soon as it is made; a difference names its place,
-what was found and what the chain has. What the audited side wrote is shown bounded and without control characters.
+Each check is one event, printed as soon as it is made; a difference names its place, what was found and what the chain
+has. What the audited side wrote is shown bounded and without control characters.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from service_cli.shell.output import event, remark
+from service_cli.shell.output import event, is_text
 from service_cli.shell.text import printable
 
 MOST_DIFFERENCES: Final = 50
@@ -36,12 +36,48 @@ class Difference:
     expected: str
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check as it ended; ``subject`` is the document it was made of, where there are several."""
+
+    name: str
+    subject: str | None
+    result: Result
+    detail: str
+    differences: tuple[Difference, ...]
+
+    @property
+    def title(self) -> str:
+        """Its name, with its subject."""
+        return self.name if self.subject is None else f"{self.name} {self.subject}"
+
+    def show(self) -> None:
+        """Print its event."""
+        rows = [{"path": each.path, "found": each.found, "expected": each.expected} for each in self.differences]
+        names = {"check": self.name, "subject": self.subject, "result": self.result.value}
+        event("service_audit.check", {**names, "detail": self.detail, "differences": rows})
+
+
 @dataclass(slots=True)
 class Report:
-    """Collects and prints the checks of one audit."""
+    """Collects the checks of one audit, and prints the event of each."""
 
-    counts: Counter[Result] = field(default_factory=Counter)
-    differing: list[str] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def counts(self) -> Counter[Result]:
+        """How many checks ended how."""
+        return Counter(check.result for check in self.checks)
+
+    @property
+    def differing(self) -> list[str]:
+        """The checks that do not hold."""
+        return [check.title for check in self.checks if check.result is Result.DIFFERS]
+
+    @property
+    def holding(self) -> list[str]:
+        """The names of the checks that hold."""
+        return list(dict.fromkeys(check.name for check in self.checks if check.result is Result.HOLDS))
 
     def holds(self, name: str, detail: str, subject: str | None = None) -> None:
         """The check was made and holds."""
@@ -63,21 +99,10 @@ class Report:
     def _add(
         self, name: str, subject: str | None, result: Result, detail: str, differences: Sequence[Difference]
     ) -> None:
-        self.counts[result] += 1
-        if result is Result.DIFFERS:
-            self.differing.append(name if subject is None else f"{name} {subject}")
-        rows = [{"path": each.path, "found": each.found, "expected": each.expected} for each in differences]
-        fields = {"check": name, "subject": subject, "result": result.value, "detail": detail, "differences": rows}
-        event("service_audit.check", fields)
-        line = f"{name} {subject}: {detail}" if subject else f"{name}: {detail}"
-        if result is Result.HOLDS:
-            remark(f"holds        {line}")
-            return
-        if result is Result.DIFFERS:
-            line = f"{name} {subject or ''}".rstrip() + f" (should be: {detail})"
-        remark(f"{'DIFFERS' if result is Result.DIFFERS else 'not checked':12} {line}", urgent=True)
-        for each in differences:
-            remark(f"             {each.path}: found {each.found}, expected {each.expected}", urgent=True)
+        check = Check(name, subject, result, detail, tuple(differences))
+        self.checks.append(check)
+        if not is_text():  # people read what it comes to first
+            check.show()
 
 
 def tree_differences(found: object, expected: object, path: str, *, closed: bool = False) -> Iterator[Difference]:

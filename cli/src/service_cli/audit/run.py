@@ -5,6 +5,7 @@ operator who does not answer ends nothing: what could not be read is reported as
 (``--from``) reports which part only the chain could confirm.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,17 +16,22 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 
 from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
-from service_cli.audit.collect import collect_chain, collect_service, first_blocks
+from service_cli.audit.collect import collect_chain, collect_service
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
+from service_cli.audit.page import write_page
 from service_cli.audit.report import Report, Result, differing
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
+from service_cli.audit.summary import paragraph, show
+from service_cli.bounty.recorded import first_blocks
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, remark, warn
+from service_cli.shell.about import About
+from service_cli.shell.output import event, is_text, remark, warn
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 
@@ -40,21 +46,26 @@ class Request:
     sign_as: str | None
     from_block: int | None
     strict: bool
+    page: Path | None = None
 
 
 def audit(network: str | None, api_base_url: str | None, request: Request) -> None:
     """The command ``service-audit``."""
     report = Report()
+    shown: Callable[[int], str] = base_units
+    if request.page is not None:
+        require_writable(request.page)
     if request.source is not None:
         environment = Environment.of_process()
         chosen = network or environment.get("SERVICE_CHAIN_ID")
         settings = None if chosen is None else load_settings(network, api_base_url, None, environment)
         history = _from_bundle(settings, request.source, request.bounty_id, report)
     elif request.bounty_id is not None:
-        history = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
+        history, chain = _from_chain(load_settings(network, api_base_url), request, request.bounty_id, report)
+        shown = amount_shown(chain)
     else:
         raise RuntimeError("neither a bounty nor a bundle")
-    _finish(history, report, strict=request.strict)
+    _finish(history, report, request, shown)
 
 
 def check(history: BountyHistory, service: ServiceEvidence, report: Report) -> None:
@@ -65,14 +76,17 @@ def check(history: BountyHistory, service: ServiceEvidence, report: Report) -> N
     check_documents(history, service, report)
 
 
-def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, report: Report) -> BountyHistory:
+def _from_chain(
+    settings: Settings, request: Request, bounty_id: BountyId, report: Report
+) -> tuple[BountyHistory, ChainClient]:
     if request.bundle is not None:
         require_writable(request.bundle)
     chain = ChainClient(settings)
     chain.check_deployment()
     signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
     api = api_of(settings, chain)
-    starts = first_blocks(chain, api, bounty_id, request.from_block)
+    given = request.from_block
+    starts = first_blocks(chain, api, bounty_id) if given is None else [BlockNumber(given)]
     history = _history(chain, bounty_id, starts, beacon=signer is not None)
     if signer is not None:
         _require_reader(history, signer)
@@ -85,7 +99,7 @@ def _from_chain(settings: Settings, request: Request, bounty_id: BountyId, repor
         remark(f"evidence written to {request.bundle}")
     report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
     check(history, service, report)
-    return history
+    return history, chain
 
 
 def _from_bundle(settings: Settings | None, source: Path, wanted: BountyId | None, report: Report) -> BountyHistory:
@@ -147,17 +161,26 @@ def _require_reader(history: BountyHistory, signer: LocalSigner) -> None:
         )
 
 
-def _finish(history: BountyHistory, report: Report, *, strict: bool) -> None:
+def _finish(history: BountyHistory, report: Report, request: Request, shown: Callable[[int], str]) -> None:
+    summary = paragraph(history, report, shown)
+    show(summary, report)
+    if request.page is not None:
+        write_page(request.page, history, report, shown)
+        event("service_audit.page_written", {"bounty_id": str(history.chain.bounty_id), "path": str(request.page)})
+        remark(f"the page is {request.page}")
     counts = {result.value: report.counts[result] for result in Result}
     fields = {"bounty_id": str(history.chain.bounty_id), "log_digest": history.digest(), **counts}
-    event("service_audit.finished", fields)
+    event("service_audit.finished", fields, lambda: About(summary=summary))
+    if is_text():
+        for check in report.checks:
+            if check.result is not Result.HOLDS:
+                check.show()
     totals = f"{counts['holds']} hold, {counts['differs']} differ, {counts['not_checked']} not checked"
     if report.differing:
         message = f"Not everything holds ({totals}): {', '.join(report.differing)}"[:1_000]
         raise CommandRefused(
             "audit_differs", message, next_action="Trust the chain; show the differences to the operator."
         )
-    if strict and counts["not_checked"]:
+    if request.strict and counts["not_checked"]:
         message = f"Not everything was checked ({totals})."
         raise CommandRefused("audit_incomplete", message, next_action="The lines above say what each check needs.")
-    remark(f"bounty {history.chain.bounty_id}: {totals}")

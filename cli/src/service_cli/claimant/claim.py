@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
+from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, ProtocolFeeClaimed, RefundClaimed
 from service_common.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.about import about_chain, about_sent
@@ -23,7 +23,7 @@ from service_cli.shell.output import event, say
 
 _STEP: Final = TransactionStep("claim_transaction")
 FUNCTION: Final = text_entry("function")
-Payment = type[AwardClaimed] | type[RefundClaimed] | type[GuardianFeeClaimed]
+Payment = type[AwardClaimed] | type[RefundClaimed] | type[GuardianFeeClaimed] | type[ProtocolFeeClaimed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
         chain = ChainClient.checked(settings)
         call = _prepare(chain, bounty_id, external)
         warn_of_balance(chain, external, call)
-        _show(chain, call)
+        show_transaction(chain, call)
         return
     session = Session.open(settings, local_signer(settings.environment, "SERVICE_CLAIMANT_PRIVATE_KEY"))
     with session.journal("claim", str(bounty_id), session.account) as journal:
@@ -63,7 +63,7 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
 
 def paid(
     kind: Payment, bounty_id: BountyId, account: Address
-) -> ExpectedEvent[AwardClaimed | RefundClaimed | GuardianFeeClaimed]:
+) -> ExpectedEvent[AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed]:
     """The event that shows a payment of this bounty to this account."""
     return ExpectedEvent(kind, [bounty_topic(bounty_id), account_topic(account)])
 
@@ -155,7 +155,8 @@ def _with_payment(
     return CommandRefused(code, message, next_action="Nothing is left to do.")
 
 
-def _show(chain: ChainClient, call: HubCall) -> None:
+def show_transaction(chain: ChainClient, call: HubCall) -> None:
+    """A simulated call, for a wallet to send."""
     event(
         "claim.transaction_prepared",
         {

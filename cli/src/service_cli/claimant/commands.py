@@ -4,34 +4,65 @@ import click
 from service_common.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
-from service_cli.shell.command import command
+from service_cli.shell.command import argument_error, command
 
 
-@command("claim", "claim")
+@command("claim", "claim", api=True)
+@click.option("--all", "everything", is_flag=True, help="Claim all that the account is owed in every role, in one go.")
+@click.option("--by-log", is_flag=True, help="With --all: find the bounties in the Hub's own log; ask no API.")
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
-@click.argument("bounty_id", type=BOUNTY_ID)
-def claim(bounty_id: BountyId, claimant_address: Address | None, network: str | None) -> None:
+@click.argument("bounty_id", type=BOUNTY_ID, required=False)
+def claim(
+    bounty_id: BountyId | None,
+    claimant_address: Address | None,
+    everything: bool,
+    by_log: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
     """Claim the winner's award or the Poster's refund of a final bounty.
 
     Picks the right call from finalized contract state. Needs only the chain: no API call and no signed request. After
     an award the Poster claims, too: the shares of Guardians who recorded no Verdict. An outcome whose block the chain
     has not finalized is waited for, half an hour at most (not_finalized); run it again to go on waiting.
 
+    With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 by one
+    transaction. A part that the Hub refuses is reported, and the others are claimed. The API's list says which
+    bounties to look at where the Hub's log is long; what is due is read from the Hub. The key is that of
+    SERVICE_CLAIMANT_PRIVATE_KEY, or where that is not set the one that another role has.
+
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE), unless --claimant-address is given
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL
     Prints:   claim.waiting (bounty_id, block_number, finalized_block_number, final_at), while the outcome is not final
               claim.prepared (bounty_id, claimant, function_name, claimable_amount)
               claim.claimed (tx_hash, block_number, claimable_amount)
               claim.transaction_prepared (chain_id, to, value, data, function_name), with --claimant-address
-    Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance
+              claim.due (bounty_id, claimant, part, claimable_amount), with --all
+              claim.part_claimed (bounty_id, claimant, part, amount, tx_hash, block_number), with --all
+              claim.part_not_claimed (bounty_id, claimant, part, code, message), with --all
+              claim.total (claimant, parts, amount, not_claimed, not_final), with --all
+    Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance;
+              with --all ends refused where a part could not be claimed
     Examples: service-cli claim 7
+              service-cli claim --all
               service-cli claim 7 --claimant-address $ACCOUNT
     """
-    from service_cli.claimant.claim import claim
     from service_cli.config.settings import CHAIN, load_settings
     from service_cli.shell.output import print_json
 
+    if everything is (bounty_id is not None):
+        raise argument_error("BOUNTY_ID", "Name a bounty, or --all; one of the two.")
+    if by_log and not everything:
+        raise argument_error("--by-log", "goes with --all.")
     if claimant_address is not None:  # a program reads what the wallet is to send
         print_json()
-    claim(load_settings(network, None, CHAIN), bounty_id, claimant_address)
+    settings = load_settings(network, api_base_url, CHAIN)
+    if bounty_id is None:
+        from service_cli.claimant.claim_all import claim_all
+
+        claim_all(settings, claimant_address, by_log=by_log)
+        return
+    from service_cli.claimant.claim import claim
+
+    claim(settings, bounty_id, claimant_address)

@@ -1,12 +1,26 @@
 """The Guardian's commands. What a command does is imported when it runs."""
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 from service_common.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, Value, read_document
 from service_cli.shell.command import argument_error, command
+
+if TYPE_CHECKING:
+    from service_cli.guardian.opening_many import Choice
+
+
+def _choice(text: str) -> "Choice":
+    from service_cli.guardian.opening_many import Choice
+
+    return Choice.parse(text)
+
+
+SUBMISSION: Final = Value("a Submission", _choice, "N|0x…")
 
 
 @command("guardian:judgeable", "guardian_judgeable", api=True)
@@ -34,8 +48,13 @@ def guardian_judgeable(guardian_address: Address, network: str | None, api_base_
 
 @command("guardian:open", "guardian_open", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
-@click.argument("solver", type=ADDRESS)
-@click.argument("submission_commitment", type=COMMITMENT)
+@click.argument("solver", type=ADDRESS, required=False)
+@click.argument("submission_commitment", type=COMMITMENT, required=False)
+@click.option("--submission", type=SUBMISSION, help="Only this one: its number in the list, or 0x… as it begins.")
+@click.option(
+    "--output", "output", type=click.Path(path_type=Path), metavar="DIR",
+    help="Where the files go: with one Submission DIR itself, else a directory below it for each.",
+)  # fmt: skip
 @click.option(
     "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="Take what DIR holds of envelope.json, ciphertext.age and identity.age from there.",
@@ -47,45 +66,77 @@ def guardian_judgeable(guardian_address: Address, network: str | None, api_base_
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def guardian_open(
     bounty_id: BountyId,
-    solver: Address,
-    submission_commitment: Bytes32,
+    solver: Address | None,
+    submission_commitment: Bytes32 | None,
+    submission: "Choice | None",
+    output: Path | None,
     output_dir: Path | None,
     source: Path | None,
     pass_to: tuple[Address, Path] | None,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
-    """Open a Submission after the reveal point, on this machine only.
+    """Open the Submissions of a bounty after its reveal point, on this machine only.
+
+    \b
+    service-cli guardian:open BOUNTY_ID [--submission N]
+    service-cli guardian:open BOUNTY_ID \\
+        SOLVER SUBMISSION_COMMITMENT [OUTPUT_DIR]
+
+    The first form lists the Submissions from the Hub's log, numbered in the order of the chain, and opens all of them,
+    or the one of --submission. One that cannot be opened is reported, and the others are opened. Run again, it opens
+    what is left. Files go to submissions/<bounty_id>/<submission_commitment>/ unless --output or OUTPUT_DIR names a
+    directory, which must be new or empty. They stay there, readable by you, until you remove them;
+    guardian:forget does once the bounty has ended.
 
     Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is
     asked, with a signed request, only for an envelope or ciphertext that DIR does not hold. identity.age is the
     content key that another Guardian opened and passed on with --pass-to, sealed to your key in the pinned roster.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
-    it with the beacon's signature and your encryption key. OUTPUT_DIR defaults to
-    submissions/<bounty_id>/<submission_commitment>/ and must be new or empty. The files stay there, readable by you,
-    until you remove them; guardian:forget does once the bounty has ended.
+    it with the beacon's signature and your encryption key.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
-    Prints:   guardian_open.submission_verified (bounty_id, solver, submission_commitment)
+    Prints:   guardian_open.submission_listed (bounty_id, solver, submission_commitment, number, of, block_number)
+              guardian_open.submission_verified (bounty_id, solver, submission_commitment)
               guardian_open.key_passed (bounty_id, solver, submission_commitment, guardian, path), with --pass-to
               guardian_open.artifact_opened (bounty_id, solver, submission_commitment, output_dir, file_count,
               byte_length, bound)
+              guardian_open.submission_not_opened (bounty_id, solver, submission_commitment, number, code, message,
+              next_action)
+              guardian_open.finished (bounty_id, output_dir, opened, opened_before, not_opened), for a whole bounty
     Refuses:  an output directory that holds something; a file for the content key that exists, or that is for somebody
               who is not on the pinned roster; a Submission that the
               contract does not record; an envelope that does not hash to the commitment; a reveal point not reached;
-              a sealed file that does not open, or that names another bounty or Solver, saying why in plain words
-    Examples: service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
+              a sealed file that does not open, or that names another bounty or Solver, saying why in plain words; ends
+              refused where one of a whole bounty could not be opened
+    Examples: service-cli guardian:open 7
+              service-cli guardian:open 7 --submission 1 --output opened/
+              service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
     from service_cli.guardian.opening import PassOn, guardian_open
+    from service_cli.guardian.opening_many import default_output, open_chosen, open_submissions
 
-    target = output_dir or Path("submissions") / str(bounty_id) / submission_commitment
+    if output is not None and output_dir is not None:
+        raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
+    if solver is not None and submission is not None:
+        raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+    if solver is None and submission is None and (source is not None or pass_to is not None):
+        raise argument_error("--from" if source else "--pass-to", "goes with one Submission; add --submission N.")
+    if solver is not None and submission_commitment is None:
+        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
     settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
     pass_on = None if pass_to is None else PassOn(*pass_to)
-    guardian_open(settings, bounty_id, solver, submission_commitment, target, source, pass_on)
+    if solver is not None and submission_commitment is not None:
+        target = output_dir or output or default_output(bounty_id) / submission_commitment
+        guardian_open(settings, bounty_id, solver, submission_commitment, target, source, pass_on)
+    elif submission is not None:
+        open_chosen(settings, bounty_id, submission, output, source, pass_on)
+    else:
+        open_submissions(settings, bounty_id, output or default_output(bounty_id))
 
 
 @command("guardian:forget", "guardian_forget")
@@ -112,12 +163,18 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
 @command("guardian:verdict", "guardian_verdict", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("kind", type=click.Choice(["awarded", "no_valid_submission"]))
+@click.option(
+    "--submission", type=SUBMISSION, help="With awarded, instead of both names: its number, or 0x… as it begins."
+)
+@click.option("--template", is_flag=True, help="Print the template of the reasons, and do nothing else.")
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
-@click.argument("rest", nargs=-1, required=True, metavar="[SOLVER SUBMISSION_COMMITMENT] VERDICT_BODY_PATH")
+@click.argument("rest", nargs=-1, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
     bounty_id: BountyId,
     kind: str,
     rest: tuple[str, ...],
+    submission: "Choice | None",
+    template: bool,
     replace: bool,
     network: str | None,
     api_base_url: str | None,
@@ -126,43 +183,69 @@ def guardian_verdict(
 
     \b
     service-cli guardian:verdict BOUNTY_ID awarded \\
-        SOLVER SUBMISSION_COMMITMENT VERDICT_BODY_PATH
+        SOLVER SUBMISSION_COMMITMENT [VERDICT_BODY_PATH]
+    service-cli guardian:verdict BOUNTY_ID awarded \\
+        --submission N [VERDICT_BODY_PATH]
     service-cli guardian:verdict BOUNTY_ID no_valid_submission \\
-        VERDICT_BODY_PATH
+        [VERDICT_BODY_PATH]
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
+    Without it, at a terminal, your editor (VISUAL, else EDITOR) opens a template made of the page's criteria. The draft
+    is kept, and continued by the next run, until the Verdict is recorded. --template prints the same template.
+    Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE)
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE), but for --template
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
     Prints:   guardian_verdict.published, .read_back, .recorded (bounty_id, guardian, kind, solver,
               submission_commitment, report_commitment; the last with tx_hash, block_number)
-    Refuses:  a body that holds a private key; an account that is not on the pinned roster; a bounty that is not
-              judgeable; a Submission that is not the Solver's active one; a document that reads back differently; a
-              second Verdict without --replace
+              guardian_verdict.standing (bounty_id, agreeing, recorded, quorum, final)
+    Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
+              not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
+              one; a document that reads back differently; a second Verdict without --replace
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
+              service-cli guardian:verdict 7 awarded --submission 1 --template
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
     from service_common.domain.lifecycle import VerdictKind
 
     from service_cli.config.settings import load_settings
+
+    named, path = _named(kind, rest, submission)
+    if path is None and not template and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
+    settings = load_settings(network, api_base_url)
+    body = None if path is None or template else read_document(path)
+    from service_cli.guardian.reasons import filled_in, named_by, print_template, record_from_editor
     from service_cli.guardian.verdict import record_verdict
 
-    named, path = _named(kind, rest)
-    settings, body = load_settings(network, api_base_url), read_document(path)
-    record_verdict(settings, bounty_id, VerdictKind(kind), named, body, replace=replace)
+    if submission is not None:
+        named = named_by(settings, bounty_id, submission)
+    if template:
+        print_template(settings, bounty_id, VerdictKind(kind), named)
+    elif body is not None:
+        record_verdict(settings, bounty_id, VerdictKind(kind), named, filled_in(body), replace=replace)
+    else:
+        record_from_editor(settings, bounty_id, VerdictKind(kind), named, replace=replace)
 
 
-def _named(kind: str, rest: tuple[str, ...]) -> tuple[tuple[Address, Bytes32] | None, str]:
-    """The Submission an awarded Verdict names, and the body's path."""
+def _named(
+    kind: str, rest: tuple[str, ...], submission: "Choice | None"
+) -> tuple[tuple[Address, Bytes32] | None, str | None]:
+    """The Submission that an awarded Verdict names by both its names, and the body's path, each where it is given."""
     if kind == "no_valid_submission":
-        if len(rest) != 1:
+        if len(rest) > 1 or submission is not None:
             raise argument_error("VERDICT_BODY_PATH", "no_valid_submission takes the path and nothing else.")
-        return None, rest[0]
-    if len(rest) != 3:
-        raise argument_error("SOLVER", "awarded takes SOLVER, SUBMISSION_COMMITMENT and VERDICT_BODY_PATH.")
+        return None, rest[0] if rest else None
+    if submission is not None:
+        if len(rest) > 1:
+            raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+        return None, rest[0] if rest else None
+    if len(rest) not in {2, 3}:
+        problem = "awarded takes SOLVER and SUBMISSION_COMMITMENT, or --submission N, and VERDICT_BODY_PATH."
+        raise argument_error("SOLVER", problem)
     try:
-        return (parse_address(rest[0]), parse_bytes32(rest[1])), rest[2]
+        return (parse_address(rest[0]), parse_bytes32(rest[1])), rest[2] if len(rest) == 3 else None
     except ValueError as error:
         raise argument_error("SOLVER", f"{error}.") from None
 

@@ -47,7 +47,7 @@ from service_cli.submissions import (
     write_artifact,
 )
 
-_ACCOUNT_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
+ACCOUNT_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _MAX_PASSED: Final = MAX_IDENTITY_FILE + 1_024
 """With what an age file of one recipient adds."""
 _NAMES: Final = "envelope.json, ciphertext.age, identity.age"
@@ -143,14 +143,19 @@ def guardian_open(
     output_dir: Path,
     source: Path | None = None,
     pass_on: PassOn | None = None,
+    *,
+    quiet_end: bool = False,
 ) -> None:
-    """The command ``guardian:open``; what ``source`` holds of a Submission's files is taken from there."""
+    """One Submission; what ``source`` holds of its files is taken from there.
+
+    ``quiet_end`` leaves out the sentence on where the files stay, for a caller that opens several.
+    """
     require_new(output_dir)
     recipient = None if pass_on is None else pass_on.recipient(ChainClient.checked(settings), bounty_id)
     if source is not None:
         submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
-        signer, keyring = local_signer(settings.environment, _ACCOUNT_KEY), keyring_of(settings)
+        signer, keyring = local_signer(settings.environment, ACCOUNT_KEY), keyring_of(settings)
         session = Session.open(settings, signer)
         submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     event("guardian_open.submission_verified", submission.names())
@@ -163,7 +168,8 @@ def guardian_open(
     opened.remember(output_dir)
     with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
-    remark(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
+    if not quiet_end:
+        remark(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
 
 
 def open_as_guardian(
@@ -182,7 +188,7 @@ def open_from_folder(
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
     def fetch() -> Submission:
-        session = Session(opening.chain, local_signer(settings.environment, _ACCOUNT_KEY))
+        session = Session(opening.chain, local_signer(settings.environment, ACCOUNT_KEY))
         return fetch_submission(session.api, session.signer, bounty_id, pair)
 
     keyring = keyring_of(settings)

@@ -34,9 +34,9 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, gas_cost, require_balance, simulate
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import object_of, text_of, whole_of
-from service_cli.shell.output import event, warn
+from service_cli.shell.output import event, remark, warn
 from service_cli.shell.text import moment
 
 Named = tuple[Address, Bytes32] | None
@@ -112,16 +112,23 @@ RECORDED: Final = JournalEntry("recorded", AnchoredVerdict.to_json, AnchoredVerd
 def record_verdict(
     settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes, *, replace: bool
 ) -> None:
-    """The command ``guardian:verdict``."""
-    check_document(settings.environment, body, "The Verdict's body")
+    """The command ``guardian:verdict`` with the reasons as ``body``."""
     session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    record(session, bounty_id, kind, named, body, replace=replace)
+
+
+def record(
+    session: Session[LocalSigner], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes, *, replace: bool
+) -> None:
+    """Publish these reasons and record the Verdict, once; then show how the Guardians stand."""
     chain = session.chain
+    check_document(session.settings.environment, body, "The Verdict's body")
     document = render_verdict(_written(session, bounty_id, kind, named, body))
     verdict = Verdict(bounty_id, session.account, kind, named, report_commitment(document))
     with session.journal("verdict", str(bounty_id), session.account, verdict.report_commitment) as journal:
         if (done := journal.get(RECORDED)) is not None:
             if _still_counts(chain, done):
-                _show_recorded(session, done)
+                _finish(session, done)
                 return
             _require_judging(chain, bounty_id)
             if not replace:
@@ -139,12 +146,38 @@ def record_verdict(
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
         done = AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
         journal.note(RECORDED, done)
-    _show_recorded(session, done)
+    _finish(session, done)
 
 
-def _show_recorded(session: Session[LocalSigner], done: AnchoredVerdict) -> None:
-    about = about_sent(session.chain, session.account, done.tx_hash, done.verdict.bounty_id)
+def require_recordable(session: Session[LocalSigner], bounty_id: BountyId, named: Named, *, replace: bool) -> None:
+    """Refuse, before any reasons are written, what would be refused with them."""
+    _require_pinned(session, bounty_id)
+    _require_active(session.chain, bounty_id, named)
+    _require_judging(session.chain, bounty_id)
+    if not replace:
+        _refuse_second(session.chain, bounty_id, session.account)
+
+
+def _finish(session: Session[LocalSigner], done: AnchoredVerdict) -> None:
+    """How many Guardians recorded the same, which is for people to know and decides nothing here; then the Verdict."""
+    chain, verdict = session.chain, done.verdict
+    about = about_sent(chain, session.account, done.tx_hash, verdict.bounty_id)
+    try:
+        bounty = chain.bounty(verdict.bounty_id)
+        roster = chain.pinned_roster(bounty)
+        with chain_errors():
+            found = [chain.hub.verdict(verdict.bounty_id, account) for account in roster.accounts]
+    except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
+        event("guardian_verdict.recorded", done.to_json(), about)
+        return
+    outcome = (verdict.kind, *(verdict.named or (ZERO_ADDRESS, ZERO_BYTES32)))
+    same = [one for one in found if (one.kind, one.solver, one.submission_commitment) == outcome]
+    final = bounty.outcome is not None
+    counts = {"agreeing": len(same), "recorded": bounty.verdict_count, "quorum": roster.quorum, "final": final}
+    event("guardian_verdict.standing", {"bounty_id": str(verdict.bounty_id), **counts})
     event("guardian_verdict.recorded", done.to_json(), about)
+    ending = "the bounty is final" if final else "the bounty stays open until that many agree, or its time is up"
+    remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
 
 
 def _still_counts(chain: ChainClient, done: AnchoredVerdict) -> bool:
@@ -186,23 +219,31 @@ def _refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -
         )
 
 
+def _require_pinned(session: Session[LocalSigner], bounty_id: BountyId) -> None:
+    """Accounts outside the pinned roster are refused before anything is sent."""
+    chain = session.chain
+    if session.account not in chain.pinned_roster(chain.bounty(bounty_id)).accounts:
+        message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
+        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+
+
+def _require_active(chain: ChainClient, bounty_id: BountyId, named: Named) -> None:
+    if named is None:
+        return
+    with chain_errors():
+        active = chain.hub.submission(bounty_id, named[0])
+    if active != named[1]:
+        message = "The named Submission is not that Solver's active one."
+        raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
+
+
 def _written(
     session: Session[LocalSigner], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes
 ) -> WrittenVerdict:
-    """The document this Guardian signs; accounts outside the pinned roster are refused before anything is sent."""
+    """The document this Guardian signs."""
     chain = session.chain
-    bounty = chain.bounty(bounty_id)
-    if session.account not in chain.pinned_roster(bounty).accounts:
-        message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
-        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
-    if named is not None:
-        with chain_errors():
-            active = chain.hub.submission(bounty_id, named[0])
-        if active != named[1]:
-            message = "The named Submission is not that Solver's active one."
-            raise CommandRefused(
-                "submission_not_active", message, next_action="guardian:judgeable lists the current ones."
-            )
+    _require_pinned(session, bounty_id)
+    _require_active(chain, bounty_id, named)
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:

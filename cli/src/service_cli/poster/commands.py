@@ -34,35 +34,68 @@ def _judging(text: str) -> int:
 ESCROW = Value("an escrow", _escrow, "AMOUNT")
 DEADLINE = Value("a deadline", _deadline, "TIME")
 JUDGING = Value("a judging time", _judging, "TIME")
+KINDS = ("general", "bug", "research", "code", "data")
+"""The kinds of ``template.Kind``, which is imported only when a page is written."""
 
 
-@command("poster:new", "poster_new", network=False)
+@command("poster:new", "poster_new")
+@click.option(
+    "--award", type=ESCROW, help='What the winner gets: "400 USDC"; the fees are read from the Hub and added.'
+)
 @click.option("--escrow", type=ESCROW, help='What you pay in, fees included: "25 USDC" or 25.00.')
 @click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
 @click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
+@click.option("--kind", type=click.Choice(KINDS), default="general", help="Which sections the page has.")
 @click.argument("path", type=click.Path(path_type=Path), default=Path("bounty_challenge.md"))
-def poster_new(path: Path, escrow: TokenAmount | None, deadline: UnixSeconds | None, judging: int | None) -> None:
+def poster_new(
+    path: Path,
+    award: TokenAmount | None,
+    escrow: TokenAmount | None,
+    deadline: UnixSeconds | None,
+    judging: int | None,
+    kind: str,
+    network: str | None,
+) -> None:
     """Write a template of a challenge page, to be filled in. PATH defaults to bounty_challenge.md.
 
     A date without a time is its last second, UTC. What was understood is shown; on the page itself only exact numbers
-    count.
+    count. Each kind has its own sections: what to say of a bug, a question, a program or data. With --award the escrow
+    is worked out from the Hub's fees, and terms that the Hub would refuse are refused at once; without it no network is
+    used.
 
     \b
-    Reads:   nothing
-    Prints:  poster_new.written (path)
-    Refuses: a path at which a file exists
+    Reads:    nothing
+    Defaults: with --award SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Prints:   poster_new.written (path)
+    Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
+              service-cli poster:new --kind bug --judging "3 days" bug.md
     """
     from service_common.domain.money import whole_tokens
 
-    from service_cli.poster.template import TemplateTerms, write_template
+    from service_cli.poster.template import Kind, TemplateTerms, template, write_template
     from service_cli.shell.output import event, remark, say
     from service_cli.shell.text import duration, moment
 
     now, usual = int(time.time()), TemplateTerms()
-    terms = TemplateTerms(escrow or usual.escrow, deadline, judging or usual.judging)
-    write_template(path, now, terms)
+    if award is not None and escrow is not None:
+        raise argument_error("--award", "--escrow is given already; name one of the two.")
+    if deadline is not None and award is None and deadline <= now:
+        raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
+    judged = judging or usual.judging
+    if award is None:
+        text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, Kind(kind)))
+    else:
+        from service_cli.config.settings import CHAIN, load_settings
+        from service_cli.poster.award import escrow_for, require_accepted
+
+        chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
+        now = chain.latest().time
+        text = template(now, TemplateTerms(least, deadline, judged, Kind(kind)))
+        require_accepted(chain, conditions, text)
+    write_template(path, text)
     event("poster_new.written", {"path": str(path)})
     if escrow is not None:
         say(f"escrow: {escrow} smallest units ({whole_tokens(escrow, 6)} of a token with 6 decimals, as USDC)")
@@ -70,7 +103,37 @@ def poster_new(path: Path, escrow: TokenAmount | None, deadline: UnixSeconds | N
         say(f"Submissions until {moment(deadline, now)}")
     if judging is not None:
         say(f"judging: {duration(judging)}")
-    remark(f"fill in what is in angle brackets, then: service-cli poster:publish-fund --check {path}")
+    remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
+    remark(f"and what funding it costs: service-cli poster:publish-fund --check {path}")
+
+
+@command("poster:check", "poster_check")
+@click.option("--offline", is_flag=True, help="Check the page alone, also where a Hub is configured.")
+@click.argument("page", metavar="BOUNTY_CHALLENGE_MD_PATH")
+def poster_check(page: str, offline: bool, network: str | None) -> None:
+    """Review a challenge page on this machine, line by line, before you publish it.
+
+    The rules are those of the service's readiness review; the Hub's bounds are checked where its values are known.
+    Each finding is a line as linters print it: page.md:12: escrow_amount: what is wrong and what to do. A page that
+    passes may still be refused by a review that reads, and only publishing charges a review.
+    BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, where they are known
+    Prints:   poster_check.issue (line, field, message), one for each
+              poster_check.finished (spec_commitment, byte_length, issues, hub_checked)
+    Refuses:  a page that would be refused: exit code 1; a page that holds a private key
+    Examples: service-cli poster:check bounty_challenge.md
+              service-cli poster:check --offline bounty_challenge.md
+    """
+    from service_cli.config.settings import load_settings
+    from service_cli.poster.checking import check_page_file
+
+    name = "<stdin>" if page == "-" else page
+    content = read_document(page)
+    check_page_file(load_settings(network, None, None), content, name, offline=offline)
 
 
 @command("poster:publish-fund", "publish_fund", api=True)

@@ -1,4 +1,4 @@
-"""The template of a challenge page.
+"""The template of a challenge page, for each kind of work.
 
 A written template has the frontmatter's exact fields; what must be filled in is in angle brackets, and is named one by
 one before anything is signed for the page.
@@ -6,7 +6,9 @@ one before anything is signed for the page.
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -18,53 +20,108 @@ from service_cli.shell.output import warn
 
 _ESCROW: Final = TokenAmount(25_000_000)
 _SUBMISSION_SECONDS: Final = 14 * 86_400
-_TEMPLATE: Final = """---
-version: 1
-title: <what is to be made, in one line>
-summary: <what it does and for whom, in two or three sentences>
-escrow_amount: {escrow}
-submission_deadline: {deadline}
-judging_window_seconds: {judging}
-acceptance_criteria:
-  - "<a check that two people would decide the same way: a command and what it prints>"
-  - "<another>"
-deliverables:
-  - "<a file that the Submission contains, by name>"
-language: en
----
-# <title>
-
-<What is asked, what exists already, and what a Guardian does to check each criterion.>
-
-escrow_amount is in the smallest units of the escrow token (25000000 is 25 USDC); submission_deadline is in seconds
-since 1970. Remove this paragraph.
-"""
-
-
-_PLACEHOLDERS: Final = tuple(re.findall(r"<[^<>\n]+>", _TEMPLATE))
 _LEFTOVER: Final = "is in the smallest units of the escrow token ("
-_IN_BRACKETS: Final = re.compile(r"<[^<>]+>")
-_LINES: Final = frozenset(line.strip() for line in _TEMPLATE.splitlines())
+_UNITS: Final = (
+    f"escrow_amount {_LEFTOVER}25000000 is 25 USDC); submission_deadline is in seconds\n"
+    "since 1970. Remove this paragraph."
+)
 
 
-def require_filled(page: bytes) -> None:
-    """Refuse a page on which something of the template is left, naming each; note what only looks like it."""
-    issues, notes = [], []
-    for number, line in enumerate(page.decode("utf-8", "replace").splitlines(), 1):
-        for found in _IN_BRACKETS.findall(line):
-            if found in _PLACEHOLDERS and (" " in found or line.strip() in _LINES):
-                issues.append(Issue(f"line {number}", f"still the template's {found}"))
-            elif " " in found and not set(found) & set("=/@`"):
-                notes.append(f"line {number} holds {found[:80]}")
-        if _LEFTOVER in line:
-            issues.append(Issue(f"line {number}", "still the template's paragraph on units: remove it"))
-    for note in notes:
-        warn(f"note: {note}; is that still to be filled in?")
-    if issues:
-        message = "The page is not filled in: something of the template still stands on it."
-        raise CommandRefused(
-            "page_unfinished", message, issues=issues, next_action="Fill it in, then run --check again."
-        )
+class Kind(StrEnum):
+    """What sort of work a page asks for."""
+
+    GENERAL = "general"
+    BUG = "bug"
+    RESEARCH = "research"
+    CODE = "code"
+    DATA = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """What a kind's template asks for; ``body`` is a heading and its placeholder for each section."""
+
+    title: str
+    summary: str
+    criteria: tuple[str, ...]
+    deliverables: tuple[str, ...]
+    body: tuple[tuple[str, str], ...]
+
+
+_JUDGING: Final = (
+    "Judging",
+    "<what a Guardian does to check each criterion, and what decides between Submissions that meet all of them>",
+)
+_SECTIONS: Final = {
+    Kind.GENERAL: Sections(
+        "<what is to be made, in one line>",
+        "<what it does and for whom, in two or three sentences>",
+        ("<a check that two people would decide the same way: a command and what it prints>", "<another>"),
+        ("<a file that the Submission contains, by name>",),
+        (("<title>", "<What is asked, what exists already, and what a Guardian does to check each criterion.>"),),
+    ),
+    Kind.BUG: Sections(
+        "<what goes wrong, and in which program, in one line>",
+        "<what happens, what should happen, and whom it stops, in two or three sentences>",
+        (
+            "<a command that fails today, and what it prints once the fault is corrected>",
+            "<the tests that pass today and have to pass afterwards, as a command>",
+        ),
+        ("<the change as a patch file, by name>", "<a test that fails without the change, by name>"),
+        (
+            ("What happens", "<the exact input, what the program does with it, and its version>"),
+            ("How to reproduce it", "<each command from an empty machine to the fault>"),
+            ("What should happen", "<the result for the same input, and why>"),
+            ("Out of scope", "<what the change must leave as it is>"),
+            _JUDGING,
+        ),
+    ),
+    Kind.RESEARCH: Sections(
+        "<the question that is to be answered, in one line>",
+        "<what the answer is needed for, and what is known so far, in two or three sentences>",
+        (
+            "<a statement that the answer has to prove or refute, and by which method or figure>",
+            "<how each figure of the answer can be computed again, as a command and its result>",
+        ),
+        ("<the report, by name>", "<the data and programs behind its figures, by name>"),
+        (
+            ("The question", "<what exactly is asked, with every term defined>"),
+            ("What is known", "<results and sources so far, and why they do not suffice>"),
+            ("What counts as an answer", "<which evidence decides, and which does not>"),
+            _JUDGING,
+        ),
+    ),
+    Kind.CODE: Sections(
+        "<the program that is to be written, in one line>",
+        "<what it does and for whom, in two or three sentences>",
+        (
+            "<a command, and exactly what it prints or writes>",
+            "<a limit on time or memory, on which machine, for which input>",
+        ),
+        ("<each source file or package, by name>", "<the tests, by name, and the command that runs them>"),
+        (
+            ("Background", "<what it is needed for, and what exists already>"),
+            ("What is asked", "<inputs, outputs, and what happens to input that is wrong>"),
+            ("Environment", "<language, versions, and which packages it may use>"),
+            _JUDGING,
+        ),
+    ),
+    Kind.DATA: Sections(
+        "<the data that is to be collected or labelled, in one line>",
+        "<what it is for, how much of it, and in which form, in two or three sentences>",
+        (
+            "<how many rows, and a command that counts them>",
+            "<the share of rows that has to be right, and how it is drawn and checked>",
+        ),
+        ("<the data file, by name and format>", "<where each row comes from, as a file, by name>"),
+        (
+            ("What it is for", "<what is done with the data, so that its limits can be understood>"),
+            ("Format", "<each column with its type, its unit and an example>"),
+            ("Sources and licence", "<where rows may come from, and under which licence the result is>"),
+            _JUDGING,
+        ),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +131,65 @@ class TemplateTerms:
     escrow: TokenAmount = _ESCROW
     deadline: UnixSeconds | None = None
     judging: int = 3 * 86_400
+    kind: Kind = Kind.GENERAL
 
 
-def write_template(path: Path, now: int, terms: TemplateTerms = TemplateTerms()) -> None:
-    """Write it where nothing is yet."""
+def template(now: int, terms: TemplateTerms = TemplateTerms()) -> str:
+    """A page with these terms whose text is to be filled in; it parses as it is."""
     deadline = now + _SUBMISSION_SECONDS if terms.deadline is None else terms.deadline
-    text = _TEMPLATE.format(escrow=terms.escrow, deadline=deadline, judging=terms.judging)
+    return _page(_SECTIONS[terms.kind], str(terms.escrow), str(deadline), str(terms.judging))
+
+
+def _page(asked: Sections, escrow: str, deadline: str, judging: str) -> str:
+    lines = ["---", "version: 1", f"title: {asked.title}", f"summary: {asked.summary}", f"escrow_amount: {escrow}"]
+    lines += [f"submission_deadline: {deadline}", f"judging_window_seconds: {judging}", "acceptance_criteria:"]
+    lines += [*(f'  - "{one}"' for one in asked.criteria), "deliverables:"]
+    lines += [*(f'  - "{one}"' for one in asked.deliverables), "language: en", "---"]
+    for heading, text in asked.body:
+        lines += [f"# {heading}", "", text, ""]
+    return "\n".join([*lines, _UNITS, ""])
+
+
+_EVERY: Final = "\n".join(_page(asked, "", "", "") for asked in _SECTIONS.values())
+_PLACEHOLDERS: Final = frozenset(re.findall(r"<[^<>\n]+>", _EVERY))
+_IN_BRACKETS: Final = re.compile(r"<[^<>]+>")
+_LINES: Final = frozenset(line.strip() for line in _EVERY.splitlines())
+
+
+def leftovers(page: bytes) -> Iterator[tuple[int, str]]:
+    """The line and what is left there of the template."""
+    for number, line in enumerate(_lines(page), 1):
+        for found in _IN_BRACKETS.findall(line):
+            if _is_left(found, line):
+                yield number, f"still the template's {found}"
+        if _LEFTOVER in line:
+            yield number, "still the template's paragraph on units: remove it"
+
+
+def require_filled(page: bytes) -> None:
+    """Refuse a page on which something of the template is left, naming each; note what only looks like it."""
+    issues = [Issue(f"line {number}", message) for number, message in leftovers(page)]
+    for number, line in enumerate(_lines(page), 1):
+        for found in _IN_BRACKETS.findall(line):
+            if not _is_left(found, line) and " " in found and not set(found) & set("=/@`"):
+                warn(f"note: line {number} holds {found[:80]}; is that still to be filled in?")
+    if issues:
+        message = "The page is not filled in: something of the template still stands on it."
+        raise CommandRefused(
+            "page_unfinished", message, issues=issues, next_action="Fill it in, then run --check again."
+        )
+
+
+def _lines(page: bytes) -> list[str]:
+    return page.decode("utf-8", "replace").splitlines()
+
+
+def _is_left(found: str, line: str) -> bool:
+    return found in _PLACEHOLDERS and (" " in found or line.strip() in _LINES)
+
+
+def write_template(path: Path, text: str) -> None:
+    """Write it where nothing is yet."""
     try:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
             file.write(text)

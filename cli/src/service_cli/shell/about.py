@@ -29,6 +29,8 @@ class About:
     """Wei that the event's transaction cost its sender."""
     happened_at: int | None = None
     """The time of the block that the event is about."""
+    summary: str | None = None
+    """What the command found, in sentences that it has worked out itself."""
 
 
 FindAbout = Callable[[], About]

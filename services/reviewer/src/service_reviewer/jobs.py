@@ -20,6 +20,7 @@ from service_common.errors import ServiceError
 from service_common.jobs.periodic import Periodic
 from service_common.jobs.queues import QueueName, check_message
 from service_common.log import get_logger
+from service_common.readiness.material import Material
 from service_common.rubric import Rubric, known_rubrics
 from service_common.types import Bytes32, UnixSeconds, parse_address
 from sqlalchemy import Engine
@@ -27,8 +28,8 @@ from sqlalchemy import Engine
 from service_reviewer.budget import DailyCap, forget_old_calls
 from service_reviewer.config import ReviewerConfig, read_config
 from service_reviewer.providers.bounded import BoundedRules
-from service_reviewer.providers.port import Judgement, Material, Provider, ProviderError
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.port import Judgement, Provider, ProviderError
+from service_reviewer.providers.rules import RulesProvider
 from service_reviewer.providers.staged import StagedProvider
 from service_reviewer.record import Asked, forget_old_records, is_recorded, keep_record, result_of
 

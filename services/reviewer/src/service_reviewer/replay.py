@@ -16,7 +16,7 @@ from service_reviewer.config import ReviewerConfig
 from service_reviewer.jobs import judge
 from service_reviewer.providers.bounded import BoundedRules
 from service_reviewer.providers.port import Provider, ProviderError
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.rules import RulesProvider
 from service_reviewer.record import Record, hashes_of, load_record, result_of
 
 

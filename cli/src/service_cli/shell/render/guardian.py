@@ -61,6 +61,36 @@ def _opened(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {fields.text('bounty_id')}")
 
 
+def _listed(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield f"Submission {fields.whole('number')} by {fields.text('solver')}:"
+    yield Fact("", fields.text("submission_commitment"), whole=True)
+
+
+def _not_opened(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    number = fields.whole("number")
+    yield f"{screen.bad('Not opened:')} Submission {number}, of {fields.text('solver')}. {fields.text('message')}"
+    yield Fact("Fix", fields.text("next_action"))
+
+
+def _all_opened(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    bounty_id, before, problems = fields.text("bounty_id"), fields.whole("opened_before"), fields.whole("not_opened")
+    opened = counted(fields.whole("opened"), "Submission")
+    yield f"{screen.good('Done.')} {opened} of bounty {bounty_id} opened below {fields.text('output_dir')}."
+    if before:
+        yield Fact("Before", f"{counted(before, 'Submission')} had been opened by an earlier run")
+    if problems:
+        yield Fact("Not opened", screen.bad(counted(problems, "Submission")))
+    yield following("help guardian:verdict")
+    yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {bounty_id}")
+
+
+def _standing(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    agreeing, quorum = fields.whole("agreeing"), fields.whole("quorum")
+    recorded = counted(fields.whole("recorded"), "Guardian")
+    ending = "the bounty is final" if fields.values["final"] else "the bounty stays open until then, or its time is up"
+    yield f"{recorded} recorded a Verdict, {agreeing} the same as you; {quorum} have to agree: {ending}."
+
+
 def _removed(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     yield f"{counted(fields.whole('file_count'), 'file')} of opened work removed from {fields.text('path')}."
     for path in fields.texts("kept"):
@@ -127,9 +157,13 @@ TEXTS = {
     "guardian_open.submission_verified": _verified,
     "guardian_open.key_passed": _key_passed,
     "guardian_open.artifact_opened": _opened,
+    "guardian_open.submission_listed": _listed,
+    "guardian_open.submission_not_opened": _not_opened,
+    "guardian_open.finished": _all_opened,
     "guardian_forget.removed": _removed,
     "guardian_verdict.published": _published,
     "guardian_verdict.read_back": _read_back,
+    "guardian_verdict.standing": _standing,
     "guardian_verdict.recorded": _recorded,
     "guardian_deliver_key.stored": _key_stored,
     "guardian_new_key.written": _key_written,

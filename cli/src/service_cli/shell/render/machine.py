@@ -75,7 +75,13 @@ def _bundle_written(fields: Fields, _about: About, _screen: Screen) -> Iterator[
     yield f"The evidence on bounty {fields.text('bounty_id')} is in {fields.text('path')}."
 
 
-def _audit_finished(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+def _page_written(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+    yield f"The page on bounty {fields.text('bounty_id')} is {fields.text('path')}."
+
+
+def _audit_finished(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
+    if about.summary is not None:
+        yield about.summary
     holds, differs, unchecked = (fields.whole(name) for name in ("holds", "differs", "not_checked"))
     sign = screen.bad("Not everything holds.") if differs else screen.good("Everything that was checked holds.")
     yield f"{sign} Bounty {fields.text('bounty_id')}: {holds} hold, {differs} differ, {unchecked} not checked."
@@ -90,5 +96,6 @@ TEXTS = {
     "status.done": _status_done,
     "service_audit.check": _audit_check,
     "service_audit.bundle_written": _bundle_written,
+    "service_audit.page_written": _page_written,
     "service_audit.finished": _audit_finished,
 }

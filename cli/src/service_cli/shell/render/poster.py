@@ -65,7 +65,23 @@ def _checked(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
 def _template_written(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
     path = fields.text("path")
     yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
-    yield following(f"poster:publish-fund --check {path}")
+    yield following(f"poster:check {path}")
+
+
+def _issue(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    yield f"line {fields.whole('line')}, {screen.strong(fields.text('field'))}: {fields.text('message', 600)}"
+
+
+def _page_checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    if issues := fields.whole("issues"):
+        yield f"{screen.bad('Not ready:')} {counted(issues, 'issue')} in {size(fields.whole('byte_length'))}."
+    else:
+        yield f"{screen.good('Nothing found.')} The service's review may still see what no rule does."
+    if not fields.values["hub_checked"]:
+        yield Fact("Not checked", "the Hub's own bounds; that takes an RPC endpoint and a Hub")
+    yield Fact("Commitment", fields.text("spec_commitment"), whole=True)
+    if not issues:
+        yield following("poster:publish-fund --check PAGE")
 
 
 def _key_retrieved(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
@@ -98,6 +114,8 @@ TEXTS = {
     "publish_fund.bounty_created": _bounty_created,
     "publish_fund.checked": _checked,
     "poster_new.written": _template_written,
+    "poster_check.issue": _issue,
+    "poster_check.finished": _page_checked,
     "open_winning_submission.key_retrieved": _key_retrieved,
     "open_winning_submission.artifact_opened": _winning_work_opened,
     "spec_commitment.derived": _spec_commitment,

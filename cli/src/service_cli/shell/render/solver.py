@@ -85,6 +85,40 @@ def _claimed(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     yield following("status")
 
 
+_PARTS = {
+    "winner_award": "the award",
+    "poster_refund": "the refund",
+    "guardian_fee": "a Guardian's share",
+    "protocol_fee": "the protocol fee",
+}
+
+
+def _due(fields: Fields, about: About, _screen: Screen) -> Iterator[Item]:
+    amount = tokens(fields.whole("claimable_amount"), about.token)
+    yield f"Bounty {fields.text('bounty_id')} owes you {amount}, {_PARTS[fields.text('part')]}."
+
+
+def _part_claimed(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
+    amount, part = tokens(fields.whole("amount"), about.token), _PARTS[fields.text("part")]
+    yield f"{screen.good('Claimed:')} {amount} of bounty {fields.text('bounty_id')}, {part}."
+    yield from transaction(fields, about)
+
+
+def _part_not_claimed(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    part = _PARTS[fields.text("part")]
+    yield f"{screen.bad('Not claimed:')} {part} of bounty {fields.text('bounty_id')}. {fields.text('message')}"
+
+
+def _total(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
+    parts = counted(fields.whole("parts"), "amount")
+    yield f"{screen.good('Done.')} {parts}, {tokens(fields.whole('amount'), about.token)} together."
+    if left := fields.whole("not_claimed"):
+        yield Fact("Not claimed", screen.bad(f"{counted(left, 'amount')}, which the Hub refused"))
+    if waiting_for := fields.texts("not_final"):
+        yield Fact("Not final", f"the outcome of bounty {', '.join(waiting_for)}; run it again later")
+    yield following("status")
+
+
 TEXTS = {
     "submit.left_out": _left_out,
     "submit.file": _file,
@@ -96,4 +130,8 @@ TEXTS = {
     "claim.waiting": waiting,
     "claim.prepared": _claim_prepared,
     "claim.claimed": _claimed,
+    "claim.due": _due,
+    "claim.part_claimed": _part_claimed,
+    "claim.part_not_claimed": _part_not_claimed,
+    "claim.total": _total,
 }

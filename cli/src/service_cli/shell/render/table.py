@@ -17,6 +17,7 @@ Text = Callable[[Fields, About, Screen], Iterable[Shown]]
 MODULES: Final = {
     "publish_fund": "poster",
     "poster_new": "poster",
+    "poster_check": "poster",
     "open_winning_submission": "poster",
     "spec_commitment": "poster",
     "submit": "solver",

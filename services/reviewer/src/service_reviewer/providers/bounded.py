@@ -20,9 +20,10 @@ from typing import Final, NoReturn
 
 from service_common.errors import Issue
 from service_common.log import get_logger
+from service_common.readiness.material import Material
 
-from service_reviewer.providers.port import Judgement, Material
-from service_reviewer.providers.rules.provider import RulesProvider
+from service_reviewer.providers.port import Judgement
+from service_reviewer.providers.rules import RulesProvider
 
 CPU_SECONDS: Final = 15
 """Several times what the worst page of the largest size takes."""

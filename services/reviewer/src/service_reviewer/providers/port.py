@@ -4,25 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from service_common.domain.challenge import ChallengePage
 from service_common.domain.reviews import Ending
 from service_common.errors import Issue
+from service_common.readiness.material import Material
 from service_common.types import UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What is judged: the parsed page, its exact bytes, when, and on which terms of the deployment.
-
-    ``reveal_delay`` is None where it is not known; the token is the escrow token, as it describes itself.
-    """
-
-    page: ChallengePage
-    content: bytes
-    now: UnixSeconds
-    reveal_delay: int | None = None
-    token_symbol: str = "USDC"  # noqa: S105  # money, not a password
-    token_decimals: int = 6
 
 
 @dataclass(frozen=True, slots=True)

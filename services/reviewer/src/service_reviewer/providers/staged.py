@@ -6,7 +6,9 @@ its outcome is not billed.
 
 from typing import Protocol
 
-from service_reviewer.providers.port import Judgement, Material, PaidProvider, Provider, ProviderError
+from service_common.readiness.material import Material
+
+from service_reviewer.providers.port import Judgement, PaidProvider, Provider, ProviderError
 
 
 class Budget(Protocol):

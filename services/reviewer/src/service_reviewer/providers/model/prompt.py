@@ -11,9 +11,8 @@ from service_common.clock import iso_utc
 from service_common.domain.canonical_json import canonical_bytes
 from service_common.domain.money import whole_tokens
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH
+from service_common.readiness.material import Material
 from service_common.rubric import Rubric
-
-from service_reviewer.providers.port import Material
 
 MAX_ISSUES: Final = 20
 

@@ -16,13 +16,14 @@ import openai
 from service_common.clock import Clock
 from service_common.errors import Issue
 from service_common.log import get_logger
+from service_common.readiness.material import Material
 from service_common.rubric import Rubric
 from service_common.traces import port as traces
 
 from service_reviewer.config import ModelSettings
 from service_reviewer.providers.model.answer import Completion, UnusableAnswer, read_completion, read_review
 from service_reviewer.providers.model.prompt import SCHEMA, Messages, messages, prompt_bytes, repair
-from service_reviewer.providers.port import Judgement, Material, ProviderError
+from service_reviewer.providers.port import Judgement, ProviderError
 
 MAX_ANSWER_BYTES: Final = 1024 * 1024
 _WAIT_SECONDS: Final = 10

@@ -13,12 +13,12 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
 from service_common.domain.challenge import ChallengePage
 from service_common.domain.reading import issue
 from service_common.errors import Issue
-
-from service_reviewer.providers.port import Material
-from service_reviewer.providers.rules.patterns import Pattern
+from service_common.readiness.material import Material
+from service_common.readiness.patterns import Pattern
 
 _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 MAX_PASSAGES: Final = 10_000

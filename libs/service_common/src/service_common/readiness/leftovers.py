@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.patterns import Pattern, each_of
-from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_common.readiness.patterns import Pattern, each_of
+from service_common.readiness.reading import Passage, Reading
+from service_common.readiness.rule import Example, Rule
 
 MIN_BODY_WORDS: Final = 30
 

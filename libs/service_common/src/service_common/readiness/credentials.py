@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.patterns import Pattern
-from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_common.readiness.patterns import Pattern
+from service_common.readiness.reading import Passage, Reading
+from service_common.readiness.rule import Example, Rule
 
 _FORMATS: Final = (
     ("a private key", Pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY( BLOCK)?-----")),

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.reading import Reading
+from service_common.readiness.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.numbers import DURATION, dates_in, day_of, seconds_of
-from service_reviewer.providers.rules.patterns import Found, Pattern
-from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_common.readiness.numbers import DURATION, dates_in, day_of, seconds_of
+from service_common.readiness.patterns import Found, Pattern
+from service_common.readiness.reading import Passage, Reading
+from service_common.readiness.rule import Example, Rule
 
 LEAST_REVEAL_DELAYS: Final = 3
 """A Solver has at least this many reveal delays to work in."""

@@ -10,11 +10,10 @@ from decimal import Decimal
 from typing import Final
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.numbers import decimal_of
-from service_reviewer.providers.rules.patterns import Found, Pattern
-from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_common.readiness.numbers import decimal_of
+from service_common.readiness.patterns import Found, Pattern
+from service_common.readiness.reading import Passage, Reading
+from service_common.readiness.rule import Example, Rule
 
 _NUMBER: Final = r"\d(?:[,.]{0,3}[\d_]| \d{3}\b){0,20}"
 _MONEY: Final = Pattern(

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.patterns import Pattern
-from service_reviewer.providers.rules.reading import Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_common.readiness.patterns import Pattern
+from service_common.readiness.reading import Reading
+from service_common.readiness.rule import Example, Rule
 
 _SUBJECTIVE: Final = Pattern(
     r"\b(good|great|nice|best|better|decent|acceptable|reasonabl[ey]|sufficient(ly)?|appropriate(ly)?|adequate(ly)?"

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from service_reviewer.providers.rules.patterns import Pattern, as_read
+from service_common.readiness.patterns import Pattern, as_read
 
 _WORDS: Final = (
     "zero",

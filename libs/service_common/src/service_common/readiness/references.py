@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.patterns import Pattern, each_of
-from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_common.readiness.patterns import Pattern, each_of
+from service_common.readiness.reading import Passage, Reading
+from service_common.readiness.rule import Example, Rule
 
 _ATTACHED: Final = Pattern(
     r"\b(see|in|per|of|from|with|to|use|by) (the |our |my )?(attach(ed|ment|ments)|enclosed|annex|appendix)\b",

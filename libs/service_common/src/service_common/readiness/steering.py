@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
-
-from service_reviewer.providers.rules.patterns import Pattern
-from service_reviewer.providers.rules.reading import Passage, Reading
-from service_reviewer.providers.rules.rule import Example, Rule
+from service_common.readiness.patterns import Pattern
+from service_common.readiness.reading import Passage, Reading
+from service_common.readiness.rule import Example, Rule
 
 _INVISIBLE: Final = Pattern("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\U000e0000-\U000e007f]")
 _HIDING: Final = Pattern("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]|[\u200b\u2060-\u2064]{2}")

@@ -5,13 +5,13 @@ import pkgutil
 from collections.abc import Iterator
 
 import pytest
-from service_reviewer.providers import rules
-from service_reviewer.providers.rules.patterns import Pattern, as_read, each_of
+from service_common import readiness
+from service_common.readiness.patterns import Pattern, as_read, each_of
 
 
 def every_pattern() -> Iterator[tuple[str, Pattern]]:
-    for module in pkgutil.iter_modules(rules.__path__):
-        waiting = list(vars(importlib.import_module(f"{rules.__name__}.{module.name}")).values())
+    for module in pkgutil.iter_modules(readiness.__path__):
+        waiting = list(vars(importlib.import_module(f"{readiness.__name__}.{module.name}")).values())
         while waiting:
             value = waiting.pop()
             if isinstance(value, Pattern):

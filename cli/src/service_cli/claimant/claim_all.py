@@ -1,0 +1,241 @@
+"""``claim --all``: everything that the Hub owes one account, by as few transactions as the Hub takes.
+
+The parts of one transaction and its signed bytes are in the journal before it is sent, so a run after a kill finds what
+became of them first. A part that the Hub refuses is reported and left out; the others are paid. The Hub marks each part
+as paid, so nothing can be paid twice, even where another program claims at the same time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, ProtocolFeeClaimed, RefundClaimed
+from service_common.domain.money import AmountKind
+from service_common.errors import Issue, ServiceError
+from service_common.types import Address, TokenAmount, parse_amount, parse_bounty_id
+
+from service_cli.chain.about import about_chain, about_sent
+from service_cli.chain.journal import Journal, JournalEntry
+from service_cli.chain.receipts import Receipt, receipt_of
+from service_cli.chain.sender import send
+from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.token import amount_shown
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
+from service_cli.claimant.claim import Payment, paid, show_transaction
+from service_cli.claimant.due import Due, DuePart, find_due
+from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandRefused
+from service_cli.json_values import list_of, object_of, text_of
+from service_cli.shell.output import event, remark
+
+MOST_CLAIMS: Final = 32
+"""The Hub's own bound on one transaction."""
+_STEP: Final = TransactionStep("claim_many_transaction")
+_KEYS: Final = (
+    "SERVICE_POSTER_PRIVATE_KEY",
+    "SERVICE_SOLVER_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
+)
+_CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
+_NAMES: Final = {
+    AmountKind.WINNER_AWARD: "award",
+    AmountKind.POSTER_REFUND: "refund",
+    AmountKind.GUARDIAN_FEE: "Guardian's share",
+    AmountKind.PROTOCOL_FEE: "protocol fee",
+}
+_EVENTS: Final[Mapping[AmountKind, Payment]] = {
+    AmountKind.WINNER_AWARD: AwardClaimed,
+    AmountKind.POSTER_REFUND: RefundClaimed,
+    AmountKind.GUARDIAN_FEE: GuardianFeeClaimed,
+    AmountKind.PROTOCOL_FEE: ProtocolFeeClaimed,
+}
+
+
+def _to_json(parts: Sequence[DuePart]) -> list[dict[str, str]]:
+    return [{"bounty_id": str(part.bounty_id), "kind": part.kind.value, "amount": str(part.amount)} for part in parts]
+
+
+def _from_json(value: object) -> tuple[DuePart, ...]:
+    rows = [object_of(row) for row in list_of(value)]
+    return tuple(
+        DuePart(
+            parse_bounty_id(text_of(row["bounty_id"])),
+            AmountKind(text_of(row["kind"])),
+            parse_amount(text_of(row["amount"])),
+        )
+        for row in rows
+    )
+
+
+BATCH: Final[JournalEntry[Sequence[DuePart]]] = JournalEntry("batch", _to_json, _from_json)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one run has come to."""
+
+    account: Address
+    claimed: dict[tuple[AmountKind, int], int] = field(default_factory=dict)
+    problems: list[Issue] = field(default_factory=list)
+
+    def refuse(self, part: DuePart, code: str, message: str) -> None:
+        """A part that was not paid, and why."""
+        event("claim.part_not_claimed", part.names(self.account) | {"code": code, "message": message})
+        remark(f"not claimed: the {_named(part)}: {message}", urgent=True)
+        self.problems.append(Issue(f"bounty {part.bounty_id}, {part.kind.value}", f"{code}: {message}"))
+
+    def finish(self, chain: ChainClient, due: Due) -> None:
+        """The total, and a refusal that names every part that was not paid."""
+        total = {"parts": len(self.claimed), "amount": str(sum(self.claimed.values()))}
+        left = {"not_claimed": len(self.problems), "not_final": [str(each) for each in due.not_final]}
+        event("claim.total", {"claimant": self.account, **total, **left}, about_chain(chain))
+        if due.not_final:
+            waiting = ", ".join(map(str, due.not_final[:20]))
+            remark(f"the outcome is not finalized yet of bounty {waiting}: run it again later")
+        if self.problems:
+            message = f"{len(self.problems)} of what is due could not be claimed."
+            next_action = "Look at each reason; the rest was claimed, and running it again claims nothing twice."
+            raise CommandRefused("claims_refused", message, issues=self.problems[:50], next_action=next_action)
+
+
+def claim_all(settings: Settings, external: Address | None, *, by_log: bool = False) -> None:
+    """The command ``claim --all``; with ``external`` the transactions are only prepared for that account."""
+    if external is not None:
+        _prepare_all(ChainClient.checked(settings), external, by_log=by_log)
+        return
+    session = Session.open(settings, _signer(settings.environment))
+    chain, tally = session.chain, _Tally(session.account)
+    with session.journal("claimall", session.account) as journal:
+        batch = journal.get(BATCH)
+        if batch and _STEP.was_attempted(journal):
+            _send(session, journal, batch, tally)  # of an earlier run that was interrupted
+        due = _find(chain, session.account, by_log=by_log)
+        left = [part for part in due.parts if (part.kind, part.bounty_id) not in tally.claimed]
+        for first in range(0, len(left), MOST_CLAIMS):
+            if accepted := _accepted(chain, left[first : first + MOST_CLAIMS], tally):
+                _send(session, journal, accepted, tally)
+    tally.finish(chain, due)
+
+
+def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> None:
+    """Each transaction simulated and printed for a wallet; the total is what they would pay."""
+    due, tally = _find(chain, account, by_log=by_log), _Tally(account)
+    for first in range(0, len(due.parts), MOST_CLAIMS):
+        if accepted := _accepted(chain, due.parts[first : first + MOST_CLAIMS], tally):
+            call = _call(accepted)
+            warn_of_balance(chain, account, call)
+            show_transaction(chain, call)
+            tally.claimed |= {(part.kind, part.bounty_id): part.amount for part in accepted}
+    tally.finish(chain, due)
+
+
+def _find(chain: ChainClient, account: Address, *, by_log: bool) -> Due:
+    """What is due, shown."""
+    due, shown = find_due(chain, account, by_log=by_log), amount_shown(chain)
+    for part in due.parts:
+        event("claim.due", part.names(account) | {"claimable_amount": str(part.amount)}, about_chain(chain))
+        remark(f"due to {account}: the {_named(part)}, {shown(part.amount)}")
+    if due.parts:
+        remark(f"together {shown(sum(part.amount for part in due.parts))}")
+    else:
+        remark(f"nothing is due to {account}")
+    return due
+
+
+def _accepted(chain: ChainClient, parts: Sequence[DuePart], tally: _Tally) -> tuple[DuePart, ...]:
+    """The parts that the Hub pays together; each one that it refuses is reported with its own reason."""
+    try:
+        simulate(chain, tally.account, _call(parts))
+        return tuple(parts)
+    except CommandRefused:
+        reasons = {part: reason for part in parts if (reason := _refusal(chain, tally.account, part)) is not None}
+        if not reasons:
+            raise
+    for part, reason in reasons.items():
+        tally.refuse(part, reason.code, reason.message)
+    left = tuple(part for part in parts if part not in reasons)
+    if left:
+        simulate(chain, tally.account, _call(left))
+    return left
+
+
+def _refusal(chain: ChainClient, account: Address, part: DuePart) -> ServiceError | None:
+    try:
+        simulate(chain, account, _call([part]))
+    except CommandRefused as refused:
+        return refused
+    return None
+
+
+def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePart], tally: _Tally) -> None:
+    """One transaction, sent once; what it paid is what its block shows."""
+    journal.note(BATCH, parts)
+    first = parts[0]
+    proof = paid(_EVENTS[first.kind], first.bounty_id, session.account)
+    receipt = send(session, Transaction(_call(parts), proof), journal, _STEP)
+    found = _payments(receipt, session.account)
+    if len(found) < len(parts):  # found by one event of it: the others are in its receipt
+        whole = receipt_of(session.chain, receipt.tx_hash)
+        found = found if whole is None else _payments(whole, session.account)
+    for part in parts:
+        amount = found.get((part.kind, part.bounty_id))
+        if amount is None:
+            message = f"Transaction {receipt.tx_hash} did not pay it; run the command again."
+            tally.refuse(part, "claim_mismatch", message)
+            continue
+        tally.claimed[part.kind, part.bounty_id] = amount
+        place = {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
+        about = about_sent(session.chain, session.account, receipt.tx_hash)
+        event("claim.part_claimed", part.names(session.account) | {"amount": str(amount)} | place, about)
+    journal.forget(BATCH, *_STEP.entries)
+
+
+def _payments(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, int], TokenAmount]:
+    """What a transaction paid this account."""
+    found: dict[tuple[AmountKind, int], TokenAmount] = {}
+    for one in receipt.events:
+        match one:
+            case AwardClaimed(bounty_id, recipient, amount):
+                kind = AmountKind.WINNER_AWARD
+            case RefundClaimed(bounty_id, recipient, amount):
+                kind = AmountKind.POSTER_REFUND
+            case GuardianFeeClaimed(bounty_id, recipient, amount):
+                kind = AmountKind.GUARDIAN_FEE
+            case ProtocolFeeClaimed(bounty_id, recipient, amount):
+                kind = AmountKind.PROTOCOL_FEE
+            case _:
+                continue
+        if recipient == account:
+            found[kind, bounty_id] = amount
+    return found
+
+
+def _call(parts: Sequence[DuePart]) -> HubCall:
+    claims = [(part.number, part.bounty_id) for part in parts]
+    ids = ", ".join(str(part.bounty_id) for part in parts)
+    what = f"the {_named(parts[0])}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounty {ids}"
+    return HubCall("claimMany", [claims], f"claim {what}")
+
+
+def _named(part: DuePart) -> str:
+    return f"{_NAMES[part.kind]} of bounty {part.bounty_id}"
+
+
+def _signer(environment: Environment) -> LocalSigner:
+    """The Claimant's key, or where it is not set the one account that the other roles' keys are of."""
+    if _is_set(environment, _CLAIMANT_KEY):
+        return local_signer(environment, _CLAIMANT_KEY)
+    signers = {
+        (found := local_signer(environment, name)).address: found for name in _KEYS if _is_set(environment, name)
+    }
+    if len(signers) > 1:
+        message = f"The configured keys are of {len(signers)} accounts, and {_CLAIMANT_KEY} is not set."
+        next_action = f"Set {_CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
+        raise CommandRefused("account_ambiguous", message, next_action=next_action)
+    return next(iter(signers.values())) if signers else local_signer(environment, _CLAIMANT_KEY)
+
+
+def _is_set(environment: Environment, name: str) -> bool:
+    return bool(environment.get(name) or environment.get(f"{name}_FILE"))

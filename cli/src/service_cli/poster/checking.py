@@ -1,0 +1,128 @@
+"""``poster:check``: a page reviewed on this machine, as a linter shows it.
+
+The rules are those of the service's own readiness review, of the same release as this client; the Hub's bounds are
+checked where its values are known. What is found is a line of the page, a field and a sentence. Nothing is sent to the
+API, and no key is needed.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.chain.hub_constants import term_issues
+from service_common.domain.challenge import ChallengePage, parse_challenge
+from service_common.domain.commitments import spec_commitment
+from service_common.errors import Issue, ServiceError
+from service_common.types import UnixSeconds
+
+from service_cli.chain.session import ChainClient
+from service_cli.config.keys import check_document
+from service_cli.config.settings import CHAIN, Settings
+from service_cli.errors import CommandRefused
+from service_cli.poster.conditions import HubConditions, read_conditions
+from service_cli.poster.template import leftovers
+from service_cli.shell.output import event, remark
+from service_cli.shell.text import moment, printable
+
+_ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
+_IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that keeps a page from being published, and the line where it is."""
+
+    line: int
+    field: str
+    message: str
+
+
+def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool = False) -> None:
+    """The command ``poster:check``; ``name`` is what the page is called in the lines for people."""
+    check_document(settings.environment, page, "The page")
+    online = not offline and all(settings.knows(value) for value in CHAIN)
+    conditions, now = None, UnixSeconds(int(time.time()))
+    if online:
+        chain = ChainClient.checked(settings)
+        conditions, now = read_conditions(chain), chain.latest().time
+    found = list(dict.fromkeys(find(page, now, conditions)))
+    for one in found:
+        event("poster_check.issue", {"line": one.line, "field": one.field, "message": one.message})
+        remark(f"{name}:{one.line}: {one.field}: {one.message}", urgent=True)
+    bounds = {"issues": len(found), "hub_checked": online}
+    event("poster_check.finished", {"spec_commitment": spec_commitment(page), "byte_length": len(page), **bounds})
+    if not online:
+        remark("the Hub's own bounds were not checked: that takes an RPC endpoint and a Hub")
+    if found:
+        message = f"{name} would be refused: {len(found)} to change."
+        raise CommandRefused("page_not_ready", message, next_action="Change each line named above, then check again.")
+    remark(f"{name}: nothing found; the service's review may still see what no rule does")
+
+
+def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[Finding]:
+    """What is wrong: the form alone where it is, then what is left of the template, then terms and rules."""
+    text = page.decode("utf-8", "replace")
+    try:
+        challenge = parse_challenge(page)
+    except ServiceError as error:
+        yield from _placed(text, error.issues)
+        return
+    if left := list(leftovers(page)):
+        yield from (Finding(line, "template", message) for line, message in left)
+    else:
+        yield from _placed(text, _review(challenge, page, now, conditions))
+    if conditions is not None:
+        yield from _placed(text, term_issues(challenge, conditions.constants, now, lambda at: moment(at, now)))
+
+
+def _review(
+    challenge: ChallengePage, page: bytes, now: UnixSeconds, conditions: HubConditions | None
+) -> tuple[Issue, ...]:
+    from service_common.readiness.material import Material
+    from service_common.readiness.review import review
+
+    if conditions is None:
+        return review(Material(challenge, page, now)).issues
+    hub = conditions.constants
+    return review(Material(challenge, page, now, hub.reveal_delay, hub.token.symbol, hub.token.decimals)).issues
+
+
+def _placed(text: str, issues: Iterable[Issue]) -> Iterator[Finding]:
+    lines = text.splitlines()
+    for issue in issues:
+        if stated := _IN_BODY.match(issue.message):
+            yield Finding(int(stated["line"]), issue.path, _plain(issue.message[stated.end() :]))
+        else:
+            yield Finding(line_of(lines, issue.path), issue.path, _plain(issue.message))
+
+
+def _plain(message: str) -> str:
+    return printable(message, 1_500)
+
+
+def line_of(lines: list[str], path: str) -> int:
+    """The line, from 1, of a frontmatter field, of an entry of a list, or of the body's begin; 1 where none has it."""
+    ends = next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), len(lines))
+    if path == "body":
+        return min(ends + 2, max(1, len(lines)))
+    entry = _ENTRY.match(path)
+    key, wanted = (entry["key"], int(entry["index"])) if entry else (path, -1)
+    for number, line in enumerate(lines[:ends]):
+        if line.startswith(f"{key}:"):
+            return number + 1 if wanted < 0 else _entry_line(lines[:ends], number, wanted)
+    return 1
+
+
+def _entry_line(lines: list[str], start: int, wanted: int) -> int:
+    """The line of a list's entry; the key's where it is written in another way."""
+    seen = -1
+    for number in range(start + 1, len(lines)):
+        if lines[number][:1] not in {" ", "-", "\t", ""}:
+            break
+        if lines[number].lstrip().startswith("- "):
+            seen += 1
+            if seen == wanted:
+                return number + 1
+    return start + 1

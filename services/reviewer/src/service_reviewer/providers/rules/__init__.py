@@ -1,1 +1,0 @@
-"""The deterministic reviewer: the rubric's points that a program can check, one module for each."""

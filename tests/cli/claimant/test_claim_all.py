@@ -1,0 +1,206 @@
+"""``claim --all``: every role's money by few transactions, what is refused named, and nothing paid twice."""
+
+from pathlib import Path
+
+import pytest
+from service_cli.claimant import due
+from service_common.keccak import keccak256
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
+from tests.cli.terminal import Ran, Terminal
+
+SHARE = ESCROW * 300 // 10_000 // 3
+AWARD = ESCROW * 96 // 100
+CLAIM_MANY = "0x" + keccak256(b"claimMany((uint8,uint256)[])")[:4].hex()
+
+
+def awarded(ledger: Ledger) -> int:
+    """Won by the first Solver; two of three Guardians judged, so the Poster is owed a share."""
+    bounty, _ = ledger.fund(seconds=100)
+    wallet = ledger.people.solvers[0].wallet
+    commitment = ledger.submit(bounty, wallet)
+    ledger.reveal(bounty)
+    ledger.award(bounty, wallet.address, commitment)
+    return bounty
+
+
+def balance(ledger: Ledger, account: str) -> int:
+    return int(ledger.token.call("balanceOf", account))
+
+
+def parts(ran: Ran, event: str) -> dict[tuple[object, object], object]:
+    """The amounts of one event, by bounty and part."""
+    amount = "claimable_amount" if event == "claim.due" else "amount"
+    return {(each["bounty_id"], each["part"]): each.get(amount) for each in ran.events if each["event"] == event}
+
+
+@pytest.mark.parametrize(
+    ("role", "part", "amount"),
+    [
+        ("poster", "poster_refund", SHARE),
+        ("solver", "winner_award", AWARD),
+        ("guardian", "guardian_fee", SHARE),
+        ("protocol", "protocol_fee", ESCROW * 100 // 10_000),
+    ],
+)
+def test_claim_all__of_each_role__pays_everything_at_once_and_a_second_run_nothing(
+    ledger: Ledger, rpc: RpcProxy, request: pytest.FixtureRequest, role: str, part: str, amount: int
+) -> None:
+    bounties = [str(awarded(ledger)) for _ in range(2)]
+    if role == "protocol":
+        account, key = ledger.people.fee_recipient.address, ledger.people.fee_recipient.wallet.private_key
+        home: Terminal = request.getfixturevalue("solver")
+        home = Terminal(home.home, {**home.environment, "SERVICE_CLAIMANT_PRIVATE_KEY": key})
+    else:
+        people = {"poster": ledger.people.poster, "solver": ledger.people.solvers[0]}
+        account = people.get(role, ledger.people.guardians[0]).address
+        home = request.getfixturevalue(role)
+    before = balance(ledger, account)
+    ran = home.run("claim", "--all")
+    claimed = parts(ran, "claim.part_claimed")
+    assert {claimed[bounty, part] for bounty in bounties} == {str(amount)}
+    assert claimed == parts(ran, "claim.due")
+    assert ran.last["amount"] == str(balance(ledger, account) - before)
+    assert rpc.sent() == (len(claimed) + 31) // 32
+    again = home.run("claim", "--all")
+    assert (again.last["parts"], again.last["amount"], len(again.events)) == (0, "0", 1)
+
+
+def test_claim_all__with_a_part_that_the_hub_refuses__claims_the_others_and_says_which(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy
+) -> None:
+    solver.run("claim", "--all")
+    good, bad = awarded(ledger), awarded(ledger)
+    refused: dict[str, object] = {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}
+
+    def before(method: str, params: Params) -> dict[str, object] | None:
+        call = params[0] if method == "eth_call" else None
+        data = str(call["data"]) if isinstance(call, dict) else ""
+        return refused if data.startswith(CLAIM_MANY) and data[10:].endswith(f"{bad:064x}") else None
+
+    rpc.before = before
+    account = ledger.people.solvers[0].address
+    had = balance(ledger, account)
+    ran = solver.run("claim", "--all", code=1)
+    assert ran.last["code"] == "claims_refused"
+    assert f"bounty {bad}, winner_award" in str(ran.last["issues"])
+    assert ran.event("claim.part_not_claimed")["bounty_id"] == str(bad)
+    total = ran.event("claim.total")
+    assert (total["parts"], total["amount"], total["not_claimed"]) == (1, str(AWARD), 1)
+    assert (ran.event("claim.part_claimed")["bounty_id"], balance(ledger, account) - had) == (str(good), AWARD)
+    rpc.honest()
+    assert solver.run("claim", "--all").last["parts"] == 1
+
+
+def test_claim_all__for_an_external_wallet__prepares_one_call_and_reads_no_key(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy
+) -> None:
+    solver.run("claim", "--all")
+    bounties, account = [awarded(ledger), awarded(ledger)], ledger.people.solvers[0].address
+    keyless = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
+    sent = rpc.sent()
+    ran = Terminal(solver.home, keyless).run("claim", "--all", "--claimant-address", account)
+    assert ran.names == ["claim.due", "claim.due", "claim.transaction_prepared", "claim.total"]
+    prepared = ran.event("claim.transaction_prepared")
+    claims = [(1, bounty) for bounty in bounties]
+    assert prepared["function_name"] == "claimMany"
+    assert prepared["data"] == "0x" + ledger.contract.encode("claimMany", claims).hex()
+    assert (ran.last["parts"], ran.last["amount"], rpc.sent()) == (2, str(2 * AWARD), sent)
+
+
+def test_claim_all__of_an_outcome_that_is_not_final__leaves_it_and_says_so(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy
+) -> None:
+    solver.run("claim", "--all")
+    sent, early = rpc.sent(), ledger.node.rpc.call("eth_getBlockByNumber", "latest", False)
+    bounty = awarded(ledger)
+    rpc.after = lambda method, params, result: (
+        early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
+    )
+    ran = solver.run("claim", "--all")
+    assert (ran.last["parts"], ran.last["not_final"], rpc.sent()) == (0, [str(bounty)], sent)
+    rpc.honest()
+    assert solver.run("claim", "--all").last["parts"] == 1
+
+
+def test_claim_all__of_an_outcome_that_the_finalized_block_has_otherwise__claims_nothing_of_it(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy
+) -> None:
+    solver.run("claim", "--all")
+    bounty, sent = awarded(ledger), rpc.sent()
+    winner, other = ledger.people.solvers[0].address, ledger.people.solvers[1].address
+
+    def after(method: str, params: Params, result: object) -> object:
+        at_a_block = method == "eth_call" and params[1] != "latest"
+        return str(result).replace(winner[2:], other[2:]) if at_a_block else result
+
+    rpc.after = after
+    ran = solver.run("claim", "--all")
+    assert (ran.last["parts"], ran.last["not_final"], rpc.sent()) == (0, [str(bounty)], sent)
+
+
+@pytest.mark.parametrize("words", [(), ("--by-log",)])
+def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_the_hub(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    solver.run("claim", "--all")
+    listed, hidden = awarded(ledger), awarded(ledger)
+    monkeypatch.setattr(due, "LONG_LOG", 0)
+    items = [{"bounty_id": each} for each in (str(listed), str(listed), "987654", "x", "0", str(2**70))]
+    api.listed = {"items": items, "next_cursor": None}
+    ran = solver.run("claim", "--all", *words)
+    expected = {str(listed), str(hidden)} if words else {str(listed)}
+    assert {bounty for bounty, _ in parts(ran, "claim.part_claimed")} == expected
+    assert bool(api.paths()) is not bool(words)
+
+
+def test_claim_all__where_the_api_is_silent__reads_the_log(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty = awarded(ledger)
+    monkeypatch.setattr(due, "LONG_LOG", 0)
+
+    def lost(_: Request) -> Reply:
+        raise Lost
+
+    api.scripts["deployment"] = lost
+    assert (str(bounty), "winner_award") in parts(solver.run("claim", "--all"), "claim.part_claimed")
+
+
+def test_claim_all__continues_what_was_interrupted_and_pays_it_once(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy
+) -> None:
+    solver.run("claim", "--all")
+    bounty, account = awarded(ledger), ledger.people.solvers[0].address
+    had, nonce = balance(ledger, account), ledger.nonce(account)
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getTransactionReceipt":
+            raise Lost
+        return result
+
+    rpc.after = after
+    assert solver.run("claim", "--all", code=1).last["event"] == "claim.failed"
+    rpc.honest()
+    ran = solver.run("claim", "--all")
+    assert parts(ran, "claim.part_claimed") == {(str(bounty), "winner_award"): str(AWARD)}
+    assert (balance(ledger, account) - had, ledger.nonce(account) - nonce) == (AWARD, 1)
+
+
+def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(
+    ledger: Ledger, solver: Terminal, tmp_path: Path
+) -> None:
+    keyless = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
+    keys = {
+        "SERVICE_SOLVER_PRIVATE_KEY": ledger.people.solvers[0].wallet.private_key,
+        "SERVICE_POSTER_PRIVATE_KEY": ledger.people.poster.wallet.private_key,
+    }
+    assert Terminal(tmp_path, keyless | keys).run("claim", "--all", code=1).last["code"] == "account_ambiguous"
+    assert Terminal(tmp_path, keyless).run("claim", "--all", code=1).last["code"] == "key_missing"
+
+
+@pytest.mark.parametrize("words", [(), ("7", "--all"), ("7", "--by-log")])
+def test_claim__of_one_and_all_or_neither__is_a_usage_error(shell: Terminal, words: tuple[str, ...]) -> None:
+    shell.run("claim", *words, code=2)

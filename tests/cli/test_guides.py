@@ -1,0 +1,68 @@
+"""The guides against the client: every command that they show is one that its own parser takes."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from service_cli.main import COMMANDS, group
+
+TOP = Path(__file__).parents[2]
+PAGES = [*sorted((TOP / "docs" / "guides").glob("*.md")), TOP / "docs" / "faq.md"]
+VALUES = {"$ACCOUNT": "0x" + "ab" * 20, "$SOLVER": "0x" + "cd" * 20, "$COMMITMENT": "0x" + "ef" * 32}
+ROLES = {"poster.md", "solver.md", "guardian.md", "integrator.md"}
+
+
+def shown(text: str) -> list[str]:
+    """The commands of a page: lines after a prompt, and whole commands in running text."""
+    spans = (" ".join(span.split()) for span in re.findall(r"`(service-cli [^`]+)`", text))
+    return [*re.findall(r"^\$ (service-cli .*)$", text, re.MULTILINE), *spans]
+
+
+SHOWN = [(path.name, line) for path in PAGES for line in shown(path.read_text(encoding="utf-8"))]
+
+
+def parse(line: str) -> str:
+    """The command that a line names, parsed with its arguments as it would be before it runs."""
+    for variable, value in VALUES.items():
+        line = line.replace(variable, value)
+    _, *words = shlex.split(line)
+    with group.make_context("service-cli", list(words)) as context:
+        name, found, rest = group.resolve_command(context, words)
+        assert name is not None
+        assert found is not None
+        with found.make_context(name, rest, parent=context):
+            return name
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory with the files that the guides name."""
+    (tmp_path / "work").mkdir()
+    for name in ("guardian-keys.json", "page.md", "why.md"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("page", "line"), SHOWN, ids=[f"{page}: {line}" for page, line in SHOWN])
+def test_guide__a_command_that_it_shows__is_one_that_the_client_takes(folder: Path, page: str, line: str) -> None:
+    assert parse(line) in COMMANDS
+
+
+@pytest.mark.parametrize(
+    "line", ["service-cli poster:fund page.md", "service-cli claim --everything", "service-cli guardian:open seven"]
+)
+def test_guide__a_command_that_does_not_exist__is_noticed(folder: Path, line: str) -> None:
+    with pytest.raises(click.UsageError):
+        parse(line)
+
+
+def test_guides__of_each_role__say_what_is_needed_what_it_costs_and_what_can_go_wrong() -> None:
+    assert {path.name for path in PAGES} == ROLES | {"faq.md"}
+    for path in PAGES[: len(ROLES)]:
+        text = path.read_text(encoding="utf-8")
+        wanted = ("**What you need.**", "**What it costs", "## What can go wrong", "nobody")
+        assert all(part in text for part in wanted), path
+        assert len(shown(text)) >= 5
