@@ -97,7 +97,7 @@ def test_address__of_this_machine__is_read_on_a_local_network_alone() -> None:
         ("64:ff9b::7f00:1", False),
         ("64:ff9b::a00:1", False),
         ("64:ff9b:1::5db8:d822", False),
-        ("0.0.0.0", False),
+        ("0.0.0.0", False),  # noqa: S104
         ("10.1.2.3", False),
         ("100.64.0.1", False),
         ("127.0.0.1", False),

@@ -107,8 +107,8 @@ def test_answer__without_an_end__is_left_after_a_few_kib(piece: bytes) -> None:
 def drip() -> Iterator[bytes]:
     """A header that goes on, a byte at a time, for longer than any attempt."""
     yield b"HTTP/1.1 200 OK\r\nX: "
-    pause, _ = socket.socketpair()
-    with pause:
+    pause, other = socket.socketpair()
+    with pause, other:
         pause.settimeout(0.05)
         while True:
             try:

@@ -142,7 +142,7 @@ def pass_over(engine: Engine, due: Sequence[Due], through: ChangeNumber) -> None
 
 
 def start_anew(engine: Engine, beyond: ChangeNumber) -> None:
-    """Changes count anew after a restore: who is beyond the newest looks through all of them, and is sent none twice."""
+    """Changes count anew after a restore: who is beyond the newest looks through all again, and is sent none twice."""
     d = t.deliveries.c
     with writing(engine) as connection:
         connection.execute(
