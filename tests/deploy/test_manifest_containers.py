@@ -269,6 +269,15 @@ def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:
     assert holders == {"delivery", "delivery-worker"}
 
 
+def test_keys_of_webhooks__are_mounted_by_their_worker_alone() -> None:
+    holders = {
+        name
+        for name, _, container in own_containers("mainnet")
+        if "SERVICE_WEBHOOK_PRIVATE_KEYS_FILE" in environment("mainnet", container)
+    }
+    assert holders == {"webhooks"}
+
+
 def test_gas_key__is_mounted_by_the_settler_alone() -> None:
     secrets = {
         each["metadata"]["name"]: {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
