@@ -19,7 +19,7 @@ from standardwebhooks import Webhook
 
 from tests.api.conftest import WEBHOOK_KEY, Service, running_service
 from tests.api.webhooks.receiving import Got, Receiving, echo, receiving
-from tests.api.webhooks.test_registration import Owner
+from tests.api.webhooks.test_registration import Subscriber
 
 LOCAL = ReceiverRules(loopback=True)
 DAY = 86_400
@@ -84,18 +84,18 @@ def worker(service: Service) -> Iterator[Worker]:
 
 
 @pytest.fixture
-def owner(service: Service) -> Iterator[Owner]:
-    made = Owner(service)
+def subscriber(service: Service) -> Iterator[Subscriber]:
+    made = Subscriber(service)
     yield made
     for each in made.list():
         made.remove(each["webhook_id"])
 
 
-def confirmed(owner: Owner, worker: Worker, receiver: Receiving, **wanted: Any) -> dict[str, Any]:
+def confirmed(subscriber: Subscriber, worker: Worker, receiver: Receiving, **wanted: Any) -> dict[str, Any]:
     """A webhook whose receiver has answered the challenge."""
-    made = owner.register(receiver.url(), **wanted)
+    made = subscriber.register(receiver.url(), **wanted)
     worker.run()
-    assert owner.one(made["webhook"]["webhook_id"])["state"] == "active"
+    assert subscriber.one(made["webhook"]["webhook_id"])["state"] == "active"
     return made
 
 
@@ -104,43 +104,43 @@ def names(receiver: Receiving) -> list[str]:
 
 
 def test_receiver__before_it_answers_the_challenge__gets_no_fact(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     receiver.answer = lambda _: (200, b"{}")
-    webhook_id = owner.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+    webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
     service.world.create()
     service.world.finalize()
     assert worker.run() == 1
-    shown = owner.one(webhook_id)
+    shown = subscriber.one(webhook_id)
     assert (shown["state"], shown["last_result"], shown["last_status"]) == ("pending", "wrong_challenge", 200)
     receiver.answer = echo
     worker.later(BACKOFF[0])
-    assert owner.one(webhook_id)["state"] == "active"
+    assert subscriber.one(webhook_id)["state"] == "active"
     assert names(receiver) == ["BountyCreated"]  # of the time between registration and proof, too
     assert len({each.message["data"]["challenge"] for each in receiver.of_type("webhook.challenge")}) == 2
 
 
 def test_receiver__that_never_answers_the_challenge__is_asked_a_few_times(
-    owner: Owner, worker: Worker, receiver: Receiving
+    subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     receiver.answer = lambda _: (404, b"")
-    webhook_id = owner.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+    webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
     worker.run()
     for seconds in BACKOFF * 2:
         worker.later(seconds)
     assert len(receiver.got) == CHALLENGES
-    assert owner.one(webhook_id)["state"] == "off"
+    assert subscriber.one(webhook_id)["state"] == "off"
     receiver.answer = echo
-    owner.test(webhook_id)
+    subscriber.test(webhook_id)
     assert worker.run() == 1
-    assert owner.one(webhook_id)["state"] == "active"
+    assert subscriber.one(webhook_id)["state"] == "active"
 
 
 def test_fact__when_it_is_final__arrives_once_and_verifies(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     world = service.world
-    made = confirmed(owner, worker, receiver, all_bounties=True)
+    made = confirmed(subscriber, worker, receiver, all_bounties=True)
     bounty_id = world.create()
     world.index()
     assert worker.run() == 0  # not final yet
@@ -159,20 +159,20 @@ def test_fact__when_it_is_final__arrives_once_and_verifies(
 
 
 def test_webhook__of_a_bounty_or_an_account__hears_of_what_concerns_it(
-    service: Service, owner: Owner, worker: Worker
+    service: Service, subscriber: Subscriber, worker: Worker
 ) -> None:
     world = service.world
     with ExitStack() as stack:
         of_bounty, of_poster, of_solver, of_guardian, of_stranger = (stack.enter_context(receiving()) for _ in range(5))
         bounty_id = world.create()
-        confirmed(owner, worker, of_bounty, bounty_id=str(bounty_id))
+        confirmed(subscriber, worker, of_bounty, bounty_id=str(bounty_id))
         for receiver, account in (
             (of_poster, world.people.poster.address),
             (of_solver, world.solver(1).address),
             (of_guardian, world.guardian(1).address),
             (of_stranger, world.people.settler.address),
         ):
-            confirmed(owner, worker, receiver, account_address=account)
+            confirmed(subscriber, worker, receiver, account_address=account)
         other = world.create()
         world.submit(other, world.solver(2))
         world.submit(bounty_id, world.solver(1))
@@ -188,10 +188,10 @@ def test_webhook__of_a_bounty_or_an_account__hears_of_what_concerns_it(
 
 
 def test_facts__more_than_fit_in_a_message__arrive_in_order(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     world = service.world
-    confirmed(owner, worker, receiver, all_bounties=True)
+    confirmed(subscriber, worker, receiver, all_bounties=True)
     bounty_id = world.create()
     for _ in range(MAX_FACTS):
         world.submit(bounty_id, world.solver(1))
@@ -203,10 +203,10 @@ def test_facts__more_than_fit_in_a_message__arrive_in_order(
 
 
 def test_message__that_was_refused__comes_again_as_it_was_and_then_the_rest(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     world = service.world
-    webhook_id = confirmed(owner, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
     receiver.answer = lambda _: (500, b"")
     world.create()
     world.finalize()
@@ -216,7 +216,7 @@ def test_message__that_was_refused__comes_again_as_it_was_and_then_the_rest(
     for seconds in BACKOFF[:3]:
         assert worker.run() == 0  # not before its time
         assert worker.later(seconds) == 1
-    shown = owner.one(webhook_id)
+    shown = subscriber.one(webhook_id)
     assert (shown["state"], shown["failure_count"], shown["last_status"]) == ("active", 4, 500)
     receiver.answer = echo
     assert worker.later(BACKOFF[3]) == 2
@@ -224,13 +224,13 @@ def test_message__that_was_refused__comes_again_as_it_was_and_then_the_rest(
     assert len({each.headers["webhook-id"] for each in messages}) == 2
     assert [each.body for each in messages[:-1]] == [messages[0].body] * 5
     assert names(receiver)[-2:] == ["BountyCreated"] * 2
-    assert owner.one(webhook_id)["failure_count"] == 0
+    assert subscriber.one(webhook_id)["failure_count"] == 0
 
 
 def test_worker__that_is_killed_before_it_wrote__repeats_under_the_same_id(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
-    confirmed(owner, worker, receiver, all_bounties=True)
+    confirmed(subscriber, worker, receiver, all_bounties=True)
     service.world.create()
     service.world.finalize()
     assert worker.deliverer.look() == 1
@@ -245,31 +245,31 @@ def test_worker__that_is_killed_before_it_wrote__repeats_under_the_same_id(
 
 
 def test_receiver__that_fails_for_days_or_is_gone__is_switched_off_until_it_is_tested(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
-    webhook_id = confirmed(owner, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
     receiver.answer = lambda _: (500, b"")
     service.world.create()
     service.world.finalize()
     worker.run()
     worker.later(2 * DAY)
-    assert owner.one(webhook_id)["state"] == "active"
+    assert subscriber.one(webhook_id)["state"] == "active"
     worker.later(2 * DAY)
-    assert owner.one(webhook_id)["state"] == "off"
+    assert subscriber.one(webhook_id)["state"] == "off"
     assert worker.later(DAY) == 0
     receiver.answer = echo
-    owner.test(webhook_id)
+    subscriber.test(webhook_id)
     assert worker.run() == 2  # the challenge, and what it has not heard
     assert names(receiver)[-1:] == ["BountyCreated"]
     receiver.answer = lambda _: (410, b"")
     service.world.create()
     service.world.finalize()
     worker.run()
-    assert (owner.one(webhook_id)["state"], owner.one(webhook_id)["last_result"]) == ("off", "gone")
+    assert (subscriber.one(webhook_id)["state"], subscriber.one(webhook_id)["last_result"]) == ("off", "gone")
 
 
 def test_receiver__that_does_not_answer__holds_up_no_other(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     held = Event()
 
@@ -280,8 +280,8 @@ def test_receiver__that_does_not_answer__holds_up_no_other(
 
     with receiving() as dead:
         dead.answer = hold
-        confirmed(owner, worker, dead, all_bounties=True)
-        confirmed(owner, worker, receiver, all_bounties=True)
+        confirmed(subscriber, worker, dead, all_bounties=True)
+        confirmed(subscriber, worker, receiver, all_bounties=True)
         for count in (1, 2, 3):
             service.world.create()
             service.world.finalize()
@@ -295,11 +295,11 @@ def test_receiver__that_does_not_answer__holds_up_no_other(
 
 
 def test_unsafe_facts__arrive_at_once_and_are_taken_back_by_a_reorg(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     world = service.world
     world.finalize()
-    confirmed(owner, worker, receiver, all_bounties=True, finality="unsafe")
+    confirmed(subscriber, worker, receiver, all_bounties=True, finality="unsafe")
     world.create()
     world.index()
     worker.run()
@@ -317,11 +317,13 @@ def test_unsafe_facts__arrive_at_once_and_are_taken_back_by_a_reorg(
     assert worker.run() == 0
 
 
-def test_index__that_is_rebuilt__repeats_nothing_that_was_final(service: Service, owner: Owner, worker: Worker) -> None:
+def test_index__that_is_rebuilt__repeats_nothing_that_was_final(
+    service: Service, subscriber: Subscriber, worker: Worker
+) -> None:
     world = service.world
     with receiving() as of_final, receiving() as of_unsafe:
-        confirmed(owner, worker, of_final, all_bounties=True)
-        confirmed(owner, worker, of_unsafe, all_bounties=True, finality="unsafe")
+        confirmed(subscriber, worker, of_final, all_bounties=True)
+        confirmed(subscriber, worker, of_unsafe, all_bounties=True, finality="unsafe")
         world.create()
         world.finalize()
         worker.run()
@@ -342,10 +344,10 @@ def test_index__that_is_rebuilt__repeats_nothing_that_was_final(service: Service
 
 
 def test_index__that_is_restored_from_a_backup__goes_on_where_it_was(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
     world = service.world
-    confirmed(owner, worker, receiver, all_bounties=True)
+    confirmed(subscriber, worker, receiver, all_bounties=True)
     world.create()
     world.finalize()
     worker.run()
@@ -360,36 +362,36 @@ def test_index__that_is_restored_from_a_backup__goes_on_where_it_was(
 
 
 def test_secret__that_was_rotated__signs_beside_the_former_one(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
-    made = confirmed(owner, worker, receiver, all_bounties=True)
-    renewed = owner.rotate(made["webhook"]["webhook_id"])
+    made = confirmed(subscriber, worker, receiver, all_bounties=True)
+    renewed = subscriber.rotate(made["webhook"]["webhook_id"])
     assert renewed["secret"] != made["secret"]
-    owner.test(made["webhook"]["webhook_id"])
+    subscriber.test(made["webhook"]["webhook_id"])
     worker.run()
     (got,) = receiver.of_type("webhook.test")
     for secret in (made["secret"], renewed["secret"]):
         Webhook(secret).verify(got.body, dict(got.headers))
     worker.clock.passed += 2 * DAY
-    owner.test(made["webhook"]["webhook_id"])
+    subscriber.test(made["webhook"]["webhook_id"])
     worker.run()
     assert len(receiver.of_type("webhook.test")[-1].headers["webhook-signature"].split()) == 1
 
 
 def test_webhook__whose_secret_does_not_open__is_not_sent_to(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
-    webhook_id = owner.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+    webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
     worker.deliverer = replace(worker.deliverer, keyring=())
     worker.run()
     assert receiver.got == []
-    assert owner.one(webhook_id)["last_result"] == "unsendable"
+    assert subscriber.one(webhook_id)["last_result"] == "unsendable"
 
 
 def test_index__that_is_halted__sends_nothing(
-    service: Service, owner: Owner, worker: Worker, receiver: Receiving
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
-    confirmed(owner, worker, receiver, all_bounties=True)
+    confirmed(subscriber, worker, receiver, all_bounties=True)
     engine = service.world.engine("service_indexer")
     service.world.create()
     service.world.finalize()

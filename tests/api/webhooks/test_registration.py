@@ -23,7 +23,7 @@ URL = "https://receiver.example/hook?key=1"
 NOBODY = "wh_" + "0" * 32
 
 
-class Owner:
+class Subscriber:
     """An account that nobody else of the tests has."""
 
     def __init__(self, service: Service) -> None:
@@ -65,49 +65,51 @@ class Owner:
 
 
 @pytest.fixture
-def owner(service: Service) -> Iterator[Owner]:
-    made = Owner(service)
+def subscriber(service: Service) -> Iterator[Subscriber]:
+    made = Subscriber(service)
     yield made
     for each in made.list():
         made.remove(each["webhook_id"])
 
 
-def test_webhook__that_is_registered__is_pending_and_shows_its_secret_once(service: Service, owner: Owner) -> None:
-    made = owner.register(bounty_id="7")
+def test_webhook__that_is_registered__is_pending_and_shows_its_secret_once(
+    service: Service, subscriber: Subscriber
+) -> None:
+    made = subscriber.register(bounty_id="7")
     webhook, secret = made["webhook"], made["secret"]
     assert (webhook["url"], webhook["bounty_id"], webhook["state"]) == (URL, "7", "pending")
     assert (webhook["account_address"], webhook["all_bounties"], webhook["finality"]) == (None, False, "finalized")
     assert secret.startswith("whsec_")
-    assert owner.list() == [webhook]
+    assert subscriber.list() == [webhook]
     with service.world.database.engine().connect() as connection:
         stored = connection.execute(text("SELECT * FROM webhooks.subscriptions")).mappings().all()
     assert secret.removeprefix("whsec_") not in str(stored)
 
 
-def test_webhook__registered_again__is_the_same_without_a_secret(owner: Owner) -> None:
-    made = owner.register(all_bounties=True)
-    again = owner.post(all_bounties=True)
+def test_webhook__registered_again__is_the_same_without_a_secret(subscriber: Subscriber) -> None:
+    made = subscriber.register(all_bounties=True)
+    again = subscriber.post(all_bounties=True)
     assert (again.status_code, again.get_json()) == (200, {"webhook": made["webhook"], "secret": None})
-    assert owner.register(all_bounties=True, finality="unsafe")["webhook"] != made["webhook"]
+    assert subscriber.register(all_bounties=True, finality="unsafe")["webhook"] != made["webhook"]
 
 
-def test_webhook__of_another_account__does_not_exist(service: Service, owner: Owner) -> None:
-    webhook_id = owner.register(all_bounties=True)["webhook"]["webhook_id"]
-    stranger = Owner(service)
+def test_webhook__of_another_account__does_not_exist(service: Service, subscriber: Subscriber) -> None:
+    webhook_id = subscriber.register(all_bounties=True)["webhook"]["webhook_id"]
+    stranger = Subscriber(service)
     assert stranger.list() == []
     for method, path in (("DELETE", ""), ("POST", "/test"), ("POST", "/rotate")):
         for named in (webhook_id, NOBODY):
             response = stranger.call(method, f"/{named}{path}")
             assert (response.status_code, error_of(response)["code"]) == (404, "webhook_not_found")
-    (kept,) = owner.list()
+    (kept,) = subscriber.list()
     assert kept["webhook_id"] == webhook_id
 
 
-def test_webhook__that_is_removed__is_gone(owner: Owner) -> None:
-    webhook_id = owner.register(all_bounties=True)["webhook"]["webhook_id"]
-    owner.remove(webhook_id)
-    assert owner.list() == []
-    assert owner.call("DELETE", f"/{webhook_id}").status_code == 404
+def test_webhook__that_is_removed__is_gone(subscriber: Subscriber) -> None:
+    webhook_id = subscriber.register(all_bounties=True)["webhook"]["webhook_id"]
+    subscriber.remove(webhook_id)
+    assert subscriber.list() == []
+    assert subscriber.call("DELETE", f"/{webhook_id}").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -128,22 +130,22 @@ def test_webhook__that_is_removed__is_gone(owner: Owner) -> None:
     ],
 )
 def test_registration__of_another_shape__is_refused_and_keeps_nothing(
-    owner: Owner, wanted: dict[str, Any], path: str
+    subscriber: Subscriber, wanted: dict[str, Any], path: str
 ) -> None:
-    error = error_of(owner.call("POST", body={"url": URL, **wanted}))
+    error = error_of(subscriber.call("POST", body={"url": URL, **wanted}))
     assert error["code"] == "invalid_webhook"
     assert [issue["path"] for issue in error["issues"]] == [path]  # type: ignore[attr-defined]
-    assert owner.list() == []
+    assert subscriber.list() == []
 
 
 @pytest.mark.parametrize("named", ["x", "wh_" + "0" * 31, "wh_" + "A" * 32])
-def test_webhook__with_an_id_of_another_form__is_refused(owner: Owner, named: str) -> None:
-    assert error_of(owner.call("POST", f"/{named}/test"))["code"] == "invalid_webhook"
+def test_webhook__with_an_id_of_another_form__is_refused(subscriber: Subscriber, named: str) -> None:
+    assert error_of(subscriber.call("POST", f"/{named}/test"))["code"] == "invalid_webhook"
 
 
-def test_secret__of_a_request_that_is_repeated__is_not_made_again(service: Service, owner: Owner) -> None:
-    path = f"/api/webhooks/{owner.register(all_bounties=True)['webhook']['webhook_id']}/rotate"
-    headers = {"Authorization": service.authorization(owner.key, "POST", path)}
+def test_secret__of_a_request_that_is_repeated__is_not_made_again(service: Service, subscriber: Subscriber) -> None:
+    path = f"/api/webhooks/{subscriber.register(all_bounties=True)['webhook']['webhook_id']}/rotate"
+    headers = {"Authorization": service.authorization(subscriber.key, "POST", path)}
     first, second = (service.client.post(path, headers=headers) for _ in range(2))
     assert (first.status_code, second.status_code) == (200, 409)
     assert error_of(second)["code"] == "webhook_already_rotated"
@@ -158,25 +160,25 @@ def limited(service: Service, **settings: Any) -> FlaskClient:
 
 @pytest.mark.parametrize("settings", [{"limit": 2}, {"total": 2}])
 def test_account__with_as_many_webhooks_as_it_may_have__gets_no_other(
-    service: Service, owner: Owner, monkeypatch: pytest.MonkeyPatch, settings: dict[str, int]
+    service: Service, subscriber: Subscriber, monkeypatch: pytest.MonkeyPatch, settings: dict[str, int]
 ) -> None:
     with service.world.database.engine().connect() as connection:
         others = connection.execute(text("SELECT count(*) FROM webhooks.subscriptions")).scalar_one()
     more = {name: value + (others if name == "total" else 0) for name, value in settings.items()}
     monkeypatch.setattr(service, "client", limited(service, **more))
     for number in (1, 2):
-        owner.register(bounty_id=str(number))
-    refused = owner.post(bounty_id="3")
+        subscriber.register(bounty_id=str(number))
+    refused = subscriber.post(bounty_id="3")
     assert (refused.status_code, error_of(refused)["code"]) == (409, "webhook_limit_reached")
-    owner.remove(owner.list()[0]["webhook_id"])
-    owner.register(bounty_id="3")
+    subscriber.remove(subscriber.list()[0]["webhook_id"])
+    subscriber.register(bounty_id="3")
 
 
 def test_deployment__without_a_key__takes_no_webhook(
-    service: Service, owner: Owner, monkeypatch: pytest.MonkeyPatch
+    service: Service, subscriber: Subscriber, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "client", limited(service, key=None))
-    refused = owner.post(all_bounties=True)
+    refused = subscriber.post(all_bounties=True)
     assert (refused.status_code, error_of(refused)["code"]) == (503, "webhooks_unconfigured")
 
 

@@ -25,7 +25,7 @@ subscriptions = Table(
     "subscriptions",
     metadata,
     Column("webhook_id", Text, primary_key=True),
-    Column("owner", Text, nullable=False),
+    Column("subscriber", Text, nullable=False),
     Column("url", Text, nullable=False),
     Column("subject", Text, nullable=False),
     Column("finality", Text, nullable=False),
@@ -36,7 +36,7 @@ subscriptions = Table(
     Column("after_block", BigInteger, nullable=False),
     Column("test_requested_at", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Index("subscriptions_once", "owner", "url", "subject", "finality", unique=True),
+    Index("subscriptions_once", "subscriber", "url", "subject", "finality", unique=True),
 )
 """``after_number`` and ``after_block``: the change and the block of its registration, from which it hears."""
 

@@ -1,4 +1,4 @@
-"""Webhooks: what registers one, how it is shown to its owner, and the messages that its receiver gets."""
+"""Webhooks: what registers one, how it is shown to its subscriber, and the messages that its receiver gets."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
@@ -112,7 +112,7 @@ class TestData:
 
 @dataclass(frozen=True, slots=True)
 class TestMessage:
-    """What a receiver gets when its owner asks for a test."""
+    """What a receiver gets when its subscriber asks for a test."""
 
     type: Literal["webhook.test"]
     timestamp: Timestamp

@@ -35,7 +35,7 @@ _LOCK: Final = 0x57_48_52
 _NOT_FOUND: Final = "This account has no webhook with that id."
 
 
-def register_webhook(deps: Dependencies, owner: Address, wanted: WebhookRequest) -> tuple[RegisteredWebhook, bool]:
+def register_webhook(deps: Dependencies, subscriber: Address, wanted: WebhookRequest) -> tuple[RegisteredWebhook, bool]:
     """Keep a webhook; whether it is new. A new one is pending until its receiver has answered the challenge."""
     key = _key(deps)
     subject = _subject(wanted)
@@ -44,7 +44,12 @@ def register_webhook(deps: Dependencies, owner: Address, wanted: WebhookRequest)
     except ValueError as error:
         raise _invalid("url", f"must be {error}") from None
     secret, webhook_id = make_secret(), WebhookId(f"wh_{secrets.token_hex(16)}")
-    named = {"owner": owner, "url": wanted.url, "subject": subject.to_text(), "finality": wanted.finality.value}
+    named = {
+        "subscriber": subscriber,
+        "url": wanted.url,
+        "subject": subject.to_text(),
+        "finality": wanted.finality.value,
+    }
     begin = _beginning(deps, wanted.finality)
     with writing(deps.engine) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
@@ -52,34 +57,38 @@ def register_webhook(deps: Dependencies, owner: Address, wanted: WebhookRequest)
         known = connection.execute(_shown().where(*same)).mappings().first()
         if known is not None:
             return RegisteredWebhook(_webhook(known), None), False
-        _require_free(deps, connection, owner)
+        _require_free(deps, connection, subscriber)
         sealed = seal(secret, key, webhook_id)
         values = {"webhook_id": webhook_id, **named, **begin, "sealed_secret": sealed}
         connection.execute(insert(t.subscriptions).values(values))
-        made = _webhook(_read(connection, owner, webhook_id))
+        made = _webhook(_read(connection, subscriber, webhook_id))
     return RegisteredWebhook(made, secret_text(secret)), True
 
 
-def list_webhooks(deps: Dependencies, owner: Address) -> tuple[Webhook, ...]:
+def list_webhooks(deps: Dependencies, subscriber: Address) -> tuple[Webhook, ...]:
     """Those of an account, oldest first."""
     s = t.subscriptions.c
     with reading(deps.engine) as connection:
-        rows = connection.execute(_shown().where(s.owner == owner).order_by(s.created_at, s.webhook_id)).mappings()
+        rows = connection.execute(
+            _shown().where(s.subscriber == subscriber).order_by(s.created_at, s.webhook_id)
+        ).mappings()
         return tuple(_webhook(row) for row in rows)
 
 
-def remove_webhook(deps: Dependencies, owner: Address, webhook_id: WebhookId) -> None:
+def remove_webhook(deps: Dependencies, subscriber: Address, webhook_id: WebhookId) -> None:
     """Forget a webhook; a message that is on its way at this moment may still arrive."""
     s = t.subscriptions.c
     with writing(deps.engine) as connection:
-        removed = connection.execute(delete(t.subscriptions).where(s.webhook_id == webhook_id, s.owner == owner))
+        removed = connection.execute(
+            delete(t.subscriptions).where(s.webhook_id == webhook_id, s.subscriber == subscriber)
+        )
     if not removed.rowcount:
         raise ServiceError("webhook_not_found", _NOT_FOUND)
 
 
-def request_test(deps: Dependencies, owner: Address, webhook_id: WebhookId) -> Webhook:
+def request_test(deps: Dependencies, subscriber: Address, webhook_id: WebhookId) -> Webhook:
     """Have a test message sent, or to one that is not active the challenge."""
-    return _changed(deps, owner, webhook_id, {"test_requested_at": func.now()})
+    return _changed(deps, subscriber, webhook_id, {"test_requested_at": func.now()})
 
 
 def rotate_secret(deps: Dependencies, request: VerifiedRequest, webhook_id: WebhookId) -> RegisteredWebhook:
@@ -98,11 +107,13 @@ def rotate_secret(deps: Dependencies, request: VerifiedRequest, webhook_id: Webh
     return RegisteredWebhook(_changed(deps, request.signer, webhook_id, values), secret_text(secret))
 
 
-def _changed(deps: Dependencies, owner: Address, webhook_id: WebhookId, values: Mapping[str, Any]) -> Webhook:
+def _changed(deps: Dependencies, subscriber: Address, webhook_id: WebhookId, values: Mapping[str, Any]) -> Webhook:
     s = t.subscriptions.c
     with writing(deps.engine) as connection:
-        connection.execute(update(t.subscriptions).where(s.webhook_id == webhook_id, s.owner == owner).values(values))
-        return _webhook(_read(connection, owner, webhook_id))
+        connection.execute(
+            update(t.subscriptions).where(s.webhook_id == webhook_id, s.subscriber == subscriber).values(values)
+        )
+        return _webhook(_read(connection, subscriber, webhook_id))
 
 
 def _key(deps: Dependencies) -> Bytes32:
@@ -132,10 +143,10 @@ def _beginning(deps: Dependencies, finality: Finality) -> dict[str, int]:
         return {"after_number": newest_change(facts.connection), "after_block": head.block_number}
 
 
-def _require_free(deps: Dependencies, connection: Connection, owner: Address) -> None:
+def _require_free(deps: Dependencies, connection: Connection, subscriber: Address) -> None:
     settings = deps.config.webhooks
     counted = select(func.count()).select_from(t.subscriptions)
-    if connection.execute(counted.where(t.subscriptions.c.owner == owner)).scalar_one() >= settings.limit:
+    if connection.execute(counted.where(t.subscriptions.c.subscriber == subscriber)).scalar_one() >= settings.limit:
         raise ServiceError("webhook_limit_reached", f"An account has at most {settings.limit} webhooks.")
     if connection.execute(counted).scalar_one() >= settings.total:
         message = "This deployment has as many webhooks as it takes."
@@ -165,9 +176,9 @@ def _shown() -> Select[Any]:
     ).outerjoin(t.deliveries, d.webhook_id == s.webhook_id)
 
 
-def _read(connection: Connection, owner: Address, webhook_id: WebhookId) -> RowMapping:
+def _read(connection: Connection, subscriber: Address, webhook_id: WebhookId) -> RowMapping:
     s = t.subscriptions.c
-    row = connection.execute(_shown().where(s.webhook_id == webhook_id, s.owner == owner)).mappings().first()
+    row = connection.execute(_shown().where(s.webhook_id == webhook_id, s.subscriber == subscriber)).mappings().first()
     if row is None:
         raise ServiceError("webhook_not_found", _NOT_FOUND)
     return row

@@ -59,7 +59,7 @@ def challenge_message(webhook_id: WebhookId, now: UnixSeconds) -> Message:
 
 
 def message_of_test(webhook_id: WebhookId, now: UnixSeconds) -> Message:
-    """A message that its owner asked for."""
+    """A message that its subscriber asked for."""
     return Message(_random_id(), TestMessage("webhook.test", Timestamp(iso_utc(now)), TestData(webhook_id)))
 
 

@@ -34,7 +34,7 @@ def make_secret(randomness: Randomness = os.urandom) -> bytes:
 
 
 def secret_text(secret: bytes) -> str:
-    """The form in which its owner gets it, once."""
+    """The form in which its subscriber gets it, once."""
     return PREFIX + base64.b64encode(secret).decode()
 
 

@@ -147,7 +147,7 @@ class _Bounded:
             view = view[self._connection.send(view[:_PIECE]) :]
 
     def close(self) -> None:
-        """Its owner closes it."""
+        """Its subscriber closes it."""
 
 
 class _Received:

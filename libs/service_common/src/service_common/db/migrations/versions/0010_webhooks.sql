@@ -5,7 +5,7 @@ CREATE SCHEMA webhooks;
 
 CREATE TABLE webhooks.subscriptions (
     webhook_id text NOT NULL,
-    owner text NOT NULL,
+    subscriber text NOT NULL,
     url text NOT NULL,
     subject text NOT NULL,
     finality text NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE webhooks.subscriptions (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     PRIMARY KEY (webhook_id)
 );
-CREATE UNIQUE INDEX subscriptions_once ON webhooks.subscriptions (owner, url, subject, finality);
+CREATE UNIQUE INDEX subscriptions_once ON webhooks.subscriptions (subscriber, url, subject, finality);
 
 CREATE TABLE webhooks.deliveries (
     webhook_id text NOT NULL REFERENCES webhooks.subscriptions ON DELETE CASCADE,
