@@ -51,6 +51,19 @@ class Receiving:
     port: int
     answer: Callable[[Got], Answer] = echo
     got: list[Got] = field(default_factory=list)
+    _news: SimpleQueue[Got] = field(default_factory=SimpleQueue)
+
+    def take(self, got: Got) -> Answer:
+        """Keep what came, and answer it."""
+        self.got.append(got)
+        self._news.put(got)
+        return self.answer(got)
+
+    def wait_for(self, kind: str) -> Got:
+        """The next of this type that nobody waited for yet."""
+        while (got := self._news.get(timeout=60)).message["type"] != kind:
+            pass
+        return got
 
     def url(self, path: str = "/hook") -> str:
         return f"http://127.0.0.1:{self.port}{path}"
@@ -70,8 +83,7 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiving]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             got = Got(self.path, dict(self.headers), body)
-            state.got.append(got)
-            status, answer = state.answer(got)
+            status, answer = state.take(got)
             self.send_response(status)
             if 300 <= status < 400:
                 self.send_header("Location", "http://127.0.0.1/elsewhere")

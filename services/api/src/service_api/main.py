@@ -70,7 +70,7 @@ def _webhooks(environment: Environment) -> None:
     REGISTRY.register(BoundedCollector(metrics.WebhookCollector(engine, config.chain_id, SystemClock())))
     checks: dict[str, Check] = {"redis": redis.ping, "database": lambda: check_database(engine)}
     serve_internal_port(config.internal_port, checks)
-    start_periodic(jobs.PERIODIC, connect(config.redis_url), jobs.LOOK_SECONDS)
+    jobs.start_enqueuing(connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (metrics.ATTEMPTS, metrics.SWITCHED_OFF)
     run_worker([QueueName.WEBHOOKS], connect(config.redis_url, answer_seconds=None), counters, in_steps={jobs.DELIVER})
 

@@ -36,9 +36,9 @@ class Periodic:
         return "periodic-" + self.function.replace(".", "-").replace("_", "-")
 
 
-def start_periodic(jobs: Sequence[Periodic], redis: Redis, look_seconds: float = _LOOK_SECONDS) -> None:
+def start_periodic(jobs: Sequence[Periodic], redis: Redis) -> None:
     """Enqueue what is due from now on, in a thread that ends with the process; ``redis`` is no worker's connection."""
-    Thread(target=_keep_enqueuing, args=(jobs, redis, look_seconds), daemon=True, name="periodic").start()
+    Thread(target=_keep_enqueuing, args=(jobs, redis), daemon=True, name="periodic").start()
 
 
 def enqueue_due(jobs: Sequence[Periodic], redis: Redis) -> list[str]:
@@ -52,11 +52,11 @@ def _enqueue(job: Periodic, redis: Redis) -> bool:
     return enqueue_once(redis, job.queue, job.function, message(), job.job_id, seconds=job.run_seconds)
 
 
-def _keep_enqueuing(jobs: Sequence[Periodic], redis: Redis, look_seconds: float) -> None:
+def _keep_enqueuing(jobs: Sequence[Periodic], redis: Redis) -> None:
     pause = Event()
     while True:
         try:
             enqueue_due(jobs, redis)
         except RedisError as error:
             log.warning("cannot enqueue", reason=type(error).__name__)
-        pause.wait(look_seconds)
+        pause.wait(_LOOK_SECONDS)

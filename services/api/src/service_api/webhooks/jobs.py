@@ -8,6 +8,8 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import timedelta
+from threading import Event, Thread
 from typing import Final
 
 from redis import Redis
@@ -15,8 +17,8 @@ from redis.exceptions import RedisError
 from rq import get_current_job
 from service_common.clock import SystemClock
 from service_common.db.engine import DatabaseUnavailable, make_engine
-from service_common.jobs.periodic import Periodic
-from service_common.jobs.queues import QueueName, check_message, connect
+from service_common.jobs.once import enqueue_once
+from service_common.jobs.queues import QueueName, check_message, connect, message
 from service_common.jobs.worker import must_stop
 from service_common.log import get_logger
 from service_common.types import ChainId
@@ -35,12 +37,38 @@ DRAIN_SECONDS: Final = 30
 PAUSE_SECONDS: Final = 0.1
 LOOK_SECONDS: Final = 0.25
 """How often a worker looks whether the next job is to be enqueued."""
-STOP_SECONDS: Final = 1.0
+LEASE: Final = "lease:deliver-webhooks"
+LEASE_SECONDS: Final = 5
+"""How long a job that gives no sign of life keeps the next one from being enqueued."""
+SIGN_SECONDS: Final = 1.0
 LOCK_SPACE: Final = 0x57_48
 
-PERIODIC: Final = (Periodic(QueueName.WEBHOOKS, DELIVER, every_seconds=1, run_seconds=JOB_SECONDS + 2 * DRAIN_SECONDS),)
-
 log = get_logger(__name__)
+
+
+def start_enqueuing(redis: Redis) -> None:
+    """Have one job waiting or running from now on, in a thread that ends with the process."""
+
+    def keep_enqueuing() -> None:
+        pause = Event()
+        while not pause.wait(LOOK_SECONDS):
+            try:
+                ensure_sending(redis)
+            except RedisError as error:
+                log.warning("cannot enqueue", reason=type(error).__name__)
+
+    Thread(target=keep_enqueuing, daemon=True, name="enqueuing").start()
+
+
+def ensure_sending(redis: Redis) -> bool:
+    """Enqueue a job unless one waits, or one that runs has given a sign of life; whether one was enqueued."""
+    if not redis.set(LEASE, 1, ex=LEASE_SECONDS, nx=True):
+        return False
+    seconds = JOB_SECONDS + 2 * DRAIN_SECONDS
+    nobody = timedelta(0)  # without a lease the worker is gone
+    return enqueue_once(
+        redis, QueueName.WEBHOOKS, DELIVER, message(), "deliver-webhooks", seconds=seconds, dead_after=nobody
+    )
 
 
 def deliver(received: Mapping[str, object]) -> str:
@@ -67,28 +95,33 @@ def _deliver(config: WebhooksConfig, engine: Engine, worker: str | None) -> str:
     redis = connect(config.redis_url)
     clock = SystemClock()
     deliverer = Deliverer(engine, config.chain_id, config.keyring, config.rules, Sender(config.rules), clock)
-    ends, looked_at, stopping = time.monotonic() + JOB_SECONDS, time.monotonic(), False
+    ends, signed_at, stopping = time.monotonic() + JOB_SECONDS, float("-inf"), False
     try:
         while time.monotonic() < ends and not stopping:
+            if time.monotonic() - signed_at > SIGN_SECONDS:
+                signed_at, stopping = time.monotonic(), _give_sign(redis, worker)
             deliverer.look()
             deliverer.collect(PAUSE_SECONDS)
-            if time.monotonic() - looked_at > STOP_SECONDS:
-                looked_at, stopping = time.monotonic(), _must_stop(redis, worker)
         return "stopping" if stopping else "time is up"
     finally:
-        _drain(deliverer)
+        _drain(deliverer, redis)
+        with suppress(RedisError):
+            redis.delete(LEASE)
         redis.close()
 
 
-def _drain(deliverer: Deliverer) -> None:
+def _drain(deliverer: Deliverer, redis: Redis) -> None:
     """Write what was on its way; what does not end in time is sent again by the next job."""
     ends = time.monotonic() + DRAIN_SECONDS
     while not deliverer.idle and time.monotonic() < ends:
+        _give_sign(redis, None)
         deliverer.collect(PAUSE_SECONDS)
 
 
-def _must_stop(redis: Redis, worker: str | None) -> bool:
+def _give_sign(redis: Redis, worker: str | None) -> bool:
+    """Renew the lease; whether the worker has to stop. Without Redis a second job may start, and end at once."""
     with suppress(RedisError):
+        redis.set(LEASE, 1, ex=LEASE_SECONDS)
         return worker is not None and must_stop(redis, worker)
     return False
 
