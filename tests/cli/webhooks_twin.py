@@ -18,7 +18,7 @@ class WebhooksTwin:
 
     webhooks: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[tuple[str, str]] = field(default_factory=list)
-    altered: Mapping[str, object] = field(default_factory=dict)
+    altered: dict[str, object] = field(default_factory=dict)
 
     def keep(self, webhook_id: str) -> None:
         """One that is there."""

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from service_api.webhooks.deliveries import BACKOFF
 from service_api.webhooks.sending import Result
-from service_common.wire.webhooks import ChallengeMessage, FactsMessage, TestMessage
+from service_common.wire import webhooks as wire
 
 from tests.api.conftest import Service, running_service
 from tests.api.webhooks.receiving import receiving
@@ -55,15 +55,14 @@ def test_receiver__of_the_page__takes_the_challenge_and_facts_of_the_worker(
 
 def test_tables__of_the_page__are_those_of_the_code() -> None:
     failing = PAGE.split("## When it fails")[1].split("\n## ")[0]
-    results = {
-        name for row in re.findall(r"^\| (`.*?) \|", failing, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
-    }
+    rows = re.findall(r"^\| (`.*?) \|", failing, re.MULTILINE)
+    results = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     assert results | {"delivered"} == {each.value for each in Result}
     *first, last = BACKOFF
     assert f"{', '.join(map(str, first[:-1]))} and {first[-1]} seconds" in failing
     assert last == 3_600
     messages = PAGE.split("## Messages")[1].split("\n## ")[0]
-    kinds = (FactsMessage, ChallengeMessage, TestMessage)
-    assert set(re.findall(r"^\| `([a-z.]+)` \|", messages, re.MULTILINE)) == {
+    kinds = (wire.FactsMessage, wire.ChallengeMessage, wire.TestMessage)
+    assert set(re.findall(r"^\| `([a-z]+[.][a-z]+)` \|", messages, re.MULTILINE)) == {
         get_args(each.__annotations__["type"])[0] for each in kinds
     }
