@@ -116,6 +116,7 @@ def test_receiver__before_it_answers_the_challenge__gets_no_fact(
     receiver.answer = echo
     worker.later(BACKOFF[0])
     assert subscriber.one(webhook_id)["state"] == "active"
+    assert subscriber.one(webhook_id)["last_success_at"] is not None
     assert names(receiver) == ["BountyCreated"]  # of the time between registration and proof, too
     assert len({each.message["data"]["challenge"] for each in receiver.of_type("webhook.challenge")}) == 2
 

@@ -45,6 +45,7 @@ class Due:
     until: ChangeNumber | None
     failure_count: int
     failing_since: datetime | None
+    last_success_at: datetime | None
     slow_until: datetime | None
     """None where it is not among the slow ones at this moment."""
     test_requested_at: datetime | None
@@ -126,6 +127,7 @@ def _due(row: RowMapping, now: datetime) -> Due:
         until=None if row["until_number"] is None else ChangeNumber(row["until_number"]),
         failure_count=row["failure_count"],
         failing_since=row["failing_since"],
+        last_success_at=row["last_success_at"],
         slow_until=row["slow_until"] if row["slow_until"] is not None and row["slow_until"] > now else None,
         test_requested_at=row["asked_at"],
         tested_at=row["tested_at"],
@@ -184,6 +186,7 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
         "failing_since": since,
         "next_attempt_at": now + timedelta(seconds=0 if delivered else BACKOFF[min(failures, len(BACKOFF)) - 1]),
         "last_attempt_at": now,
+        "last_success_at": now if delivered else due.last_success_at,
         "last_result": outcome.result.value,
         "last_status": outcome.status,
         "slow_until": now + SLOW_FOR if slow else due.slow_until,
