@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from threading import Event
@@ -293,6 +294,39 @@ def test_receiver__that_does_not_answer__holds_up_no_other(
         held.set()
         worker.run()
         assert len(dead.facts()) == 3
+
+
+def test_receiver__that_fails__shares_no_thread_with_those_that_answer(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SECONDS", "OTHER_SECONDS"):  # no attempt ends by itself
+        monkeypatch.setattr(f"service_api.webhooks.worker.{name}", 600.0)
+    worker.deliverer = replace(worker.deliverer, _proven=ThreadPoolExecutor(1), _others=ThreadPoolExecutor(1))
+    held, begun = Event(), Event()
+
+    def hold(_: Got) -> tuple[int, bytes]:
+        begun.set()
+        held.wait()
+        return 204, b""
+
+    with receiving() as failing:
+        confirmed(subscriber, worker, failing, all_bounties=True)
+        confirmed(subscriber, worker, receiver, all_bounties=True)
+        failing.answer = lambda _: (500, b"")
+        service.world.create()
+        service.world.finalize()
+        worker.run()
+        failing.answer = hold
+        worker.clock.passed += BACKOFF[0]
+        worker.deliverer.look()
+        assert begun.wait(60)
+        service.world.create()
+        service.world.finalize()
+        worker.deliverer.look()
+        assert worker.deliverer.collect(60.0) == 1
+        assert len(receiver.facts()) == 2
+        held.set()
+        worker.run()
 
 
 def test_unsafe_facts__arrive_at_once_and_are_taken_back_by_a_reorg(
