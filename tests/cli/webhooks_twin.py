@@ -1,4 +1,4 @@
-"""The routes of webhooks as a twin that keeps what it is sent, for whoever signs."""
+"""The routes of webhooks as a twin that keeps what it is sent, for any signer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

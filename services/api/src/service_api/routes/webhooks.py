@@ -34,7 +34,7 @@ _EXAMPLE: Final = {"url": "https://receiver.example/bounties", "bounty_id": "7"}
 @described(CODE, "webhook_limit_reached", _INDEX, "webhooks_unconfigured", body=WebhookRequest, example=_EXAMPLE)
 @signed("application/json", MAX_BODY_BYTES)
 def post_webhook(request: VerifiedRequest) -> Response:
-    """Register an address that is told of facts.
+    """Register an address that gets facts as they happen.
 
     Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again.
     """
