@@ -1,8 +1,8 @@
 """Registering, showing and removing webhooks: each account its own.
 
-A webhook belongs to the account that signed for it; nothing of the Hub grants or denies it. One of another account
-does not exist for the one who asks. Registering the same again returns the webhook that is there, without a secret, so that
-a repeated request makes nothing new.
+A webhook belongs to the account that signed for it; nothing of the Hub grants or denies it. For any other account it
+does not exist. Registering the same again returns the webhook that is there, without a secret, so that a repeated
+request makes nothing new.
 """
 
 import secrets
