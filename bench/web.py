@@ -1,4 +1,5 @@
-"""The pages: their size, and what a page costs while the answers of the API that it is made of are kept.
+"""The pages: their size, and what a page costs while the answers of the API that it is made of are kept; and how soon
+a fact reaches a thousand webhooks.
 
 The whole application makes each page anew; what it keeps of pages that it has made is emptied before each. The API is
 the tests' fake, asked once, so that nothing is measured but the pages. The figure is processor time of this process.
@@ -15,6 +16,7 @@ from werkzeug.test import run_wsgi_app
 from werkzeug.wrappers import Request
 
 from bench.figures import Figure, Report, median
+from bench.receivers.fanout import run_fanout
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import ESCROW, NOW, SOLVERS, Ledger, page_of
 from tests.web.test_pages import STAGES
@@ -43,6 +45,7 @@ def run(report: Report) -> None:
         if len(pages.api.asked) != asked:
             raise RuntimeError("the API was asked while a page of kept answers was measured")
         report(Figure(f"web.{name}_cpu", spent, "ms", f"<= {MAX_MS:.0f} of kept answers", spent <= MAX_MS))
+    run_fanout(report)
 
 
 def _ledger() -> Ledger:

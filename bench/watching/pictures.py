@@ -24,6 +24,7 @@ WORKERS: Final = {
     "reviewer-worker": "reviews",
     "delivery-worker": "delivery",
     "settler": "settle",
+    "webhooks": "webhooks",
 }
 """Which process reports which queue."""
 

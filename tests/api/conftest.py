@@ -21,6 +21,7 @@ from service_common import log
 from service_common.auth.sign import RequestToSign, approval_header
 from service_common.auth.typed_data import SigningDomain, digest
 from service_common.chain.blocks import header_at
+from service_common.crypto.x25519 import Identity, recipient_text
 from service_common.db.migrate import migrate
 from service_common.types import BlockNumber
 from werkzeug.test import TestResponse
@@ -32,6 +33,7 @@ from tests.servers import TEMPLATE, Database, DatabaseServer
 from tests.world import ChainClock, World, make_world
 
 HOST = "bounties.example"
+WEBHOOK_KEY = Identity.generate()
 
 
 @dataclass
@@ -167,6 +169,8 @@ def api_variables(
         "SERVICE_BEACON_CHAIN_HASH": drand.chain_hash,
         "SERVICE_BEACON_PUBLIC_KEY": drand.public_key,
         "SERVICE_REVIEW_QUOTA": "4",
+        "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(WEBHOOK_KEY.public_key),
+        "SERVICE_WEBHOOK_INSECURE_LOOPBACK": "yes",
         # One session of tests asks for more than anybody does in an hour; the budgets have their own tests.
         "SERVICE_BUDGET_FACTOR": "1000",
     }

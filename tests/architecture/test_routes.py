@@ -10,6 +10,7 @@ from service_delivery.app import make_app as make_delivery
 from service_web.app import make_app as make_web
 
 API = {
+    "DELETE /api/webhooks/<webhook_id>": "signed",
     "GET /api/bounties": "public",
     "GET /api/bounties/<bounty_id>": "public",
     "GET /api/bounties/<bounty_id>/delivery/status": "public",
@@ -23,6 +24,7 @@ API = {
     "GET /api/schemas/bounty-challenge.json": "public",
     "GET /api/status": "public",
     "GET /api/written-verdicts/<report_commitment>": "public",
+    "GET /api/webhooks": "signed",
     "GET /healthz": "public",
     "GET /subgraph/schema.graphql": "public",
     "POST /api/bounties/<bounty_id>/delivery/retrieve": "signed",
@@ -31,6 +33,9 @@ API = {
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/prepare": "signed",
     "POST /api/bounty-challenge-specs/prepare-publication": "signed",
     "POST /api/written-verdicts/<report_commitment>": "signed",
+    "POST /api/webhooks": "signed",
+    "POST /api/webhooks/<webhook_id>/rotate": "signed",
+    "POST /api/webhooks/<webhook_id>/test": "signed",
     "POST /subgraph": "public",
 }
 DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {

@@ -45,6 +45,7 @@ from service_common.wire.values import Finality
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, Server, as_json
+from tests.cli.webhooks_twin import WebhooksTwin
 
 Json = dict[str, object]
 BLOCK = Block(BlockNumber(1), Bytes32("0x" + "11" * 32))
@@ -67,6 +68,9 @@ ROUTES = {
     "status": ("GET", r"/api/bounties/(\d+)/delivery/status"),
     "retrieve": ("POST", r"/api/bounties/(\d+)/delivery/retrieve"),
     "subgraph": ("POST", r"/subgraph"),
+    "webhook_add": ("POST", r"/api/webhooks"),
+    "webhook_list": ("GET", r"/api/webhooks"),
+    "webhook_change": ("POST|DELETE", r"/api/webhooks/([^/]+)(?:/test|/rotate)?"),
 }
 
 
@@ -87,6 +91,7 @@ class ApiTwin:
         self.listed: Json = {"items": [], "next_cursor": None}
         self.lies: dict[str, Lie] = {}
         self.scripts: dict[str, Callable[[Request], Reply | None]] = {}
+        self.webhooks = WebhooksTwin()
         self.server = Server(self._answer)
 
     @property
@@ -124,7 +129,7 @@ class ApiTwin:
     def _answer(self, request: Request) -> Reply:
         for name, (method, pattern) in ROUTES.items():
             found = re.fullmatch(pattern, request.path)
-            if found is None or method != request.method:
+            if found is None or request.method not in method.split("|"):
                 continue
             if (script := self.scripts.get(name)) is not None and (instead := script(request)) is not None:
                 return instead
@@ -325,6 +330,15 @@ class ApiTwin:
                 public_host="127.0.0.1",
             )
         )
+
+    def _webhook_add(self, request: Request) -> Reply:
+        return self.webhooks.add(request)
+
+    def _webhook_list(self, request: Request) -> Reply:
+        return self.webhooks.list(request)
+
+    def _webhook_change(self, request: Request, _webhook_id: str) -> Reply:
+        return self.webhooks.change(request)
 
     def _wrap(self, request: Request, bounty_id: str) -> Json:
         sent = request.json()

@@ -80,6 +80,9 @@ class Server:
             def do_PUT(self) -> None:
                 self.do_POST()
 
+            def do_DELETE(self) -> None:
+                self.do_POST()
+
             def log_message(self, format: str, *args: object) -> None:
                 pass
 

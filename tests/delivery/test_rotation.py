@@ -206,7 +206,7 @@ def test_keys__in_the_environment_or_malformed__are_refused_and_not_repeated(tmp
 
 def test_memory__of_a_process_with_keys__is_nobody_else_s_to_read() -> None:
     program = (
-        "import ctypes, resource; from service_delivery.memory import keep_memory_private; keep_memory_private();"
+        "import ctypes, resource; from service_common.memory import keep_memory_private; keep_memory_private();"
         "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

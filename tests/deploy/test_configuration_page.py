@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 import service_api.config
+import service_api.webhooks.config
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
@@ -20,6 +21,7 @@ READERS = {
     "R": service_reviewer.config.read_config,
     "D": service_delivery.config.read_config,
     "W": service_web.config.read_config,
+    "H": service_api.webhooks.config.read_config,
 }
 OUTSIDE_THE_CONFIGURATION = {"SERVICE_INTERNAL_HOST", "SERVICE_WORKERS"}
 """Read where a server starts, by every process that has one."""
@@ -48,7 +50,7 @@ def rows() -> dict[str, str]:
     """Each variable of the page, and who reads it."""
     page = (REPOSITORY / "docs/configuration.md").read_text(encoding="utf-8")
     found: dict[str, str] = {}
-    for names, readers in re.findall(r"^\| (`SERVICE_.*?) \| ([AIRDW ]+) \|", page, re.MULTILINE):
+    for names, readers in re.findall(r"^\| (`SERVICE_.*?) \| ([AIRDWH ]+) \|", page, re.MULTILINE):
         found |= dict.fromkeys(re.findall(r"`(SERVICE_[A-Z_]+)`", names), readers)
     return found
 

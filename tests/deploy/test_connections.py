@@ -26,6 +26,7 @@ ENGINES_OF = {
     "indexer-scheduler": (),
     "settler": ("a job", "indexer-health"),
     "web": (),
+    "webhooks": ("webhooks", "webhooks-health"),
 }
 """What each process connects as; a worker does one job at a time."""
 

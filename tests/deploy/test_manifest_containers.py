@@ -8,6 +8,7 @@ from pathlib import Path
 import kubernetes_validate
 import pytest
 import service_api.config
+import service_api.webhooks.config
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
@@ -15,7 +16,7 @@ import service_web.config
 import yaml
 from kustomization.render import Object, containers
 from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
-from service_common.crypto.x25519 import Identity
+from service_common.crypto.x25519 import Identity, recipient_text
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 
 from bench.watching.manifests import quantity
@@ -46,12 +47,14 @@ SECRETS = {
     "SERVICE_REDIS_URL": "redis://valkey",
     "SERVICE_RPC_URLS": "https://rpc.example/key,https://other.example/key",
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
+    "SERVICE_WEBHOOK_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
 }
 LEFT_EMPTY = {
     "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
     "SERVICE_DEPLOY_BLOCK": "7",
     "SERVICE_STORAGE_BUCKET": "bounty-escrow-work",
+    "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(Identity.generate().public_key),
 }
 """What an operator fills in; see the .env files of an overlay."""
 CONFIGURATIONS = {
@@ -60,6 +63,7 @@ CONFIGURATIONS = {
     "service-reviewer": service_reviewer.config.read_config,
     "service-delivery": service_delivery.config.read_config,
     "service-web": service_web.config.read_config,
+    "webhooks": service_api.webhooks.config.read_config,
 }
 OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
 
@@ -88,7 +92,7 @@ def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_noth
         if container["args"][0] in {"await-schema", "migrate"}:
             continue
         told = Recorder(filled(overlay, container, tmp_path))
-        CONFIGURATIONS[container["image"].partition(":")[0]](told)
+        CONFIGURATIONS.get(name, CONFIGURATIONS[container["image"].partition(":")[0]])(told)
         known = told.asked | OWN_OF_PYTHON | {f"{each}_FILE" for each in told.asked}
         # Every service of a deployment shares the ConfigMap of its chain; what is told one by one has to be read.
         assert set(dict(told)) - known - set(CHAIN) == set(), name
@@ -267,6 +271,15 @@ def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:
         if "SERVICE_DELIVERY_PRIVATE_KEYS_FILE" in environment("mainnet", container)
     }
     assert holders == {"delivery", "delivery-worker"}
+
+
+def test_keys_of_webhooks__are_mounted_by_their_worker_alone() -> None:
+    holders = {
+        name
+        for name, _, container in own_containers("mainnet")
+        if "SERVICE_WEBHOOK_PRIVATE_KEYS_FILE" in environment("mainnet", container)
+    }
+    assert holders == {"webhooks"}
 
 
 def test_gas_key__is_mounted_by_the_settler_alone() -> None:

@@ -19,6 +19,7 @@ EDGE_OF_VARIABLE = {
     "SERVICE_DELIVERY_URL": DELIVERY,
     "SERVICE_API_URL": API,
     "SERVICE_OTLP_ENDPOINT": COLLECTOR,
+    "SERVICE_WEBHOOK_PRIVATE_KEYS": PUBLIC,
 }
 """What a process that is told this reaches."""
 
@@ -42,6 +43,9 @@ def _goal(peer: Object, port: int) -> str:
         assert peer["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "observability"}
         assert port == 4318
         return COLLECTOR
+    if peer["ipBlock"]["cidr"] == "2000::/3":
+        assert port == 443
+        return PUBLIC
     if peer["ipBlock"]["cidr"] == "0.0.0.0/0":
         assert port == 443
         assert "10.0.0.0/8" in peer["ipBlock"]["except"]

@@ -13,7 +13,8 @@ import psycopg
 import pytest
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
-from local_stack.services import MIGRATE, MIGRATOR
+from local_stack.launch import Running
+from local_stack.services import MIGRATE, MIGRATOR, SERVICES
 from local_stack.stack import Stack, StackSettings, running_stack
 from service_common.rubric import known_rubrics
 
@@ -23,6 +24,10 @@ from tests.upgrade.load import Load
 PRESENT = Path(sys.executable).parent
 OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker")
 """What no request of the load waits for, in the order they are replaced."""
+
+
+NEW = tuple(each for each in SERVICES if each.name == "webhooks")
+"""What the release before does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,9 @@ def submit_as_before(cast: Cast, bounty: Funded, solver: str) -> Submitted:
 @pytest.fixture
 def upgrade(tmp_path: Path) -> Iterator[Upgrade]:
     former = former_programs()
-    with running_stack(StackSettings(programs=former)) as stack:
+    with running_stack(
+        StackSettings(programs=former, services=tuple(each for each in SERVICES if each not in NEW))
+    ) as stack:
         cast = Cast(stack, tmp_path)
         lasting = cast.fund(submission_seconds=3_000, judging_seconds=3_000, title="Worked on all the time")
         load = Load(stack, lasting, submit_as_before(cast, lasting, "solver-1"), {"first": stack.api_base_url})
@@ -120,9 +127,15 @@ def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken
         for name in OTHERS:
             upgrade.replace_one(name, present=True)
         upgrade.replace_api(present=True)
+        started = [Running(upgrade.stack.launcher, each, PRESENT) for each in NEW]
+        for each in started:
+            each.start()
+            each.wait_ready()
         end_well(upgrade)
 
-        # 2. Back: the api first; the schema stays.
+        # 2. Back: what is new, then the api; the schema stays.
+        for each in started:
+            each.stop()
         upgrade.cast.submit(upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="New"), "solver-2")
         second = upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="Before going back")
         upgrade.replace_api(present=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from service_common.crypto.x25519 import Identity
+from service_common.crypto.x25519 import Identity, recipient_text
 
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.accounts import People, make_people
@@ -165,7 +165,7 @@ def _bring_up(
         launcher.databases[role] = database.url(DATABASE, user=role, password=password)
     migration = launcher.start_once(MIGRATE) if settings.services else None
     people = make_people(solvers=settings.solvers, guardians=settings.guardians)
-    delivery = Identity.generate()
+    delivery, webhooks = Identity.generate(), Identity.generate()
     hub = _deployed(settings, chain, people, delivery, runtime)
     if migration is not None:
         launcher.finish(migration)
@@ -182,6 +182,8 @@ def _bring_up(
         "SERVICE_PAGES_URL": f"http://{HOST}:{launcher.port('web')}",
         "SERVICE_STORAGE_BUCKET": storage.bucket,
         "SERVICE_STORAGE_ENDPOINT": storage.url,
+        "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(webhooks.public_key),
+        "SERVICE_WEBHOOK_INSECURE_LOOPBACK": "yes",
         "SERVICE_REVIEW_PROVIDER": "rules",
         "SERVICE_REVIEW_QUOTA": "1000",
         "SERVICE_BUDGET_FACTOR": "1000",  # everybody who uses the stack comes from one address
@@ -190,6 +192,7 @@ def _bring_up(
         "SERVICE_REDIS_URL": redis.url(),
         "SERVICE_STORAGE_CREDENTIALS": storage.credentials_file.read_text(encoding="utf-8"),
         "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([delivery.to_text()]),
+        "SERVICE_WEBHOOK_PRIVATE_KEYS": json.dumps([webhooks.to_text()]),
         "SERVICE_SETTLER_PRIVATE_KEY": people.settler.wallet.private_key,
     }
     services = launcher.start_all(settings.services)

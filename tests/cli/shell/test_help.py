@@ -29,6 +29,7 @@ def examples_of(name: str) -> list[str]:
     return re.findall(r"(service-cli .*)$", shown, re.MULTILINE)
 
 
+WEBHOOK = "wh_" + "7" * 32
 EXAMPLES = [(name, line) for name in COMMANDS for line in examples_of(name)]
 
 
@@ -64,6 +65,15 @@ def funder(stage: Stage) -> Case:
     return case
 
 
+def subscriber(stage: Stage) -> Case:
+    """An account with one webhook."""
+    found = anyone(stage)
+    stage.api.webhooks.keep(WEBHOOK)
+    key = stage.ledger.people.poster.wallet.private_key
+    home = replace(found.home, environment={**found.home.environment, "SERVICE_SUBSCRIBER_PRIVATE_KEY": key})
+    return replace(found, home=home)
+
+
 READY: dict[str, Callable[[Stage], Case]] = {
     "poster:publish-fund": funder,
     "poster:open-winning-submission": scenes.receive,
@@ -76,6 +86,7 @@ READY: dict[str, Callable[[Stage], Case]] = {
     "guardian:keys": keeper,
     "guardian:heartbeat": scenes.heartbeat,
     "guardian:claim-fee": scenes.claim_fee,
+    **dict.fromkeys((name for name in COMMANDS if name.startswith("webhook:")), subscriber),
 }
 """What a command needs before its example can be typed; the others only look."""
 
@@ -105,7 +116,7 @@ def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: st
     if name == "guardian:verdict":
         solver = played.ledger.people.solvers[0].address
         commitment = played.api.hub.submission(BountyId(int(case.words[1])), Address(solver))
-    ran = typed(case, line, ACCOUNT=case.account, SOLVER=solver, COMMITMENT=commitment)
+    ran = typed(case, line, ACCOUNT=case.account, SOLVER=solver, COMMITMENT=commitment, WEBHOOK=WEBHOOK)
     assert ran.code == (1 if name in UNHEALTHY else 0), (ran.stdout, ran.words)
     whole = {"service-cli guardian:open 7": "guardian_open.finished", "service-cli claim --all": "claim.total"}
     if line in whole:

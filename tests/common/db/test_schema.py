@@ -4,7 +4,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from local_stack.services import ROLES
-from service_common.db import app, delivery, hub_index, review, settler
+from service_common.db import app, delivery, hub_index, review, settler, webhooks
 from service_common.db.migrate import SchemaBehind, await_schema, current_revision, migrate
 from service_common.types import UnixSeconds
 from sqlalchemy import Index, MetaData, text
@@ -16,8 +16,8 @@ from tests.servers import NEWEST, Database
 
 def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(database: Database) -> None:
     whole = MetaData()
-    for metadata in (hub_index.metadata, app.metadata, review.metadata, delivery.metadata, settler.metadata):
-        for table in metadata.tables.values():
+    for each in (hub_index, app, review, delivery, settler, webhooks):
+        for table in each.metadata.tables.values():
             table.to_metadata(whole)
     for table in (*hub_index.FACTS, hub_index.changes, hub_index.blocks, hub_index.head):
         table.to_metadata(whole, schema=hub_index.SCRATCH)
@@ -57,6 +57,11 @@ def _has_a_name_of_its_own(thing: SchemaItem, _name: str | None, kind: str, *_: 
         ("service_indexer", "settler", "settlements", True),
         ("service_delivery", "delivery", "wraps", True),
         ("service_delivery", "app", "submission_envelopes", False),
+        ("service_api", "webhooks", "subscriptions", True),
+        ("service_api", "webhooks", "deliveries", False),
+        ("service_webhooks", "webhooks", "subscriptions", False),
+        ("service_webhooks", "webhooks", "deliveries", True),
+        ("service_webhooks", "hub_index", "changes", False),
     ],
 )
 def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
@@ -80,6 +85,9 @@ def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
         ("service_reviewer", "app", "challenge_pages"),
         ("service_indexer", "app", "written_verdicts"),
         ("service_delivery", "app", "written_verdicts"),
+        ("service_webhooks", "app", "written_verdicts"),
+        ("service_webhooks", "delivery", "wraps"),
+        ("service_indexer", "webhooks", "subscriptions"),
     ],
 )
 def test_role__on_a_table_that_is_not_its_business__may_not_even_read(

@@ -62,6 +62,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "invalid_solver_submission": Problem(400, _CORRECT),
     "invalid_written_verdict": Problem(400, _CORRECT),
     "invalid_winning_solution_delivery": Problem(400, _CORRECT),
+    "invalid_webhook": Problem(400, _CORRECT),
     "unauthorized": Problem(401, "Take a fresh block, sign this exact request again and send it once."),
     "forbidden": Problem(403, "Sign with the wallet that this action belongs to."),
     "bounty_not_found": Problem(404, "Check the bounty id and the deployment."),
@@ -70,9 +71,12 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "winning_solution_key_not_found": Problem(
         404, "Ask a Guardian of the bounty's roster to run guardian:deliver-key, then try again."
     ),
+    "webhook_not_found": Problem(404, "List your webhooks with GET /api/webhooks; each account sees its own."),
     "route_not_found": Problem(404, "See /api/docs for the routes of this service."),
     "method_not_allowed": Problem(405, "Use a method named in the Allow header."),
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
+    "webhook_already_rotated": Problem(409, "Sign a new request if the secret is to be replaced once more."),
+    "webhook_limit_reached": Problem(409, "Remove a webhook that is not needed any more, then register again."),
     "payload_too_large": Problem(413, "Send a smaller body; the message names this route's limit."),
     "unsupported_media_type": Problem(415, "Send the media type that the route takes."),
     "publication_review_limit_reached": Problem(429, "Wait until retry_not_before, then sign and send again."),
@@ -96,6 +100,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "storage_verification_pending": Problem(503, _RETRY),
     "delivery_unavailable": Problem(503, _RETRY),
     "service_overloaded": Problem(503, _RETRY),
+    "webhooks_unconfigured": Problem(503, "The operator has to set up webhooks; GET /api/changes has the same facts."),
 }
 
 DEFAULT_RETRY_AFTER_SECONDS: Final = 2

@@ -19,11 +19,23 @@ from service_api.routes import (
     subgraph,
     submissions,
     verdicts,
+    webhooks,
 )
 
 ROUTES = tuple(
     each.routes
-    for each in (bounties, challenge_specs, submissions, verdicts, delivery, deployment, index, documents, subgraph)
+    for each in (
+        bounties,
+        challenge_specs,
+        submissions,
+        verdicts,
+        delivery,
+        deployment,
+        index,
+        webhooks,
+        documents,
+        subgraph,
+    )
 )
 
 

@@ -15,6 +15,8 @@ from service_common.types import parse_decimal
 from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
+from service_api.webhooks.settings import WebhookSettings, read_webhook_settings
+
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
 
@@ -34,6 +36,9 @@ class ApiBudgets(CallerBudgets):
     uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
     """Of a Solver: upload URLs."""
     uploads_of_address: Budget = Budget("uploads-of-address", 600, _HOUR, shared=True)
+    webhooks: Budget = Budget("webhooks", 60, _HOUR, shared=True)
+    """Of an account: webhooks registered, tested and given another secret."""
+    webhooks_of_address: Budget = Budget("webhooks-of-address", 120, _HOUR, shared=True)
 
 
 _DEFAULTS = ApiBudgets()
@@ -70,6 +75,7 @@ class ApiConfig:
     review_wait_seconds: int
     budgets: ApiBudgets
     at_once: AtOnce
+    webhooks: WebhookSettings
     traces: TraceSettings
     log_level: int
 
@@ -91,6 +97,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
+        webhooks=read_webhook_settings(reader, chain.chain_id),
         traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
     )

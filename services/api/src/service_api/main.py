@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from prometheus_client import REGISTRY
 from service_common import log
+from service_common.bounded import BoundedCollector
+from service_common.clock import SystemClock
 from service_common.config import EnvironmentReader, parse_database_url
-from service_common.db.engine import check_database
+from service_common.db.engine import check_database, make_engine
 from service_common.db.migrate import migrate
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
@@ -12,6 +15,7 @@ from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
+from service_common.memory import keep_memory_private
 from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
@@ -26,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     processes = {
         "serve": Process("answer HTTP requests", _serve),
         "worker": Process("run jobs of the queue artifacts", _worker),
+        "webhooks": Process("run jobs of the queue webhooks: send facts to those who registered for them", _webhooks),
         "migrate": Process("bring the database of all services to the newest schema", _migrate),
         "await-schema": AWAIT_SCHEMA,
     }
@@ -50,6 +55,24 @@ def _worker(environment: Environment) -> None:
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)
     run_worker([QueueName.ARTIFACTS], connect(config.redis_url, answer_seconds=None), counters)
+
+
+def _webhooks(environment: Environment) -> None:
+    from service_api.webhooks import jobs, metrics  # what it sends with is loaded once, before it forks for a job
+    from service_api.webhooks.config import read_config as read_webhooks_config
+
+    config = read_webhooks_config(environment)
+    keep_memory_private()
+    log.configure("webhooks", config.log_level)
+    start_traces("webhooks", config.traces)
+    redis = connect(config.redis_url)
+    engine = make_engine(config.database_url, application="webhooks-health", pool_size=1)
+    REGISTRY.register(BoundedCollector(metrics.WebhookCollector(engine, config.chain_id, SystemClock())))
+    checks: dict[str, Check] = {"redis": redis.ping, "database": lambda: check_database(engine)}
+    serve_internal_port(config.internal_port, checks)
+    jobs.start_enqueuing(connect(config.redis_url))  # not the worker's: it waits longer on its connections
+    counters = (metrics.ATTEMPTS, metrics.SWITCHED_OFF)
+    run_worker([QueueName.WEBHOOKS], connect(config.redis_url, answer_seconds=None), counters, in_steps={jobs.DELIVER})
 
 
 def _migrate(environment: Environment) -> None:

@@ -15,12 +15,12 @@ from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
+from service_common.memory import keep_memory_private
 from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
 from service_delivery.config import DeliveryConfig, read_config
 from service_delivery.jobs import PERIODIC
-from service_delivery.memory import keep_memory_private
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.keys import describe_keys
 

@@ -22,6 +22,7 @@ from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.engine import DatabaseUnavailable, make_engine, reading
 from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import check_message, connect
+from service_common.jobs.worker import must_stop
 from service_common.log import get_logger
 from service_common.types import BlockNumber
 from sqlalchemy import Engine
@@ -154,7 +155,7 @@ def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: 
         try:
             redis.set(lease_key(config), os.getpid(), ex=LEASE_SECONDS)
             redis.set(conduct_key(config.chain.chain_id), conduct_of(rpc.endpoints), ex=CONDUCT_SECONDS)
-            if worker and redis.hexists(f"rq:worker:{worker}", "shutdown_requested_date"):
+            if worker and must_stop(redis, worker):
                 draining.set()
         except RedisError as error:
             log.warning("lease not renewed", reason=type(error).__name__)

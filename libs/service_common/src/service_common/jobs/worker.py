@@ -113,6 +113,11 @@ def run_worker(
             time.sleep(_PAUSE_SECONDS)
 
 
+def must_stop(redis: Redis, worker: str) -> bool:
+    """Whether a worker was asked to end; for a job of it that goes on for long, to end before its time."""
+    return bool(redis.hexists(f"rq:worker:{worker}", "shutdown_requested_date"))
+
+
 @contextmanager
 def job_span(job: Job, queue: str, in_steps: Collection[str]) -> Iterator[Callable[[bool], None]]:
     """Around one job in its own process; yields what to call with how it ended.

@@ -21,7 +21,7 @@ from service_common.errors import PROBLEMS
 from service_common.types import Address, BountyId, Bytes32
 from service_common.web.schemas import ShapeSchema, ValueField, name_of, schema_of
 from service_common.wire.errors import Error
-from service_common.wire.values import VALUES
+from service_common.wire.values import VALUES, WebhookId
 
 V = TypeVar("V", bound=Callable[..., object])
 Json = dict[str, Any]
@@ -35,6 +35,7 @@ _PATH_PARAMETERS: Final = {
     "solver_address": Address,
     "submission_commitment": Bytes32,
     "report_commitment": Bytes32,
+    "webhook_id": WebhookId,
 }
 _EVERY_HEADER: Final = ("X-Correlation-Id", "Cache-Control")
 _BUDGET_HEADERS: Final = ("RateLimit", "RateLimit-Policy")

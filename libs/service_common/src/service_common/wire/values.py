@@ -37,6 +37,8 @@ ChangeNumber = NewType("ChangeNumber", int)
 """Counts the changes of this deployment's index; numbers are skipped."""
 SearchText = NewType("SearchText", str)
 """Words to search for, at most ``MAX_SEARCH`` characters."""
+WebhookId = NewType("WebhookId", str)
+"""Names a webhook: ``wh_`` and 32 lowercase hex digits."""
 AnyObject = NewType("AnyObject", dict[str, object])
 """A document with a description of its own."""
 JsonObject = Mapping[str, object]
@@ -64,6 +66,14 @@ class ChangeKind(StrEnum):
 
     EVENT = "event"
     RETRACTION = "retraction"
+
+
+class WebhookState(StrEnum):
+    """Whether a webhook gets messages: from when its receiver answers the challenge until it is switched off."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    OFF = "off"
 
 
 class RecordFailure(StrEnum):
@@ -123,6 +133,13 @@ def _search_text(text: str) -> SearchText:
     return SearchText(text)
 
 
+def parse_webhook_id(text: str) -> WebhookId:
+    """Read a webhook's id."""
+    if not isinstance(text, str) or re.fullmatch(_WEBHOOK_ID, text, re.ASCII) is None:
+        raise ValueError("wh_ and 32 lowercase hexadecimal digits")
+    return WebhookId(text)
+
+
 def _timestamp(text: str) -> Timestamp:
     if re.fullmatch(_TIMESTAMP, text) is None:
         raise ValueError("a time in ISO 8601 UTC")
@@ -130,6 +147,7 @@ def _timestamp(text: str) -> Timestamp:
 
 
 MAX_SEARCH: Final = 200
+_WEBHOOK_ID: Final = "^wh_[0-9a-f]{32}$"
 _TIMESTAMP: Final = "^[0-9-]{10}T[0-9:]{8}Z$"
 _OUTCOME: Final = _one_of("Outcome", Outcome, VerdictKind)
 VALUES: Final[Mapping[Any, ValueForm]] = {
@@ -169,6 +187,8 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     IndexState: _one_of(None, IndexState),
     ChangeKind: _one_of(None, ChangeKind),
     ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
+    WebhookId: _text("WebhookId", "A webhook: wh_ and 32 lowercase hex digits.", _WEBHOOK_ID, parse_webhook_id),
+    WebhookState: _one_of(None, WebhookState),
     AnyObject: ValueForm("Any", {"type": "object"}),
     TypedData: ValueForm(
         None,

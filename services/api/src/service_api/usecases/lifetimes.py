@@ -1,4 +1,4 @@
-"""Deleting rows of schema ``app`` that anyone can make and nothing needs any more.
+"""Deleting rows that anyone can make and nothing needs any more: of schema ``app``, and webhooks that get nothing.
 
 Only rows are deleted that nothing can need any more, as final state shows: an approval that is no valid signature any
 more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
@@ -12,9 +12,11 @@ from typing import Final
 
 from service_common.db import app as t
 from service_common.db import hub_index as h
+from service_common.db import webhooks as w
 from service_common.db.expiry import delete_where
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
+from service_common.wire.values import WebhookState
 from sqlalchemy import ColumnElement, Table, exists, func, or_
 
 from service_api.dependencies import Dependencies
@@ -29,6 +31,10 @@ ENVELOPE_GRACE_DAYS: Final = 1
 """Days after a bounty's submission deadline, as for its uploads."""
 VERIFIED_DAYS: Final = 60
 """Days for which it is remembered that the bytes of an upload were hashed, where no envelope names them."""
+UNPROVEN_DAYS: Final = 7
+"""Days after its registration for a webhook whose receiver never answered the challenge."""
+OFF_DAYS: Final = 30
+"""Days after its last attempt for a webhook that was switched off."""
 OLD_APPROVAL_DAYS: Final = 30
 """Days for an approval of a release that did not write its block."""
 
@@ -46,6 +52,7 @@ def delete_expired(deps: Dependencies) -> int:
         t.submission_envelopes: _envelopes,
         t.verified_objects: _verified,
         t.written_verdicts: _verdicts,
+        w.subscriptions: _webhooks,
     }
     counts = {table.name: delete_where(deps.engine, table, condition(deps, head)) for table, condition in ended.items()}
     log.info("expired rows deleted", **counts)
@@ -90,6 +97,14 @@ def _verdicts(_: Dependencies, head: Head) -> ColumnElement[bool]:
     c, v = t.written_verdicts.c, h.verdicts.c
     held = exists().where((v.bounty_id == c.bounty_id) & (v.report_commitment == c.report_commitment))
     return _past(c.bounty_id, h.bounties.c.judging_deadline, head, VERDICT_GRACE_DAYS) & ~held
+
+
+def _webhooks(_: Dependencies, __: Head) -> ColumnElement[bool]:
+    c, d = w.subscriptions.c, w.deliveries.c
+    own = exists().where(d.webhook_id == c.webhook_id)
+    proven = own.where(d.last_success_at.is_not(None))
+    off = own.where(d.state == WebhookState.OFF.value, _older(d.last_attempt_at, OFF_DAYS))
+    return (_older(c.created_at, UNPROVEN_DAYS) & ~proven) | off
 
 
 def _past(bounty_id: ColumnElement[int], moment: ColumnElement[int], head: Head, days: int) -> ColumnElement[bool]:

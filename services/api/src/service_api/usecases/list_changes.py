@@ -7,49 +7,68 @@ reorg took out is not listed any more: who has not read it has nothing to take b
 from service_common.chain.events import Log, decode_log
 from service_common.db import hub_index as t
 from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_reads import Head
 from service_common.domain.hub_events import bounty_of
 from service_common.errors import Issue, ServiceError
 from service_common.shapes import to_json
-from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds
+from service_common.types import BlockNumber, Bytes32, UnixSeconds
 from service_common.wire.changes import Change, ChangeEvent, ChangeList, ChangeQuery
 from service_common.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
-from sqlalchemy import RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, func, select
 
 from service_api.dependencies import Dependencies
 
 
 def list_changes(deps: Dependencies, query: ChangeQuery) -> ChangeList:
     """The body of ``GET /api/changes``."""
+    with deps.facts.open() as facts:
+        found = read_changes(facts.connection, facts.head, query.after, query.limit + 1)
+        if not found:
+            _require_issued(facts, query.after)
+    shown = tuple(found[: query.limit])
+    return ChangeList(shown, shown[-1].number if shown else query.after, len(found) > query.limit)
+
+
+def read_changes(
+    connection: Connection, head: Head, after: ChangeNumber, limit: int, *, only_final: bool = False
+) -> list[Change]:
+    """The changes after a number, in order. With ``only_final`` only final events: what is not yet comes after them."""
     c, logs = t.changes.c, t.logs
     placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
     columns = (c.number, c.block_number.label("at_block"), c.log_index.label("at_log"), *logs.c)
-    found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > query.after)
-    with deps.facts.open() as facts:
-        rows = facts.connection.execute(found.order_by(c.number).limit(query.limit + 1)).mappings().all()
-        if not rows:
-            _require_issued(facts, query.after)
-        shown = tuple(_change(facts, row) for row in rows[: query.limit])
-    return ChangeList(shown, shown[-1].number if shown else query.after, len(rows) > query.limit)
+    found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > after)
+    if only_final:
+        found = found.where(c.log_index.is_not(None), c.block_number <= head.finalized_number)
+    rows = connection.execute(found.order_by(c.number).limit(limit)).mappings()
+    return [_change(head, row) for row in rows]
+
+
+def newest_change(connection: Connection, final: BlockNumber | None = None) -> ChangeNumber:
+    """The number of the newest change, or of the newest final event; 0 where there is none."""
+    c = t.changes.c
+    newest = select(func.max(c.number))
+    if final is not None:
+        newest = newest.where(c.log_index.is_not(None), c.block_number <= final)
+    return ChangeNumber(connection.execute(newest).scalar() or 0)
 
 
 def _require_issued(facts: HubFacts, after: ChangeNumber) -> None:
     """A number that was never issued comes from an index that was since restored from a backup."""
-    issued = facts.connection.execute(select(func.max(t.changes.c.number))).scalar() or 0
-    if after > issued:
+    if after > newest_change(facts.connection):
         issue = Issue("after", "is beyond the newest change of this index; start again at 0")
         raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])
 
 
-def _change(facts: HubFacts, row: RowMapping) -> Change:
+def _change(head: Head, row: RowMapping) -> Change:
     number = ChangeNumber(row["number"])
     if row["at_log"] is None:
         return Change(number, ChangeKind.RETRACTION, None, BlockNumber(row["at_block"]))
-    return Change(number, ChangeKind.EVENT, _event(facts, row), None)
+    return Change(number, ChangeKind.EVENT, _event(head, row), None)
 
 
-def _event(facts: HubFacts, row: RowMapping) -> ChangeEvent:
+def _event(head: Head, row: RowMapping) -> ChangeEvent:
     log = Log(
-        address=Address(facts.head.hub_address),
+        address=head.hub_address,
         block_number=BlockNumber(row["block_number"]),
         block_hash=Bytes32(row["block_hash"]),
         log_index=row["log_index"],
@@ -58,7 +77,7 @@ def _event(facts: HubFacts, row: RowMapping) -> ChangeEvent:
         data=bytes(row["data"]),
     )
     event = decode_log(log)
-    is_final = facts.head.is_finalized(log.block_number)
+    is_final = head.is_finalized(log.block_number)
     return ChangeEvent(
         name=type(event).__name__,
         bounty_id=bounty_of(event),

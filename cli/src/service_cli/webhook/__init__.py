@@ -1,0 +1,1 @@
+"""What anyone does with webhooks: register, list, test, rotate and remove them."""

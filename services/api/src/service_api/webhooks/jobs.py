@@ -1,0 +1,134 @@
+"""The job of the queue ``webhooks``: one that goes on, and ends on its own so that a worker can be drained.
+
+A lock in PostgreSQL makes it the only one that sends; one that starts beside it ends at once. Losing Redis, the worker
+or the job loses nothing: what was not written as sent is sent by the next, with the same ids.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from threading import Event, Thread
+from typing import Final
+
+from redis import Redis
+from redis.exceptions import RedisError
+from rq import get_current_job
+from service_common.clock import SystemClock
+from service_common.db.engine import DatabaseUnavailable, make_engine
+from service_common.jobs.once import enqueue_once
+from service_common.jobs.queues import QueueName, check_message, connect, message
+from service_common.jobs.worker import must_stop
+from service_common.log import get_logger
+from service_common.types import ChainId
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from service_api.webhooks.config import WebhooksConfig, read_config
+from service_api.webhooks.sending import Sender
+from service_api.webhooks.worker import Deliverer, IndexGone
+
+DELIVER: Final = "service_api.webhooks.jobs.deliver"
+JOB_SECONDS: Final = 60
+"""How long one job sends until the next takes over."""
+DRAIN_SECONDS: Final = 30
+"""What is on its way at its end has ended after so long: an attempt's time, and the lookup of a name."""
+PAUSE_SECONDS: Final = 0.1
+LOOK_SECONDS: Final = 0.25
+"""How often a worker looks whether the next job is to be enqueued."""
+LEASE: Final = "lease:deliver-webhooks"
+LEASE_SECONDS: Final = 5
+"""How long a job that gives no sign of life keeps the next one from being enqueued."""
+SIGN_SECONDS: Final = 1.0
+LOCK_SPACE: Final = 0x57_48
+
+log = get_logger(__name__)
+
+
+def start_enqueuing(redis: Redis) -> None:
+    """Have one job waiting or running from now on, in a thread that ends with the process."""
+
+    def keep_enqueuing() -> None:
+        pause = Event()
+        while not pause.wait(LOOK_SECONDS):
+            try:
+                ensure_sending(redis)
+            except RedisError as error:
+                log.warning("cannot enqueue", reason=type(error).__name__)
+
+    Thread(target=keep_enqueuing, daemon=True, name="enqueuing").start()
+
+
+def ensure_sending(redis: Redis) -> bool:
+    """Enqueue a job unless one waits, or one that runs has given a sign of life; whether one was enqueued."""
+    if not redis.set(LEASE, 1, ex=LEASE_SECONDS, nx=True):
+        return False
+    seconds = JOB_SECONDS + 2 * DRAIN_SECONDS
+    nobody = timedelta(0)  # without a lease the worker is gone
+    return enqueue_once(
+        redis, QueueName.WEBHOOKS, DELIVER, message(), "deliver-webhooks", seconds=seconds, dead_after=nobody
+    )
+
+
+def deliver(received: Mapping[str, object]) -> str:
+    """Send facts until the job's time is up or its worker has to stop; the reason it ended."""
+    check_message(received)
+    config = read_config(os.environ)
+    engine = make_engine(config.database_url, application="webhooks", pool_size=2)
+    job = get_current_job()
+    try:
+        with _only_one(engine, config.chain_id) as only:
+            if not only:
+                return "another one sends"
+            reason = _deliver(config, engine, None if job is None else job.worker_name)
+    except (DatabaseUnavailable, SQLAlchemyError, IndexGone) as error:
+        log.warning("no webhooks are sent", reason=type(error).__name__)
+        time.sleep(PAUSE_SECONDS)
+        return type(error).__name__
+    finally:
+        engine.dispose()
+    return reason
+
+
+def _deliver(config: WebhooksConfig, engine: Engine, worker: str | None) -> str:
+    redis = connect(config.redis_url)
+    clock = SystemClock()
+    deliverer = Deliverer(engine, config.chain_id, config.keyring, config.rules, Sender(config.rules), clock)
+    ends, signed_at, stopping = time.monotonic() + JOB_SECONDS, float("-inf"), False
+    try:
+        while time.monotonic() < ends and not stopping:
+            if time.monotonic() - signed_at > SIGN_SECONDS:
+                signed_at, stopping = time.monotonic(), _give_sign(redis, worker)
+            deliverer.look()
+            deliverer.collect(PAUSE_SECONDS)
+        return "stopping" if stopping else "time is up"
+    finally:
+        _drain(deliverer, redis)
+        with suppress(RedisError):
+            redis.delete(LEASE)
+        redis.close()
+
+
+def _drain(deliverer: Deliverer, redis: Redis) -> None:
+    """Write what was on its way; what does not end in time is sent again by the next job."""
+    ends = time.monotonic() + DRAIN_SECONDS
+    while not deliverer.idle and time.monotonic() < ends:
+        _give_sign(redis, None)
+        deliverer.collect(PAUSE_SECONDS)
+
+
+def _give_sign(redis: Redis, worker: str | None) -> bool:
+    """Renew the lease; whether the worker has to stop. Without Redis a second job may start, and end at once."""
+    with suppress(RedisError):
+        redis.set(LEASE, 1, ex=LEASE_SECONDS)
+        return worker is not None and must_stop(redis, worker)
+    return False
+
+
+@contextmanager
+def _only_one(engine: Engine, chain_id: ChainId) -> Iterator[bool]:
+    """Whether this is the one that sends, for as long as it holds the lock's connection."""
+    key = {"space": LOCK_SPACE, "chain": chain_id % 2**31}
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        yield bool(connection.execute(text("SELECT pg_try_advisory_lock(:space, :chain)"), key).scalar())

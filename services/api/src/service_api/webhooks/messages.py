@@ -1,0 +1,86 @@
+"""The messages of webhooks, in the form of Standard Webhooks: a body, an id, and signatures.
+
+A message of facts has an id that follows from its webhook and its facts, so that a repetition is known as one.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+import orjson
+from service_common.clock import iso_utc
+from service_common.db.hub_reads import Head
+from service_common.shapes import to_json
+from service_common.types import UnixSeconds
+from service_common.wire.changes import Change
+from service_common.wire.values import Timestamp, WebhookId
+from service_common.wire.webhooks import (
+    ChallengeData,
+    ChallengeMessage,
+    FactsData,
+    FactsMessage,
+    TestData,
+    TestMessage,
+)
+
+from service_api.webhooks.secrets import signature_field
+from service_api.webhooks.sending import Outgoing
+
+MAX_FACTS: Final = 50
+"""Facts in a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a receiver is to get. ``challenge`` is what it has to answer with, where it has to."""
+
+    message_id: str
+    content: FactsMessage | ChallengeMessage | TestMessage
+    challenge: str | None = field(default=None, repr=False)
+
+
+def facts_message(webhook_id: WebhookId, head: Head, changes: Sequence[Change]) -> Message:
+    """A message of facts; at least one."""
+    named = [webhook_id, *(_name(change) for change in changes)]
+    message_id = "msg_" + sha256("\n".join(named).encode()).hexdigest()[:32]
+    times = [change.event.time for change in changes if change.event is not None]
+    newest = Timestamp(iso_utc(times[-1] if times else head.block_time))
+    data = FactsData(webhook_id, head.chain_id, head.hub_address, tuple(changes))
+    return Message(message_id, FactsMessage("hub.facts", newest, data))
+
+
+def challenge_message(webhook_id: WebhookId, now: UnixSeconds) -> Message:
+    """A message whose value nobody can know who does not get it."""
+    value = secrets.token_urlsafe(32)
+    content = ChallengeMessage("webhook.challenge", Timestamp(iso_utc(now)), ChallengeData(webhook_id, value))
+    return Message(_random_id(), content, value)
+
+
+def message_of_test(webhook_id: WebhookId, now: UnixSeconds) -> Message:
+    """A message that its subscriber asked for."""
+    return Message(_random_id(), TestMessage("webhook.test", Timestamp(iso_utc(now)), TestData(webhook_id)))
+
+
+def signed(message: Message, keys: Sequence[bytes], now: UnixSeconds) -> Outgoing:
+    """The request that carries a message, signed at this moment with each of its webhook's secrets."""
+    body = orjson.dumps(to_json(message.content))
+    fields = {
+        "webhook-id": message.message_id,
+        "webhook-timestamp": str(now),
+        "webhook-signature": signature_field(keys, message.message_id, now, body),
+    }
+    return Outgoing(body, fields, message.challenge)
+
+
+def _name(change: Change) -> str:
+    """What a fact is, whatever its number in this index."""
+    event = change.event
+    if event is None:
+        return f"retraction/{change.number}/{change.last_block_number}"
+    return f"event/{event.block_hash}/{event.log_index}"
+
+
+def _random_id() -> str:
+    return "msg_" + secrets.token_hex(16)

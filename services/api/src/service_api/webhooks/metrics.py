@@ -1,0 +1,53 @@
+"""What the worker of the webhooks counts and shows; nothing of it names an account, a bounty or a receiver."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from prometheus_client import Counter
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from service_common.clock import Clock
+from service_common.counters import counter_by
+from service_common.db import webhooks as t
+from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.types import ChainId
+from service_common.wire.values import WebhookState
+from sqlalchemy import Engine, case, func, select
+
+from service_api.webhooks.sending import Result
+
+ATTEMPTS: Final = counter_by(
+    "result", [each.value for each in Result], "service_webhook_attempts_total", "Attempts to send, by how they ended"
+)
+SWITCHED_OFF: Final = Counter("service_webhooks_switched_off_total", "Webhooks switched off after days of failure")
+_FAILING: Final = "failing"
+_STATES: Final = (*(each.value for each in WebhookState), _FAILING)
+
+
+class WebhookCollector(Collector):
+    """How many webhooks there are by state, and how long ago nothing was waiting; read at each scrape."""
+
+    def __init__(self, engine: Engine, chain_id: ChainId, clock: Clock) -> None:
+        self._engine, self._chain_id, self._clock = engine, chain_id, clock
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this moment."""
+        d, p = t.deliveries.c, t.progress.c
+        failing = (d.state == WebhookState.ACTIVE.value) & (d.failure_count > 0)
+        state = case((failing, _FAILING), else_=d.state).label("state")
+        try:
+            with reading(self._engine) as connection:
+                counted = connection.execute(select(state, func.count()).group_by(state)).all()
+                caught_up = connection.execute(select(p.caught_up_at).where(p.chain_id == self._chain_id)).scalar()
+        except DatabaseUnavailable:
+            return
+        counts = {row[0]: row[1] for row in counted}
+        family = GaugeMetricFamily("service_webhooks", "Webhooks by state", labels=["state"])
+        for name in _STATES:
+            family.add_metric([name], counts.get(name, 0))
+        yield family
+        if caught_up is not None:
+            lag = max(0.0, self._clock.now() - caught_up.timestamp())
+            yield GaugeMetricFamily(
+                "service_webhooks_lag_seconds", "Time since nothing was left to send to receivers that answer", lag
+            )

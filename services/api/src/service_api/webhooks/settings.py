@@ -1,0 +1,67 @@
+"""What a deployment sets for webhooks; the api and the worker read it from the same variables."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.chain.deployment import LOCAL_CHAIN_ID
+from service_common.config import EnvironmentReader, parse_count
+from service_common.crypto.x25519 import parse_recipient
+from service_common.errors import ServiceError
+from service_common.types import Bytes32, ChainId
+
+from service_api.webhooks.receivers import HTTPS_PORT, ReceiverRules
+
+DEFAULT_LIMIT: Final = 20
+DEFAULT_TOTAL: Final = 10_000
+_LOOPBACK: Final = "SERVICE_WEBHOOK_INSECURE_LOOPBACK"
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """Registration. ``key`` None: this deployment sends no webhooks."""
+
+    key: Bytes32 | None
+    limit: int
+    """Webhooks of one account."""
+    total: int
+    """Webhooks of the deployment."""
+    rules: ReceiverRules
+
+
+def read_webhook_settings(reader: EnvironmentReader, chain_id: ChainId) -> WebhookSettings:
+    """The settings of registration; mistakes are collected by ``reader``."""
+    return WebhookSettings(
+        key=reader.optional("SERVICE_WEBHOOK_PUBLIC_KEY", _parse_key, None),
+        limit=reader.optional("SERVICE_WEBHOOK_LIMIT", parse_count, DEFAULT_LIMIT),
+        total=reader.optional("SERVICE_WEBHOOK_TOTAL", parse_count, DEFAULT_TOTAL),
+        rules=read_receiver_rules(reader, chain_id),
+    )
+
+
+def read_receiver_rules(reader: EnvironmentReader, chain_id: ChainId) -> ReceiverRules:
+    """Which receivers are allowed; the ones on this machine on a local chain alone."""
+    loopback = reader.optional(_LOOPBACK, _parse_yes, False)
+    if loopback and chain_id != LOCAL_CHAIN_ID:
+        reader.refuse(f"{_LOOPBACK} is for the local chain {LOCAL_CHAIN_ID} alone; unset it")
+    ports = reader.optional("SERVICE_WEBHOOK_PORTS", _parse_ports, frozenset({HTTPS_PORT}))
+    return ReceiverRules(ports, loopback)
+
+
+def _parse_key(text: str) -> Bytes32:
+    try:
+        return parse_recipient(text)
+    except ServiceError:
+        raise ValueError("an age recipient: age1…") from None
+
+
+def _parse_yes(text: str) -> bool:
+    if text != "yes":
+        raise ValueError("yes, or unset")
+    return True
+
+
+def _parse_ports(text: str) -> frozenset[int]:
+    ports = frozenset(parse_count(each.strip()) for each in text.split(","))
+    if max(ports) > 65_535:
+        raise ValueError("ports separated by commas, such as 443,8443")
+    return ports

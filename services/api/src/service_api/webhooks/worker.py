@@ -1,0 +1,233 @@
+"""Sending facts to webhooks: one loop that decides what is sent, and threads that send.
+
+Each webhook has at most one message on its way, so that it gets its facts in order. Receivers that answered soon the
+last time share many threads and a short time; all others, the new, the slow and the failing, share a few and a longer
+one, so that however many of these there are, they hold up only each other. What has happened is written by the loop,
+many at a time: a killed worker repeats, under the same ids, what it did not write.
+"""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import attrgetter
+from queue import Empty, SimpleQueue
+from typing import Final
+
+from service_common.clock import Clock
+from service_common.crypto.x25519 import Identity
+from service_common.db.engine import reading
+from service_common.db.hub_reads import Head, read_head
+from service_common.log import get_logger
+from service_common.types import Address, ChainId
+from service_common.wire.changes import Change
+from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
+from sqlalchemy import Engine
+
+from service_api.usecases.list_changes import newest_change, read_changes
+from service_api.webhooks.deliveries import (
+    Attempt,
+    Due,
+    Ended,
+    admit_new,
+    list_due,
+    pass_over,
+    start_anew,
+    write_ended,
+    write_progress,
+)
+from service_api.webhooks.messages import MAX_FACTS, Message, challenge_message, facts_message, message_of_test, signed
+from service_api.webhooks.metrics import ATTEMPTS, SWITCHED_OFF
+from service_api.webhooks.receivers import ReceiverRules, parse_receiver
+from service_api.webhooks.secrets import CannotOpen, open_sealed
+from service_api.webhooks.sending import Outcome, Result, Sender
+from service_api.webhooks.subjects import Involved, involved_in, select_heard
+
+THREADS: Final = 64
+SECONDS: Final = 5.0
+"""For an attempt at a receiver that answered soon the last time."""
+OTHER_THREADS: Final = 32
+OTHER_SECONDS: Final = 10.0
+PAGE: Final = 500
+"""Changes that are looked at together."""
+GROUPS: Final = 100
+"""Webhooks that are equally far are looked at together; so many groups in one look."""
+LOOK_SECONDS: Final = 1.0
+"""How often it looks for webhooks that are new, to be tested or to be tried again, where no fact is new."""
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Changes after the one that some webhooks have heard up to, and who takes part in their bounties."""
+
+    head: Head
+    changes: Sequence[Change]
+    involved: Involved
+
+
+@dataclass
+class Deliverer:
+    """Sends what is to be sent, while it is the only one that does."""
+
+    engine: Engine
+    chain_id: ChainId
+    keyring: tuple[Identity, ...] = field(repr=False)
+    rules: ReceiverRules
+    sender: Sender
+    clock: Clock
+    _proven: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "webhooks"))
+    _others: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(OTHER_THREADS, "webhooks-others"))
+    _ended: SimpleQueue[Ended] = field(default_factory=SimpleQueue)
+    _on_their_way: dict[WebhookId, Due] = field(default_factory=dict)
+    _seen: tuple[int, int, int] | None = None
+    _looked_at: float = float("-inf")
+    _more: bool = False
+    """Whether there are changes that the last look did not come to."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is on its way."""
+        return not self._on_their_way
+
+    def look(self) -> int:
+        """Start what is due, where anything may be new; how many messages."""
+        with reading(self.engine) as connection:
+            head = read_head(connection, self.chain_id)
+            newest = newest_change(connection)
+        if head is None or head.halted is not None:
+            return 0
+        seen = (newest, head.finalized_number, head.block_number)
+        if not self._more and seen == self._seen and self.clock.monotonic() - self._looked_at < LOOK_SECONDS:
+            return 0
+        if self._seen is None or newest < self._seen[0]:
+            start_anew(self.engine, newest)
+        self._seen, self._looked_at = seen, self.clock.monotonic()
+        return self._start()
+
+    def collect(self, seconds: float) -> int:
+        """Wait up to so long for attempts to end, and write what came of them; how many."""
+        ended = list(self._take(seconds))
+        if not ended:
+            return 0
+        off = write_ended(self.engine, ended, self._now())
+        for each in ended:
+            del self._on_their_way[each.attempt.due.webhook_id]
+            ATTEMPTS.labels(each.outcome.result.value).inc()
+        for webhook_id in off:
+            SWITCHED_OFF.inc()
+            log.info("webhook switched off", webhook_id=webhook_id)
+        self._looked_at = float("-inf")  # they may have more to hear
+        return len(ended)
+
+    def close(self) -> None:
+        """Wait for the threads."""
+        self._proven.shutdown()
+        self._others.shutdown()
+
+    def _take(self, seconds: float) -> Iterable[Ended]:
+        try:
+            yield self._ended.get(timeout=seconds)
+            while True:
+                yield self._ended.get_nowait()
+        except Empty:
+            return
+
+    def _start(self) -> int:
+        now = self._now()
+        if count := admit_new(self.engine, now):
+            log.info("webhooks registered", count=count)
+        waiting = [each for each in list_due(self.engine, now) if each.webhook_id not in self._on_their_way]
+        started = 0
+        to_hear: list[Due] = []
+        for due in waiting:
+            if due.state is not WebhookState.ACTIVE:
+                started += self._hand_over(due, challenge_message(due.webhook_id, self.clock.now()))
+            elif due.test_requested_at is not None:
+                started += self._hand_over(due, message_of_test(due.webhook_id, self.clock.now()))
+            else:
+                to_hear.append(due)
+        facts = self._start_facts(to_hear)
+        if not facts and not self._more and not any(each.proven for each in self._on_their_way.values()):
+            write_progress(self.engine, self.chain_id, now)
+        return started + facts
+
+    def _start_facts(self, to_hear: list[Due]) -> int:
+        """Start the next message of each; those that are equally far read the same page."""
+        far = attrgetter("finality", "after")
+        groups = [list(group) for _, group in groupby(sorted(to_hear, key=far), key=far)]
+        groups.sort(key=lambda group: not any(each.proven for each in group))  # the failing after the others
+        self._more = len(groups) > GROUPS
+        return sum(self._start_group(group) for group in groups[:GROUPS])
+
+    def _start_group(self, group: list[Due]) -> int:
+        accounts = {each.subject.account for each in group if each.subject.account is not None}
+        page = self._read(group[0].finality, group[0].after, accounts)
+        if not page.changes:
+            return 0
+        self._more |= len(page.changes) == PAGE
+        started, silent = 0, list[Due]()
+        for due in group:
+            heard = self._heard(due, page)
+            if heard is None:
+                silent.append(due)
+            else:
+                attempt, message = heard
+                started += self._hand_over(due, message, attempt)
+        if silent:
+            pass_over(self.engine, silent, page.changes[-1].number)
+        return started
+
+    def _heard(self, due: Due, page: _Page) -> tuple[Attempt, Message] | None:
+        """The next message of facts; after a failure the same facts as before, as far as they still hold."""
+        final = page.head.finalized_number
+        again = [change for change in page.changes if due.until is not None and change.number <= due.until]
+        for changes in (again, page.changes):
+            if not changes:
+                continue
+            heard = select_heard(due.subject, due.finality, due.sent, changes, page.involved, final, MAX_FACTS)
+            if heard.changes:
+                message = facts_message(due.webhook_id, page.head, heard.changes)
+                return Attempt(due, message.message_id, heard.through, heard.sent), message
+        return None
+
+    def _read(self, finality: Finality, after: ChangeNumber, accounts: set[Address]) -> _Page:
+        with reading(self.engine) as connection:
+            head = read_head(connection, self.chain_id)
+            if head is None or head.halted is not None:
+                raise IndexGone
+            only_final = finality is Finality.FINALIZED
+            changes = read_changes(connection, head, after, PAGE, only_final=only_final)
+            return _Page(head, changes, involved_in(connection, changes, accounts))
+
+    def _hand_over(self, due: Due, message: Message, attempt: Attempt | None = None) -> int:
+        """Give a message to a thread."""
+        attempt = attempt or Attempt(due, message.message_id, None, due.sent)
+        self._on_their_way[due.webhook_id] = due
+        threads, seconds = (self._proven, SECONDS) if due.proven else (self._others, OTHER_SECONDS)
+        threads.submit(self._send, attempt, message, seconds)
+        return 1
+
+    def _send(self, attempt: Attempt, message: Message, seconds: float) -> None:
+        """In a thread."""
+        with ExitStack() as always:
+            outcome = Outcome(Result.UNSENDABLE, None, 0.0)
+            always.callback(lambda: self._ended.put(Ended(attempt, outcome)))
+            due = attempt.due
+            try:
+                receiver = parse_receiver(due.url, self.rules)
+                keys = [open_sealed(sealed, self.keyring, due.webhook_id) for sealed in due.sealed_secrets]
+            except (ValueError, CannotOpen) as error:
+                log.warning("a webhook cannot be sent to", webhook_id=due.webhook_id, reason=type(error).__name__)
+                return
+            outcome = self.sender.send(receiver, signed(message, keys, self.clock.now()), seconds)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self.clock.now(), UTC)
+
+
+class IndexGone(Exception):
+    """The index was halted or emptied meanwhile."""

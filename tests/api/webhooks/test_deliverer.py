@@ -1,0 +1,446 @@
+"""The worker over a real index and real receivers: what is sent, in which order, how often, and when no more."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import pytest
+from service_api.webhooks.deliveries import BACKOFF, CHALLENGES
+from service_api.webhooks.messages import MAX_FACTS
+from service_api.webhooks.receivers import ReceiverRules
+from service_api.webhooks.sending import Sender
+from service_api.webhooks.worker import Deliverer
+from service_common.types import UnixSeconds
+from sqlalchemy import text
+from standardwebhooks import Webhook
+
+from tests.api.conftest import WEBHOOK_KEY, Service, running_service
+from tests.api.webhooks.receiving import Got, Receiving, echo, receiving
+from tests.api.webhooks.test_registration import Subscriber
+
+LOCAL = ReceiverRules(loopback=True)
+DAY = 86_400
+
+
+class ShiftedClock:
+    """Now, and a while that a test lets pass; ``monotonic`` leaps, so that each look is one."""
+
+    def __init__(self) -> None:
+        self.passed, self._ticks = 0, 0.0
+
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(int(time.time()) + self.passed)
+
+    def monotonic(self) -> float:
+        self._ticks += 10.0
+        return self._ticks
+
+    def sleep(self, seconds: float) -> None:
+        raise AssertionError("no test waits")
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """Of its own: reorgs, rebuilds and other webhooks would disturb."""
+    with running_service() as started:
+        yield started
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiving]:
+    with receiving() as started:
+        yield started
+
+
+class Worker:
+    """A deliverer, run until it has nothing to do."""
+
+    def __init__(self, service: Service) -> None:
+        self.clock = ShiftedClock()
+        engine = service.world.engine("service_webhooks")
+        self.deliverer = Deliverer(engine, service.world.chain_id, (WEBHOOK_KEY,), LOCAL, Sender(LOCAL), self.clock)
+
+    def run(self) -> int:
+        """How many messages it sent."""
+        sent = 0
+        while (started := self.deliverer.look()) or not self.deliverer.idle:
+            sent += started
+            self.deliverer.collect(5.0)
+        return sent
+
+    def later(self, seconds: int) -> int:
+        self.clock.passed += seconds
+        return self.run()
+
+
+@pytest.fixture
+def worker(service: Service) -> Iterator[Worker]:
+    made = Worker(service)
+    yield made
+    made.deliverer.close()
+
+
+@pytest.fixture
+def subscriber(service: Service) -> Iterator[Subscriber]:
+    made = Subscriber(service)
+    yield made
+    for each in made.list():
+        made.remove(each["webhook_id"])
+
+
+def confirmed(subscriber: Subscriber, worker: Worker, receiver: Receiving, **wanted: Any) -> dict[str, Any]:
+    """A webhook whose receiver has answered the challenge."""
+    made = subscriber.register(receiver.url(), **wanted)
+    worker.run()
+    assert subscriber.one(made["webhook"]["webhook_id"])["state"] == "active"
+    return made
+
+
+def names(receiver: Receiving) -> list[str]:
+    return [fact["event"]["name"] if fact["event"] else fact["kind"] for fact in receiver.facts()]
+
+
+def test_receiver__before_it_answers_the_challenge__gets_no_fact(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    receiver.answer = lambda _: (200, b"{}")
+    webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+    service.world.create()
+    service.world.finalize()
+    assert worker.run() == 1
+    shown = subscriber.one(webhook_id)
+    assert (shown["state"], shown["last_result"], shown["last_status"]) == ("pending", "wrong_challenge", 200)
+    receiver.answer = echo
+    worker.later(BACKOFF[0])
+    assert subscriber.one(webhook_id)["state"] == "active"
+    assert subscriber.one(webhook_id)["last_success_at"] is not None
+    assert names(receiver) == ["BountyCreated"]  # of the time between registration and proof, too
+    assert len({each.message["data"]["challenge"] for each in receiver.of_type("webhook.challenge")}) == 2
+
+
+def test_receiver__that_never_answers_the_challenge__is_asked_a_few_times(
+    subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    receiver.answer = lambda _: (404, b"")
+    webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+    worker.run()
+    for seconds in BACKOFF * 2:
+        worker.later(seconds)
+    assert len(receiver.got) == CHALLENGES
+    assert subscriber.one(webhook_id)["state"] == "off"
+    receiver.answer = echo
+    subscriber.test(webhook_id)
+    assert worker.run() == 1
+    assert subscriber.one(webhook_id)["state"] == "active"
+
+
+def test_fact__when_it_is_final__arrives_once_and_verifies(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    world = service.world
+    made = confirmed(subscriber, worker, receiver, all_bounties=True)
+    bounty_id = world.create()
+    world.index()
+    assert worker.run() == 0  # not final yet
+    world.finalize()
+    assert worker.run() == 1
+    assert worker.run() == 0
+    (got,) = receiver.of_type("hub.facts")
+    message = Webhook(made["secret"]).verify(got.body, dict(got.headers))
+    data = message["data"]
+    assert (data["chain_id"], data["hub_address"]) == (world.chain_id, world.hub_address)
+    assert data["webhook_id"] == made["webhook"]["webhook_id"]
+    (change,) = data["changes"]
+    listed = service.get(f"/api/changes?after={change['number'] - 1}&limit=1").get_json()
+    assert change == listed["items"][0]
+    assert (change["event"]["bounty_id"], change["event"]["finality"]) == (str(bounty_id), "finalized")
+
+
+def test_webhook__of_a_bounty_or_an_account__hears_of_what_concerns_it(
+    service: Service, subscriber: Subscriber, worker: Worker
+) -> None:
+    world = service.world
+    with ExitStack() as stack:
+        of_bounty, of_poster, of_solver, of_guardian, of_stranger = (stack.enter_context(receiving()) for _ in range(5))
+        bounty_id = world.create()
+        confirmed(subscriber, worker, of_bounty, bounty_id=str(bounty_id))
+        for receiver, account in (
+            (of_poster, world.people.poster.address),
+            (of_solver, world.solver(1).address),
+            (of_guardian, world.guardian(1).address),
+            (of_stranger, world.people.settler.address),
+        ):
+            confirmed(subscriber, worker, receiver, account_address=account)
+        other = world.create()
+        world.submit(other, world.solver(2))
+        world.submit(bounty_id, world.solver(1))
+        world.submit(bounty_id, world.solver(2))
+        world.finalize()
+        worker.run()
+        everything = ["BountyCreated", *["SubmissionRecorded"] * 3]
+        assert names(of_bounty) == ["BountyCreated", *["SubmissionRecorded"] * 2]
+        assert names(of_poster) == names(of_guardian) == ["BountyCreated", *everything]
+        assert {each["event"]["bounty_id"] for each in of_solver.facts()} == {str(bounty_id)}
+        assert names(of_solver)[-2:] == ["SubmissionRecorded"] * 2
+        assert names(of_stranger) == []
+
+
+def test_facts__more_than_fit_in_a_message__arrive_in_order(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    world = service.world
+    confirmed(subscriber, worker, receiver, all_bounties=True)
+    bounty_id = world.create()
+    for _ in range(MAX_FACTS):
+        world.submit(bounty_id, world.solver(1))
+    world.finalize()
+    assert worker.run() == 2
+    assert [len(each.message["data"]["changes"]) for each in receiver.of_type("hub.facts")] == [MAX_FACTS, 1]
+    places = [(each["event"]["block_number"], each["event"]["log_index"]) for each in receiver.facts()]
+    assert places == sorted(set(places))
+
+
+def test_message__that_was_refused__comes_again_as_it_was_and_then_the_rest(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    world = service.world
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    receiver.answer = lambda _: (500, b"")
+    world.create()
+    world.finalize()
+    worker.run()
+    world.create()
+    world.finalize()
+    for seconds in BACKOFF[:3]:
+        assert worker.run() == 0  # not before its time
+        assert worker.later(seconds) == 1
+    shown = subscriber.one(webhook_id)
+    assert (shown["state"], shown["failure_count"], shown["last_status"]) == ("active", 4, 500)
+    receiver.answer = echo
+    assert worker.later(BACKOFF[3]) == 2
+    messages = receiver.of_type("hub.facts")
+    assert len({each.headers["webhook-id"] for each in messages}) == 2
+    assert [each.body for each in messages[:-1]] == [messages[0].body] * 5
+    assert names(receiver)[-2:] == ["BountyCreated"] * 2
+    assert subscriber.one(webhook_id)["failure_count"] == 0
+
+
+def test_worker__that_is_killed_before_it_wrote__repeats_under_the_same_id(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    confirmed(subscriber, worker, receiver, all_bounties=True)
+    service.world.create()
+    service.world.finalize()
+    assert worker.deliverer.look() == 1
+    worker.deliverer.close()  # it was delivered, and nothing is written
+    successor = Worker(service)
+    assert successor.run() == 1
+    first, second = receiver.of_type("hub.facts")
+    assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)
+    worker.deliverer.collect(5.0)  # what it wrote late changes nothing
+    assert successor.run() == 0
+    successor.deliverer.close()
+
+
+def test_receiver__that_fails_for_days_or_is_gone__is_switched_off_until_it_is_tested(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    webhook_id = confirmed(subscriber, worker, receiver, all_bounties=True)["webhook"]["webhook_id"]
+    receiver.answer = lambda _: (500, b"")
+    service.world.create()
+    service.world.finalize()
+    worker.run()
+    worker.later(2 * DAY)
+    assert subscriber.one(webhook_id)["state"] == "active"
+    worker.later(2 * DAY)
+    assert subscriber.one(webhook_id)["state"] == "off"
+    assert worker.later(DAY) == 0
+    receiver.answer = echo
+    subscriber.test(webhook_id)
+    assert worker.run() == 2  # the challenge, and what it has not heard
+    assert names(receiver)[-1:] == ["BountyCreated"]
+    receiver.answer = lambda _: (410, b"")
+    service.world.create()
+    service.world.finalize()
+    worker.run()
+    assert (subscriber.one(webhook_id)["state"], subscriber.one(webhook_id)["last_result"]) == ("off", "gone")
+
+
+def test_receiver__that_does_not_answer__holds_up_no_other(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    held = Event()
+
+    def hold(got: Got) -> tuple[int, bytes]:
+        if got.message["type"] == "hub.facts":
+            held.wait()
+        return echo(got)
+
+    with receiving() as dead:
+        dead.answer = hold
+        confirmed(subscriber, worker, dead, all_bounties=True)
+        confirmed(subscriber, worker, receiver, all_bounties=True)
+        for count in (1, 2, 3):
+            service.world.create()
+            service.world.finalize()
+            while len(receiver.facts()) < count:
+                worker.deliverer.look()
+                worker.deliverer.collect(0.1)
+        assert len(dead.facts()) == 1
+        held.set()
+        worker.run()
+        assert len(dead.facts()) == 3
+
+
+def test_receiver__that_fails__shares_no_thread_with_those_that_answer(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SECONDS", "OTHER_SECONDS"):  # no attempt ends by itself
+        monkeypatch.setattr(f"service_api.webhooks.worker.{name}", 600.0)
+    worker.deliverer = replace(worker.deliverer, _proven=ThreadPoolExecutor(1), _others=ThreadPoolExecutor(1))
+    held, begun = Event(), Event()
+
+    def hold(_: Got) -> tuple[int, bytes]:
+        begun.set()
+        held.wait()
+        return 204, b""
+
+    with receiving() as failing:
+        confirmed(subscriber, worker, failing, all_bounties=True)
+        confirmed(subscriber, worker, receiver, all_bounties=True)
+        failing.answer = lambda _: (500, b"")
+        service.world.create()
+        service.world.finalize()
+        worker.run()
+        failing.answer = hold
+        worker.clock.passed += BACKOFF[0]
+        worker.deliverer.look()
+        assert begun.wait(60)
+        service.world.create()
+        service.world.finalize()
+        worker.deliverer.look()
+        assert worker.deliverer.collect(60.0) == 1
+        assert len(receiver.facts()) == 2
+        held.set()
+        worker.run()
+
+
+def test_unsafe_facts__arrive_at_once_and_are_taken_back_by_a_reorg(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    world = service.world
+    world.finalize()
+    confirmed(subscriber, worker, receiver, all_bounties=True, finality="unsafe")
+    world.create()
+    world.index()
+    worker.run()
+    (created,) = receiver.facts()
+    assert created["event"]["finality"] == "unsafe"
+    world.rpc.call("anvil_reorg", 1, [])
+    world.people.poster.wallet.forget_nonce()
+    world.open_bounties.pop()
+    world.index()
+    worker.run()
+    (_, taken) = receiver.facts()
+    assert taken["kind"] == "retraction"
+    assert taken["last_block_number"] < created["event"]["block_number"]
+    world.finalize()
+    assert worker.run() == 0
+
+
+def test_index__that_is_rebuilt__repeats_nothing_that_was_final(
+    service: Service, subscriber: Subscriber, worker: Worker
+) -> None:
+    world = service.world
+    with receiving() as of_final, receiving() as of_unsafe:
+        confirmed(subscriber, worker, of_final, all_bounties=True)
+        confirmed(subscriber, worker, of_unsafe, all_bounties=True, finality="unsafe")
+        world.create()
+        world.finalize()
+        worker.run()
+        with world.database.engine().begin() as connection:  # as a rebuild does: all taken back, and numbered anew
+            connection.execute(text("DELETE FROM hub_index.changes"))
+            connection.execute(text("INSERT INTO hub_index.changes (block_number) VALUES (0)"))
+            connection.execute(
+                text(
+                    "INSERT INTO hub_index.changes (block_number, log_index)"
+                    " SELECT block_number, log_index FROM hub_index.logs ORDER BY block_number, log_index"
+                )
+            )
+        assert worker.run() == 0
+        world.create()
+        world.finalize()
+        worker.run()
+        assert names(of_final) == names(of_unsafe) == ["BountyCreated"] * 2
+
+
+def test_index__that_is_restored_from_a_backup__goes_on_where_it_was(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    world = service.world
+    confirmed(subscriber, worker, receiver, all_bounties=True)
+    world.create()
+    world.finalize()
+    worker.run()
+    with world.database.engine().begin() as connection:
+        connection.execute(text("UPDATE webhooks.deliveries SET after_number = after_number + 1000000"))
+    successor = Worker(service)
+    world.create()
+    world.finalize()
+    successor.run()
+    assert names(receiver) == ["BountyCreated"] * 2
+    successor.deliverer.close()
+
+
+def test_secret__that_was_rotated__signs_beside_the_former_one(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    made = confirmed(subscriber, worker, receiver, all_bounties=True)
+    renewed = subscriber.rotate(made["webhook"]["webhook_id"])
+    assert renewed["secret"] != made["secret"]
+    subscriber.test(made["webhook"]["webhook_id"])
+    worker.run()
+    (got,) = receiver.of_type("webhook.test")
+    for secret in (made["secret"], renewed["secret"]):
+        Webhook(secret).verify(got.body, dict(got.headers))
+    worker.clock.passed += 2 * DAY
+    subscriber.test(made["webhook"]["webhook_id"])
+    worker.run()
+    assert len(receiver.of_type("webhook.test")[-1].headers["webhook-signature"].split()) == 1
+
+
+def test_webhook__whose_secret_does_not_open__is_not_sent_to(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+    worker.deliverer = replace(worker.deliverer, keyring=())
+    worker.run()
+    assert receiver.got == []
+    assert subscriber.one(webhook_id)["last_result"] == "unsendable"
+
+
+def test_index__that_is_halted__sends_nothing(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    confirmed(subscriber, worker, receiver, all_bounties=True)
+    engine = service.world.engine("service_indexer")
+    service.world.create()
+    service.world.finalize()
+    with halted(engine):
+        assert worker.run() == 0
+    assert worker.run() == 1
+
+
+@contextmanager
+def halted(engine: Any) -> Iterator[None]:
+    def write(reason: str | None) -> None:
+        with engine.begin() as connection:
+            connection.execute(text("UPDATE hub_index.head SET halted = :reason"), {"reason": reason})
+
+    write("by a test")
+    yield
+    write(None)

@@ -1,0 +1,211 @@
+"""One attempt: what a receiver may answer, how long it may take, and to which machine the connection goes."""
+
+import json
+import socket
+import ssl
+from collections.abc import Iterator
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+from service_api.webhooks.receivers import Receiver, ReceiverRules, parse_receiver
+from service_api.webhooks.sending import Outcome, Outgoing, Result, Sender
+
+from tests.api.webhooks.receiving import Got, Receiving, certificate_for, receiving, writing_bytes
+from tests.api.webhooks.test_receivers import lookup_of
+
+LOCAL = ReceiverRules(loopback=True)
+PUBLIC = "93.184.216.34"
+BODY = b'{"type":"webhook.test"}'
+LONG = 60.0
+"""No test takes as long."""
+
+
+@pytest.fixture
+def server() -> Iterator[Receiving]:
+    with receiving() as started:
+        yield started
+
+
+def send(port: int, outgoing: Outgoing | None = None, seconds: float = LONG) -> Outcome:
+    receiver = Receiver(False, "127.0.0.1", port, "/hook?key=value")
+    return Sender(LOCAL).send(receiver, outgoing or Outgoing(BODY, {"webhook-id": "msg_1"}), seconds)
+
+
+def test_message__to_a_receiver_that_takes_it__arrives_as_it_is(server: Receiving) -> None:
+    outcome = send(server.port)
+    assert (outcome.result, outcome.status) == (Result.DELIVERED, 204)
+    (got,) = server.got
+    assert (got.path, got.body, got.headers["webhook-id"]) == ("/hook?key=value", BODY, "msg_1")
+    assert got.headers["Content-Type"] == "application/json"
+    assert got.headers["Host"] == f"127.0.0.1:{server.port}"
+
+
+@pytest.mark.parametrize(
+    ("status", "result"),
+    [
+        (200, Result.DELIVERED),
+        (299, Result.DELIVERED),
+        (301, Result.REDIRECTED),
+        (307, Result.REDIRECTED),
+        (400, Result.REFUSED),
+        (410, Result.GONE),
+        (503, Result.REFUSED),
+    ],
+)
+def test_answer__by_its_status__is_how_the_attempt_ended(server: Receiving, status: int, result: Result) -> None:
+    server.answer = lambda _: (status, b"")
+    outcome = send(server.port)
+    assert (outcome.result, outcome.status, len(server.got)) == (result, status, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "result"),
+    [
+        (b'{"challenge":"right","more":1}', Result.DELIVERED),
+        (b'{"challenge":"wrong"}', Result.WRONG_CHALLENGE),
+        (b'{"challenge":["right"]}', Result.WRONG_CHALLENGE),
+        (b'"right"', Result.WRONG_CHALLENGE),
+        (b"right", Result.WRONG_CHALLENGE),
+        (b"\xff", Result.WRONG_CHALLENGE),
+        (b"[" * 5_000, Result.WRONG_CHALLENGE),
+        (b"", Result.WRONG_CHALLENGE),
+    ],
+)
+def test_challenge__by_what_is_answered__is_met_or_not(server: Receiving, body: bytes, result: Result) -> None:
+    server.answer = lambda _: (200, body)
+    assert send(server.port, Outgoing(BODY, {}, "right")).result is result
+
+
+CHUNKS = b'8\r\n{"challe\r\n8\r\nnge":"ri\r\n5\r\nght"}\r\n0\r\n\r\n'
+
+
+@pytest.mark.parametrize(
+    ("answer", "result"),
+    [
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS, Result.DELIVERED),
+        (b'HTTP/1.1 200 OK\r\n\r\n{"challenge":"right"}', Result.DELIVERED),
+        (b'HTTP/1.0 200 OK\r\nContent-Length: 21\r\n\r\n{"challenge":"right"}', Result.DELIVERED),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{", Result.NO_ANSWER),
+        (b"HTTP/1.1 2x0 OK\r\n\r\n", Result.NO_ANSWER),
+        (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", Result.NO_ANSWER),
+        (b"", Result.NO_ANSWER),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", Result.NO_ANSWER),
+    ],
+)
+def test_answer__as_bytes__is_read_or_refused(answer: bytes, result: Result) -> None:
+    with writing_bytes(iter([answer])) as port:
+        assert send(port, Outgoing(BODY, {}, "right")).result is result
+
+
+@pytest.mark.parametrize("piece", [b"X" * 4_096, b"HTTP/1.1 200 OK\r\nX: y\r\n"])
+def test_answer__without_an_end__is_left_after_a_few_kib(piece: bytes) -> None:
+    with writing_bytes(repeat(piece)) as port:
+        assert send(port, Outgoing(BODY, {}, "right")).result is Result.NO_ANSWER
+
+
+def drip() -> Iterator[bytes]:
+    """A header that goes on, a byte at a time, for longer than any attempt."""
+    yield b"HTTP/1.1 200 OK\r\nX: "
+    pause, other = socket.socketpair()
+    with pause, other:
+        pause.settimeout(0.05)
+        while True:
+            try:
+                pause.recv(1)
+            except TimeoutError:
+                yield b"y"
+
+
+def test_answer__that_does_not_come_in_time__is_not_waited_for() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, writing_bytes(drip()) as dripping:
+        for port in (silent.getsockname()[1], dripping):
+            assert send(port, seconds=0.5).result is Result.TIMED_OUT
+
+
+def test_nobody__at_the_address__is_unreachable() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    assert send(port).result is Result.UNREACHABLE
+
+
+def test_name__that_does_not_resolve_or_is_private__is_not_connected_to() -> None:
+    def unknown(*_: object, **__: object) -> list[tuple[object, ...]]:
+        raise socket.gaierror
+
+    def never(*_: object) -> socket.socket:
+        raise AssertionError("a connection was opened")
+
+    receiver = parse_receiver("https://receiver.example/", LOCAL)
+    for lookup, result in (
+        (unknown, Result.UNRESOLVABLE),
+        (lookup_of(), Result.UNRESOLVABLE),
+        (lookup_of("127.0.0.1"), Result.NOT_PUBLIC),
+        (lookup_of(PUBLIC, "169.254.169.254"), Result.NOT_PUBLIC),
+    ):
+        assert Sender(LOCAL, lookup=lookup, dial=never).send(receiver, Outgoing(BODY, {}), LONG).result is result
+
+
+def test_connection__goes_to_the_machine_that_was_checked__whatever_the_name_has_then(
+    server: Receiving, tmp_path: Path
+) -> None:
+    del server
+    asked, dialled = [], []
+    inside, trusting = certificate_for("receiver.example", tmp_path)
+
+    def lookup(host: str, port: int, **more: object) -> list[tuple[object, ...]]:
+        asked.append(host)
+        machine = PUBLIC if len(asked) == 1 else "127.0.0.1"  # the second answer is another one
+        found: list[tuple[object, ...]] = lookup_of(machine)(host, port, **more)
+        return found
+
+    with receiving(inside) as secure:
+
+        def dial(address: tuple[str, int], seconds: float) -> socket.socket:
+            dialled.append(address)
+            return socket.create_connection(("127.0.0.1", secure.port), seconds)
+
+        receiver = parse_receiver("https://receiver.example/hook", ReceiverRules())
+        sender = Sender(ReceiverRules(), lookup=lookup, dial=dial, tls=trusting)
+        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.DELIVERED
+        assert (asked, dialled) == (["receiver.example"], [(PUBLIC, 443)])
+        assert [each.headers["Host"] for each in secure.got] == ["receiver.example"]
+        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.NOT_PUBLIC
+        assert len(dialled) == len(secure.got) == 1
+
+
+@pytest.mark.parametrize("named", ["other.example", None])
+def test_certificate__of_another_name_or_issuer__gets_no_message(named: str | None, tmp_path: Path) -> None:
+    inside, trusting = certificate_for(named or "receiver.example", tmp_path)
+    with receiving(inside) as secure:
+        sender = Sender(
+            ReceiverRules(),
+            lookup=lookup_of(PUBLIC),
+            dial=lambda _, seconds: socket.create_connection(("127.0.0.1", secure.port), seconds),
+            tls=trusting if named else ssl.create_default_context(),
+        )
+        outcome = sender.send(parse_receiver("https://receiver.example/", ReceiverRules()), Outgoing(BODY, {}), LONG)
+        assert outcome.result is Result.TLS_FAILED
+        assert secure.got == []
+
+
+def test_machine__that_does_not_answer__leaves_its_turn_to_the_next(server: Receiving) -> None:
+    dialled = []
+
+    def dial(address: tuple[str, int], seconds: float) -> socket.socket:
+        dialled.append(address[0])
+        if address[0] == PUBLIC:
+            raise ConnectionRefusedError
+        return socket.create_connection(("127.0.0.1", server.port), seconds)
+
+    receiver = Receiver(False, "receiver.example", 80, "/")
+    sender = Sender(ReceiverRules(), lookup=lookup_of(PUBLIC, "1.1.1.1"), dial=dial)
+    assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.DELIVERED
+    assert dialled == [PUBLIC, "1.1.1.1"]
+
+
+def test_message__that_is_long__arrives_whole(server: Receiving) -> None:
+    seen: list[Got] = server.got
+    body = json.dumps({"type": "x", "long": "y" * 2_000_000}).encode()
+    assert send(server.port, Outgoing(body, {})).result is Result.DELIVERED
+    assert seen[0].body == body
