@@ -23,6 +23,8 @@ _PATTERNS: Final = {
     "^age1[0-9a-z]{58}$": "age1" + "q" * 58,
     "^[a-z_]+(\\.[a-z_]+)?$": "chain.logs",
     "^[a-z0-9_]+$": "some_code",
+    "^wh_[0-9a-f]{32}$": "wh_" + "ab" * 16,
+    "^[0-9-]{10}T[0-9:]{8}Z$": "2027-01-15T09:00:00Z",
 }
 _WHOLE: Final[Mapping[str, Mapping[str, object]]] = {
     "bounty_list.bounty": to_json(tour.item()),
@@ -51,8 +53,9 @@ def _value(schema: object, text: str, *, nulls: bool) -> object:
     for key in ("const", "enum"):
         if key in schema:
             return schema[key] if key == "const" else schema[key][-1 if nulls else 0]
-    if "anyOf" in schema:
-        return None if nulls else _value(schema["anyOf"][0], text, nulls=nulls)
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            return None if nulls else _value(schema[key][0], text, nulls=nulls)
     kinds = schema["type"]
     kind = kinds if isinstance(kinds, str) else "null" if nulls and "null" in kinds else kinds[0]
     if kind == "array":
