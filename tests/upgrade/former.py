@@ -20,7 +20,7 @@ from tests.unpacking import unpack
 
 REPOSITORY: Final = Path(__file__).resolve().parents[2]
 FORMER_RELEASE: Final = Path(__file__).with_name("former-release")
-SERVICES: Final = ("api", "indexer", "reviewer", "delivery")
+SERVICES: Final = ("api", "indexer", "reviewer", "delivery", "web")
 
 
 class NoFormerRelease(Exception):

@@ -22,7 +22,7 @@ from tests.upgrade.former import former_client, former_file, former_programs
 from tests.upgrade.load import Load
 
 PRESENT = Path(sys.executable).parent
-OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker")
+OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker", "web")
 """What no request of the load waits for, in the order they are replaced."""
 
 
@@ -93,7 +93,7 @@ class Upgrade:
 
 
 def submit_as_before(cast: Cast, bounty: Funded, solver: str) -> Submitted:
-    """With the former client, since the former api takes no Submission of a later format."""
+    """With the former client: people upgrade when they like."""
     person = cast.person(solver)
     directory = artifact(person.home / f"work-{bounty.bounty_id}")
     ran = person.run("solver:submit", bounty.bounty_id, str(directory), program=former_client())
@@ -116,12 +116,12 @@ def upgrade(tmp_path: Path) -> Iterator[Upgrade]:
 
 
 def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken_back(upgrade: Upgrade) -> None:
-    assert upgrade.schema() == "0005"
+    before = upgrade.schema()
     with upgrade.load.going():
         # 1. There: the schema first, then the workers that jobs of both releases go to, the api last.
         upgrade.load.go_on()
         upgrade.migrate()
-        assert upgrade.schema() > "0005"
+        assert upgrade.schema() > before
         upgrade.load.go_on()
         upgrade.replace_worker(present=True)
         for name in OTHERS:
@@ -153,8 +153,7 @@ def end_well(upgrade: Upgrade) -> None:
     cast, bounty, work = upgrade.cast, upgrade.bounty, upgrade.work
     cast.wait_for(bounty.reveal_at)
     pair = (bounty.bounty_id, work.solver, work.commitment)
-    opened = cast.person("guardian-1").run("guardian:open", *pair, "opened")
-    assert opened.event("guardian_open.artifact_opened").fields["bound"] is False
+    cast.person("guardian-1").run("guardian:open", *pair, "opened")
     assert same_files(cast.person("guardian-1").home / "opened", work.directory)
     for guardian in ("guardian-1", "guardian-2"):
         cast.award(bounty, guardian, work, "All criteria hold.\n")

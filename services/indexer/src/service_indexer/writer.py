@@ -149,6 +149,8 @@ def only_writer(
             with writing(engine) as connection:
                 fence = _take_fence(connection, chain_id, hub, start)
             yield Writer(engine, chain_id, hub, fence)
+            # At once for the next writer: of a session that is closed the server lets the lock go when it notices.
+            lock.execute(text("SELECT pg_advisory_unlock(:space, :chain)"), {"space": space, "chain": chain_id})
         finally:
             lock.invalidate()  # closing the session releases the lock, in any state
 
