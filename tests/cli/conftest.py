@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,10 +32,17 @@ def _not_quiet() -> None:
     set_quiet(False)
 
 
-@pytest.fixture(scope="session")
-def ledger() -> Iterator[Ledger]:
+@contextmanager
+def new_ledger() -> Iterator[Ledger]:
+    """A chain with a Hub of its own."""
     with anvil.start(mining="automine", genesis_time=int(time.time()) - LONG_AGO) as node, make_ledger(node) as ledger:
         yield ledger
+
+
+@pytest.fixture(scope="session")
+def ledger() -> Iterator[Ledger]:
+    with new_ledger() as found:
+        yield found
 
 
 @pytest.fixture

@@ -71,6 +71,7 @@ PUBLIC = (
     | LATE
     | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "yaml", "btclib_libsecp256k1", "coincurve"}
 )
+WEBHOOK = "wh_" + "ab" * 16
 RUNS: list[tuple[int, set[str], list[str]]] = [
     *[
         (0, SLOW | NEVER, words)
@@ -101,6 +102,11 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),
+    (1, NEVER | LATE, ["webhook:add", "--url", "https://example.org/hook", "--bounty", "1", "--save-to", "secret"]),
+    (1, NEVER | LATE, ["webhook:list"]),
+    (1, NEVER | LATE, ["webhook:test", WEBHOOK]),
+    (1, NEVER | LATE, ["webhook:rotate", WEBHOOK, "--save-to", "secret"]),
+    (1, NEVER | LATE, ["webhook:remove", WEBHOOK]),
 ]
 """Exit code, what must not be imported, and a command whose every endpoint is away: before its first answer."""
 

@@ -1,5 +1,6 @@
 """``claim --all``: every role's money by few transactions, what is refused named, and nothing paid twice."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from service_cli.claimant import due
 from service_common.keccak import keccak256
 
 from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import new_ledger
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
 from tests.cli.terminal import Ran, Terminal
@@ -14,6 +16,13 @@ from tests.cli.terminal import Ran, Terminal
 SHARE = ESCROW * 300 // 10_000 // 3
 AWARD = ESCROW * 96 // 100
 CLAIM_MANY = "0x" + keccak256(b"claimMany((uint8,uint256)[])")[:4].hex()
+
+
+@pytest.fixture(scope="session")
+def ledger() -> Iterator[Ledger]:
+    """Of this file alone: other tests would miss what is claimed here."""
+    with new_ledger() as found:
+        yield found
 
 
 def awarded(ledger: Ledger) -> int:
