@@ -24,14 +24,15 @@ from service_api.usecases.webhooks import (
 routes = Routes("webhooks", __name__, url_prefix="/api/webhooks", description="Webhooks")
 
 MAX_BODY_BYTES: Final = 4_096
-_INDEX: Final = "bounty_projection_unavailable"
+_AWAY: Final = ("bounty_projection_unavailable", "bounty_chain_state_unavailable")
+"""What any route here answers while the database or the chain does not."""
 _EXAMPLE: Final = {"url": "https://receiver.example/bounties", "bounty_id": "7"}
 
 
 @routes.route("", methods=["POST"])
 @routes.response(200, RegisteredWebhook)
 @routes.response(201, RegisteredWebhook)
-@described(CODE, "webhook_limit_reached", _INDEX, "webhooks_unconfigured", body=WebhookRequest, example=_EXAMPLE)
+@described(CODE, "webhook_limit_reached", *_AWAY, "webhooks_unconfigured", body=WebhookRequest, example=_EXAMPLE)
 @signed("application/json", MAX_BODY_BYTES)
 def post_webhook(request: VerifiedRequest) -> Response:
     """Register an address that gets facts as they happen.
@@ -49,7 +50,7 @@ def post_webhook(request: VerifiedRequest) -> Response:
 
 @routes.route("", methods=["GET"])
 @routes.response(200, WebhookList)
-@described(_INDEX)
+@described(*_AWAY)
 @signed(None)
 def get_webhooks(request: VerifiedRequest) -> Response:
     """List the webhooks of an account, and how their receivers do.
@@ -62,7 +63,7 @@ def get_webhooks(request: VerifiedRequest) -> Response:
 
 @routes.route("/<webhook_id>", methods=["DELETE"])
 @routes.response(200, RemovedWebhook)
-@described(CODE, "webhook_not_found", _INDEX)
+@described(CODE, "webhook_not_found", *_AWAY)
 @signed(None)
 def delete_webhook(request: VerifiedRequest, webhook_id: str) -> Response:
     """Remove a webhook.
@@ -76,7 +77,7 @@ def delete_webhook(request: VerifiedRequest, webhook_id: str) -> Response:
 
 @routes.route("/<webhook_id>/test", methods=["POST"])
 @routes.response(200, Webhook)
-@described(CODE, "webhook_not_found", _INDEX)
+@described(CODE, "webhook_not_found", *_AWAY)
 @signed(None)
 def post_webhook_test(request: VerifiedRequest, webhook_id: str) -> Response:
     """Have a test message sent; one that is not active gets the challenge again, and is active once it is answered.
@@ -89,7 +90,7 @@ def post_webhook_test(request: VerifiedRequest, webhook_id: str) -> Response:
 
 @routes.route("/<webhook_id>/rotate", methods=["POST"])
 @routes.response(200, RegisteredWebhook)
-@described(CODE, "webhook_not_found", "webhook_already_rotated", _INDEX, "webhooks_unconfigured")
+@described(CODE, "webhook_not_found", "webhook_already_rotated", *_AWAY, "webhooks_unconfigured")
 @signed(None)
 def post_webhook_rotate(request: VerifiedRequest, webhook_id: str) -> Response:
     """Get another secret; for a day, messages are signed with the former one, too.
