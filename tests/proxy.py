@@ -1,6 +1,6 @@
 """A TCP proxy of the tests in front of a real server: slow, silent, or gone and back, while the server itself goes on.
 
-Promises: bytes pass unchanged and in order; ``delay`` holds each piece of an answer back so long; ``cut`` ends every
+Bytes pass unchanged and in order; ``delay`` holds each piece of an answer back so long; ``cut`` ends every
 connection and refuses new ones at the same address until ``mend``; ``connections`` are those that are open now.
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds contracts/artifacts from contracts/src, bit for bit the same on every machine.
 
-Promises: each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
+Each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
 with the settings of SETTINGS, which are those of foundry.toml. `--check` writes nothing, rebuilds, and exits 1 with
 one line for each file that differs.
 Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma.

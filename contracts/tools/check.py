@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Everything forge can say about the Hub, as the `contracts` session runs it.
 
-Promises: exit 0 only if the committed artifacts and the packaged ABI are what the sources compile to, the whole forge
+Exit 0 only if the committed artifacts and the packaged ABI are what the sources compile to, the whole forge
 suite passes, no gas figure moved against contracts/snapshots, and each planted bug of contracts/mutants is found. What
 forge kept of earlier failures is not played.
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants each bug of contracts/mutants in a copy of the contracts and demands that the tests find it.
 
-Promises: the tree it is run from is never written; the named tests pass without the bugs, before the first and again
+The tree it is run from is never written; the named tests pass without the bugs, before the first and again
 after the last, so that nothing that a bug left behind made the next one look caught; for each mutant it prints one
 line, and exits 1 unless every test that the mutant names fails, and not because the copy does not compile.
 A mutant is a patch with a head: first line what is planted, then one line `Caught by: <test function>` for each test.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The long run of random histories, and how often each transition happened in it.
 
-Promises: runs forge's whole suite in the `assurance` profile (the caller sets FOUNDRY_PROFILE), then prints per
+Runs forge's whole suite in the `assurance` profile (the caller sets FOUNDRY_PROFILE), then prints per
 function the share of calls that the Hub accepted, and exits as forge did. Every history checks by itself that each
 transition happened, refused neighbours included.
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every small change to the Hub, each of which the tests should notice.
 
-Promises: the tree it is run from is never written. A mutant goes to the unit and fuzz tests, a survivor then to the
+The tree it is run from is never written. A mutant goes to the unit and fuzz tests, a survivor then to the
 invariants with fixed seeds. The unchanged code goes through the same tests at the start, after every tenth mutant and
 at the end; results are kept only once that control has passed. A run can be stopped and started again: results are kept
 as one JSON line a mutant, and count only for the same sources, tests and tools. A share is stated only when every

@@ -1,6 +1,6 @@
 """``service-cli`` as a person types it, in this process: its exit code, events and words.
 
-Promises: what a run sees of the environment is exactly what the test names, a home and a state directory; stdout is
+What a run sees of the environment is exactly what the test names, a home and a state directory; stdout is
 parsed as JSON lines, so anything else there fails the test; a traceback fails it, too.
 """
 

@@ -1,6 +1,6 @@
 """The rules of the Hub, told a second time in Python from the interface's text and not from the Solidity.
 
-Promises: each method either changes the model and returns the events that the Hub must log, or raises ``Refused`` with
+Each method either changes the model and returns the events that the Hub must log, or raises ``Refused`` with
 the name and the values of the error that the Hub must answer, and changes nothing. Token movements are kept in
 ``balances``; nothing here knows about words, bits or ballots.
 """

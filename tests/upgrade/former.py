@@ -1,6 +1,6 @@
 """The release before, as its images hold it: made from the commit that ``former-release`` names.
 
-Promises: the environments lie in ``.local/former``, one for each service, made once for a commit by the script that the
+The environments lie in ``.local/former``, one for each service, made once for a commit by the script that the
 commit's own images are made with. Refuses, in words, a copy of the repository without that commit: an upgrade that was
 not tried is no upgrade that works.
 """

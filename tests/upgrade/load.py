@@ -1,6 +1,6 @@
 """People who go on working while the service is replaced under them: public reads, signed requests, publications.
 
-Promises: every request goes to each api that is in turn, as a load balancer sends them; one that is taken out gets no
+Every request goes to each api that is in turn, as a load balancer sends them; one that is taken out gets no
 further request, and is answered what it has. Whatever is not answered 200 is kept.
 """
 
