@@ -13,7 +13,7 @@ from service_common.web.edge import ROUTE, Edge
 from service_common.web.versions import install_versions
 from werkzeug.exceptions import HTTPException
 
-from service_web import words
+from service_web import formatting
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.hostile import visible
@@ -69,19 +69,19 @@ def _install_templates(app: Flask, dependencies: Dependencies) -> None:
         icon=assets.ICON_PATH,
         labels=LABELS,
         meanings=MEANINGS,
-        counted=words.counted,
+        counted=formatting.counted,
     )
     app.jinja_env.filters.update(
-        moment=words.moment,
-        day=words.day,
-        machine_time=words.machine_time,
-        span=words.span,
-        amount=words.amount,
-        percent=words.percent,
-        short=words.short,
+        moment=formatting.moment,
+        day=formatting.day,
+        machine_time=formatting.machine_time,
+        span=formatting.span,
+        amount=formatting.amount,
+        percent=formatting.percent,
+        short=formatting.short,
         visible=visible,
     )
-    app.jinja_env.globals.update(relative=words.relative, share=words.share)
+    app.jinja_env.globals.update(relative=formatting.relative, share=formatting.share)
 
 
 def _install_problems(app: Flask) -> None:

@@ -11,7 +11,7 @@ from service_common.types import Address, BountyId
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import REVALIDATE, Version, text_version, versioned
 
-from service_web import words
+from service_web import formatting
 from service_web.api.rows import BountyRow
 from service_web.challenge import NO_TITLE
 from service_web.dependencies import Dependencies, dependencies
@@ -57,7 +57,7 @@ def _calendar(
     calendar = Calendar()
     calendar.add("prodid", "-//Bounty Escrow Service//pages//EN")
     calendar.add("version", "2.0")
-    calendar.add("x-wr-calname", f"Bounties of {words.short(account)}")
+    calendar.add("x-wr-calname", f"Bounties of {formatting.short(account)}")
     titles, found = titles_of(deps, bounties), deps.api.deployment().value
     due = sorted((at, row.bounty_id, kind) for row in bounties.values() for kind, at in _deadlines(row, judging))
     for at, bounty_id, kind in due[:_MAX_EVENTS]:
@@ -86,6 +86,6 @@ def _event(summary: str, ends: datetime) -> Event:
 
 def _deadlines(row: BountyRow, judging: set[BountyId]) -> Iterator[tuple[str, int]]:
     """The moments of an open bounty that matter, each with the kind that identifies it; none that has no date."""
-    if row.status is BountyStatus.OPEN and row.judging_deadline <= words.MOST_SECONDS:
+    if row.status is BountyStatus.OPEN and row.judging_deadline <= formatting.MOST_SECONDS:
         yield "submission", row.submission_deadline
         yield ("judging" if row.bounty_id in judging else "decided"), row.judging_deadline

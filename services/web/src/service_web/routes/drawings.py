@@ -9,7 +9,7 @@ from service_common.web.authentication import public, read_query
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, bytes_version, text_version, versioned
 from werkzeug.exceptions import NotFound
 
-from service_web import words
+from service_web import formatting
 from service_web.dependencies import dependencies
 from service_web.routes.pages import parsed_bounty_id
 from service_web.views import lifecycle, timeline
@@ -57,8 +57,8 @@ def get_card(bounty_id: str) -> Response:
         challenge = deps.challenges.of(detail)
         stage = stage_of(detail.facts, deps.clock.now(), has_submissions=detail.active_submission_count > 0)
         deadline = next_deadline(detail.facts, stage)
-        note = LABELS[stage] + (f"  ·  {deadline.name}: {words.moment(deadline.at)}" if deadline else "")
-        award = f"{words.amount(award_of(detail.facts), token)} to the winner"
+        note = LABELS[stage] + (f"  ·  {deadline.name}: {formatting.moment(deadline.at)}" if deadline else "")
+        award = f"{formatting.amount(award_of(detail.facts), token)} to the winner"
         title = (challenge.title.title if challenge else None) or ""
         return bytes_version(card(title, f"Bounty {number}", award, note), "image/png", DOCUMENT)
 

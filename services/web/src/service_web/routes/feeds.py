@@ -14,7 +14,7 @@ from service_common.web.authentication import public, read_query
 from service_common.web.versions import REVALIDATE, Version, text_version, versioned
 from werkzeug.exceptions import NotFound
 
-from service_web import words
+from service_web import formatting
 from service_web.api.answers import PersonRows
 from service_web.api.rows import BountyRow
 from service_web.challenge import NO_TITLE, Title
@@ -143,7 +143,7 @@ def _atom(feed: Feed, origin: str) -> str:
         language="en",
     )
     for each in feed.entries:
-        at = datetime.fromtimestamp(min(each.at, words.MOST_SECONDS), UTC)
+        at = datetime.fromtimestamp(min(each.at, formatting.MOST_SECONDS), UTC)
         made.add_item(
             title=each.title,
             link=origin + each.path,
@@ -169,7 +169,7 @@ def _json_feed(feed: Feed, origin: str) -> str:
                     "url": origin + each.path,
                     "title": each.title,
                     "content_text": each.text,
-                    "date_published": words.machine_time(each.at),
+                    "date_published": formatting.machine_time(each.at),
                 }
                 for each in feed.entries
             ],

@@ -13,7 +13,7 @@ from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementRea
 from service_common.types import BountyId, UnixSeconds
 from service_common.wire.deployment import Deployment
 
-from service_web import words
+from service_web import formatting
 from service_web.api.rows import BountyRow, ClaimRow, SubmissionRow, VerdictRow
 from service_web.challenge import Title
 from service_web.views.money import KINDS
@@ -44,8 +44,9 @@ class Chronicle:
         award = row.escrow_amount - row.protocol_fee - row.guardian_fee
         token = self.deployment.escrow_token
         text = (
-            f"The winner gets {words.amount(award, token)} of an escrow of {words.amount(row.escrow_amount, token)}. "
-            f"Submissions close at {words.moment(row.submission_deadline)}."
+            f"The winner gets {formatting.amount(award, token)} of an escrow of "
+            f"{formatting.amount(row.escrow_amount, token)}. "
+            f"Submissions close at {formatting.moment(row.submission_deadline)}."
         )
         return self._entry(row.bounty_id, "created", f"New: {self._name(row.bounty_id)}", text, row.time)
 
@@ -65,7 +66,7 @@ class Chronicle:
 
     def claimed(self, row: ClaimRow) -> Entry:
         """An amount was paid."""
-        paid = words.amount(row.amount, self.deployment.escrow_token)
+        paid = formatting.amount(row.amount, self.deployment.escrow_token)
         text = f"{KINDS[row.kind]}: {paid} to {row.recipient}."
         kind = f"claim:{row.kind}:{row.recipient}"
         return self._entry(row.bounty_id, kind, f"Paid: {self._name(row.bounty_id)}", text, row.time)

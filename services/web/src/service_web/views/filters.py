@@ -16,8 +16,8 @@ from service_common.wire.cursor import BountySort, parse_cursor
 from service_common.wire.deployment import TokenDescription
 from service_common.wire.values import MAX_SEARCH
 
+from service_web.formatting import counted
 from service_web.hostile import visible
-from service_web.words import counted
 
 T = TypeVar("T", bound=StrEnum)
 _DAY: Final = 86_400

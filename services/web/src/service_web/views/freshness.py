@@ -11,7 +11,7 @@ from service_common.wire.deployment import Deployment
 
 from service_web.api.client import Answer
 from service_web.api.rows import Head
-from service_web.words import counted, moment, span
+from service_web.formatting import counted, moment, span
 
 T = TypeVar("T")
 _LATE_SECONDS: Final = 120

@@ -14,7 +14,7 @@ from typing import Final
 from markupsafe import escape
 from service_common.types import UnixSeconds
 
-from service_web.words import day
+from service_web.formatting import day
 
 
 class Theme(StrEnum):
