@@ -68,7 +68,7 @@ def check_submission(
             "replaces": None if former == ZERO_BYTES32 else former,
             "warnings": warnings,
         },
-        lambda: About(now=now),
+        lambda: About(now=now, path=str(directory)),
     )
     remark(f"to be submitted before {deadline}; nobody can read it until {moment(work.bounty.reveal_at, now)}")
     remark(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields, counted
 from service_cli.shell.render.screen import Fact, Item, Screen, Shown
-from service_cli.shell.render.sentences import at, ether, following, size, tokens, transaction
+from service_cli.shell.render.sentences import argument, at, ether, following, size, tokens, transaction
 from service_cli.shell.text import relative
 
 
@@ -59,7 +59,7 @@ def _checked(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
         yield Fact("Note", screen.bad(f"This page was funded before, as bounty {', '.join(before)}."))
     yield Fact("Commitment", fields.text("spec_commitment"), whole=True)
     yield Fact("Page", f"{size(fields.whole('byte_length'))}, for the Hub {fields.text('hub_address')}")
-    yield following("poster:publish-fund PAGE")
+    yield following(f"poster:publish-fund {argument(about.path, 'PAGE')}")
 
 
 def _template_written(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
@@ -72,7 +72,7 @@ def _issue(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     yield f"line {fields.whole('line')}, {screen.strong(fields.text('field'))}: {fields.text('message', 600)}"
 
 
-def _page_checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+def _page_checked(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     if issues := fields.whole("issues"):
         yield f"{screen.bad('Not ready:')} {counted(issues, 'issue')} in {size(fields.whole('byte_length'))}."
     else:
@@ -81,7 +81,7 @@ def _page_checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Ite
         yield Fact("Not checked", "the Hub's own bounds; that takes an RPC endpoint and a Hub")
     yield Fact("Commitment", fields.text("spec_commitment"), whole=True)
     if not issues:
-        yield following("poster:publish-fund --check PAGE")
+        yield following(f"poster:publish-fund --check {argument(about.path, 'PAGE')}")
 
 
 def _key_retrieved(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
