@@ -64,8 +64,12 @@ NOWHERE = {
     "SERVICE_API_BASE_URL": "http://127.0.0.1:9",
     "SERVICE_SUBGRAPH_ENDPOINT": "http://127.0.0.1:9/subgraph",
     "SERVICE_CHAIN_ID": "8453",
-    **{f"SERVICE_{role}_PRIVATE_KEY": KEY for role in ("POSTER", "SOLVER", "CLAIMANT", "GUARDIAN_ACCOUNT")},
+    **{
+        f"SERVICE_{role}_PRIVATE_KEY": KEY
+        for role in ("POSTER", "SOLVER", "CLAIMANT", "GUARDIAN_ACCOUNT", "SUBSCRIBER")
+    },
 }
+WEBHOOK = "wh_" + "a" * 32
 PUBLIC = (
     NEVER
     | LATE
@@ -101,6 +105,11 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),
+    (1, NEVER | LATE, ["webhook:add", "--url", "https://receiver.example", "--all"]),
+    (1, NEVER | LATE, ["webhook:list"]),
+    (1, NEVER | LATE, ["webhook:test", WEBHOOK]),
+    (1, NEVER | LATE, ["webhook:rotate", "--save-to", "new.secret", WEBHOOK]),
+    (1, NEVER | LATE, ["webhook:remove", WEBHOOK]),
 ]
 """Exit code, what must not be imported, and a command whose every endpoint is away: before its first answer."""
 

@@ -46,7 +46,7 @@ def check_submission(
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
         *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
         *(
-            [f"it would replace your Submission {former}, and count from its own block"]
+            [f"other files than those recorded would replace your Submission {former}, and count from their own block"]
             if former != ZERO_BYTES32
             else []
         ),

@@ -6,7 +6,7 @@ from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields, counted
 from service_cli.shell.render.screen import Fact, Item, Screen, Shown
 from service_cli.shell.render.sentences import argument, at, ether, following, size, tokens, transaction
-from service_cli.shell.text import relative
+from service_cli.shell.text import duration, relative
 
 
 def _publication_prepared(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
@@ -62,10 +62,21 @@ def _checked(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
     yield following(f"poster:publish-fund {argument(about.path, 'PAGE')}")
 
 
-def _template_written(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+def _template_written(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     path = fields.text("path")
     yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
-    yield following(f"poster:check {path}")
+    escrow, award = fields.maybe_whole("escrow_amount"), fields.maybe_whole("winner_award")
+    if escrow is not None:
+        yield Fact("Escrow", tokens(escrow, about.token))
+    if award is not None:
+        yield Fact("Award", f"{tokens(award, about.token)}, the winner's")
+        yield Fact("Guardian fee", tokens(fields.whole("guardian_fee"), about.token))
+        yield Fact("Protocol fee", f"{tokens(fields.whole('protocol_fee'), about.token)}, due only on an award")
+    if (deadline := fields.maybe_whole("submission_deadline")) is not None:
+        yield Fact("Submissions", f"until {at(deadline, screen)}")
+    if (judging := fields.maybe_whole("judging_window_seconds")) is not None:
+        yield Fact("Judging", f"{duration(judging)} after the reveal point")
+    yield following(f"poster:check {argument(path, 'PAGE')}")
 
 
 def _issue(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:

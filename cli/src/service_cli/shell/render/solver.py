@@ -117,7 +117,8 @@ def _total(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     elif left:
         yield f"{screen.bad('Nothing was claimed')} for {fields.text('claimant')}."
     else:
-        yield f"Nothing is due to {fields.text('claimant')}."
+        so_far = " yet" if fields.texts("not_final") else ""
+        yield f"Nothing is due to {fields.text('claimant')}{so_far}."
     if left:
         yield Fact("Not claimed", screen.bad(f"{counted(left, 'amount')}, which the Hub refused"))
     if waiting_for := fields.texts("not_final"):
