@@ -66,6 +66,7 @@ def test_claim_all__of_each_role__pays_everything_at_once_and_a_second_run_nothi
     assert rpc.sent() == (len(claimed) + 31) // 32
     again = home.run("claim", "--all")
     assert (again.last["parts"], again.last["amount"], len(again.events)) == (0, "0", 1)
+    assert home.run("claim", "--all", "--text").stdout.startswith(f"Nothing is due to {account}.")
 
 
 def test_claim_all__with_a_part_that_the_hub_refuses__claims_the_others_and_says_which(
