@@ -111,6 +111,16 @@ def test_claim_all__for_an_external_wallet__prepares_one_call_and_reads_no_key(
     assert (ran.last["parts"], ran.last["amount"], rpc.sent()) == (2, str(2 * AWARD), sent)
 
 
+def test_claim_all__of_two_amounts_as_text__shows_the_cost_of_their_transaction_once(
+    ledger: Ledger, solver: Terminal
+) -> None:
+    solver.run("claim", "--all")
+    for _ in range(2):
+        awarded(ledger)
+    shown = solver.run("claim", "--all", "--text").stdout
+    assert (shown.count("Claimed:"), shown.count(" Cost ")) == (2, 1)
+
+
 def test_claim_all__of_an_outcome_that_is_not_final__leaves_it_and_says_so(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy
 ) -> None:
