@@ -138,9 +138,16 @@ def _of_bounty(
     elif due and guards:
         claiming = f"service-cli guardian:claim-fee {bounty_id}"
         yield Task(account, bounty_id, "claim_fee", "has your Guardian's share", None, claiming)
-    if bounty.outcome is Outcome.AWARDED and account == bounty.poster:
+    if bounty.outcome is Outcome.AWARDED and account == bounty.poster and not _is_opened(chain, bounty_id, bounty):
         opening = f"service-cli poster:open-winning-submission {bounty_id}"
         yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
+
+
+def _is_opened(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView") -> bool:
+    """Whether the winning work was opened on this machine."""
+    from service_cli.chain.journal import was_done, winning_work_name
+
+    return was_done(chain.chain_id, chain.hub.address, *winning_work_name(str(bounty_id), bounty.winning_submission))
 
 
 @command("status", "status", api=True)

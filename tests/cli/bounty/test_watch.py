@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 from service_cli.bounty import watch as watching
 
+from tests.cli.api_twin import ApiTwin
+from tests.cli.claimant.test_claim_all import awarded
 from tests.cli.ledger import Ledger
+from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -42,6 +45,23 @@ def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, po
         "winner": ledger.people.solvers[1].address,
         "submission_commitment": ran.last["submission_commitment"],
     }
+
+
+def test_watch__an_api_that_names_a_later_block__shows_it_from_its_creation(
+    api: ApiTwin, poster: Terminal, ended: int
+) -> None:
+    api.lies["detail"] = lie_at("block", "number", value=2**40)
+    ran = poster.run("bounty:watch", str(ended))
+    assert ran.events[0].get("name") == "BountyCreated"
+
+
+def test_watch__of_an_award_as_text__names_the_claim_until_it_was_made(
+    ledger: Ledger, poster: Terminal, solver: Terminal
+) -> None:
+    bounty = awarded(ledger)
+    assert f"service-cli claim {bounty}" in poster.run("bounty:watch", str(bounty), "--text").stdout
+    solver.run("claim", str(bounty))
+    assert "service-cli claim" not in poster.run("bounty:watch", str(bounty), "--text").stdout
 
 
 def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(

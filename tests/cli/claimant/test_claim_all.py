@@ -75,6 +75,7 @@ def test_claim_all__of_each_role__pays_everything_at_once_and_a_second_run_nothi
     assert rpc.sent() == (len(claimed) + 31) // 32
     again = home.run("claim", "--all")
     assert (again.last["parts"], again.last["amount"], len(again.events)) == (0, "0", 1)
+    assert home.run("claim", "--all", "--text").stdout.startswith(f"Nothing is due to {account}.")
 
 
 def test_claim_all__with_a_part_that_the_hub_refuses__claims_the_others_and_says_which(
@@ -117,6 +118,16 @@ def test_claim_all__for_an_external_wallet__prepares_one_call_and_reads_no_key(
     assert prepared["function_name"] == "claimMany"
     assert prepared["data"] == "0x" + ledger.contract.encode("claimMany", claims).hex()
     assert (ran.last["parts"], ran.last["amount"], rpc.sent()) == (2, str(2 * AWARD), sent)
+
+
+def test_claim_all__of_two_amounts_as_text__shows_the_cost_of_their_transaction_once(
+    ledger: Ledger, solver: Terminal
+) -> None:
+    solver.run("claim", "--all")
+    for _ in range(2):
+        awarded(ledger)
+    shown = solver.run("claim", "--all", "--text").stdout
+    assert (shown.count("Claimed:"), shown.count(" Cost ")) == (2, 1)
 
 
 def test_claim_all__of_an_outcome_that_is_not_final__leaves_it_and_says_so(

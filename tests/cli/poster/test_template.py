@@ -45,7 +45,9 @@ def test_check__of_a_page_with_angle_brackets_of_its_own__is_told_and_goes_on(
 
 def test_new__a_template__parses_and_is_never_written_over(shell: Terminal) -> None:
     ran = shell.run("poster:new")
-    assert ran.last == {"event": "poster_new.written", "path": "bounty_challenge.md"}
+    named = {"event": "poster_new.written", "path": "bounty_challenge.md"}
+    understood = dict.fromkeys(("escrow_amount", "submission_deadline", "judging_window_seconds"))
+    assert ran.last == {**named, **understood}
     page = (shell.home / "bounty_challenge.md").read_bytes()
     assert parse_challenge(page).judging_window_seconds == 3 * 86_400
     assert shell.run("poster:new", code=1).last["code"] == "file_exists"
@@ -61,6 +63,7 @@ def test_new__with_values_as_people_write_them__writes_exact_numbers_and_shows_w
     assert (page.escrow_amount, page.submission_deadline, page.judging_window_seconds) == (
         400_000_000, 4_073_587_199, 129_600,
     )  # fmt: skip
+    assert ran.last["submission_deadline"] == page.submission_deadline
     assert "2099-01-31 23:59:59 UTC" in ran.words
     assert "1 d 12 h" in ran.words
 
@@ -101,6 +104,25 @@ def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Le
     assert award[0] < 400_000_000 <= award[1]
     assert "# Environment" in page.body
     assert "400 tUSDC" in ran.words
+    parts = [int(str(ran.last[name])) for name in ("winner_award", "guardian_fee", "protocol_fee")]
+    assert (parts[0], sum(parts), ran.last["escrow_amount"]) == (award[1], page.escrow_amount, str(page.escrow_amount))
+
+
+def test_new__as_text__shows_what_was_understood_once(poster: Terminal) -> None:
+    ran = poster.run("poster:new", "--award", "400 tUSDC", "--judging", "3 days", "my page.md", "--text")
+    assert re.search(r"^ Award +400 tUSDC, the winner's$", ran.stdout, re.MULTILINE)
+    assert re.search(r"^ Judging +3 d after the reveal point$", ran.stdout, re.MULTILINE)
+    assert "service-cli poster:check 'my page.md'" in ran.stdout
+    assert ran.words == ""
+
+
+def test_new__beside_a_page_that_is_there__asks_no_network(shell: Terminal) -> None:
+    shell.run("poster:new")
+    assert shell.run("poster:new", "--award", "4 USDC", code=1).last["code"] == "file_exists"
+
+
+def test_new__with_an_award_without_a_unit__calls_it_an_award(shell: Terminal) -> None:
+    assert "not an award" in shell.run("poster:new", "--award", "4", code=2).words
 
 
 @pytest.mark.parametrize(

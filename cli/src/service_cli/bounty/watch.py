@@ -18,13 +18,14 @@ from service_common.shapes import to_json
 from service_common.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.api import api_of, bounty_detail
+from service_cli.bounty.recorded import first_blocks
 from service_cli.bounty.signal import NO_SIGNAL, EndSignal
 from service_cli.chain.about import about_chain
 from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandFailed
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.about import About
 from service_cli.shell.hub_sentences import sentence
 from service_cli.shell.output import Waiting, event, remark, say
@@ -39,7 +40,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO
     at_end.prepare()
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
-    watch = _Watch(chain, bounty_id, _first_block(settings, bounty_id), amount_shown(chain))
+    watch = _Watch(chain, bounty_id, _first_block(settings, chain, bounty_id), amount_shown(chain))
     answered = time.monotonic()
     with Waiting(f"bounty {bounty_id}") as waiting:
         while True:
@@ -121,11 +122,18 @@ class _Watch:
         return view is not None and view.outcome is not None
 
 
-def _first_block(settings: Settings, bounty_id: BountyId) -> BlockNumber:
-    """The block the API names for the bounty: where its log is read from."""
+def _first_block(settings: Settings, chain: ChainClient, bounty_id: BountyId) -> BlockNumber:
+    """Where the bounty's log is read from: the Hub's first block, or where that is far back the creation by the index.
+
+    Where neither is known it is the block that last changed the bounty: what happened before is then left out.
+    """
     from service_common.wire.bounties import BountyDetail
 
-    return bounty_detail(api_of(settings), bounty_id).read(BountyDetail).block.number
+    api = api_of(settings)
+    try:
+        return first_blocks(chain, api, bounty_id)[0]
+    except CommandRefused:
+        return bounty_detail(api, bounty_id).read(BountyDetail).block.number
 
 
 def _print_event(chain: ChainClient, log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
@@ -156,4 +164,5 @@ def _print_end(bounty_id: BountyId, bounty: BountyView) -> None:
             "winner": bounty.winner if awarded else None,
             "submission_commitment": bounty.winning_submission if awarded else None,
         },
+        lambda: About(paid=bounty.award_claimed if awarded else bounty.refund_claimed),
     )

@@ -146,6 +146,11 @@ def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]
     return "opened", bounty_id, solver, commitment
 
 
+def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:
+    """How it is remembered that the Poster opened the winning work."""
+    return "winning", bounty_id, commitment
+
+
 def state_directory() -> Path:
     """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``."""
     base = os.environ.get("XDG_STATE_HOME")

@@ -83,14 +83,21 @@ def _signature(line: str) -> bytes:
     return bytes.fromhex(digits)
 
 
+_WALLETS: Final = {
+    "SERVICE_SOLVER_PRIVATE_KEY": "--solver-address",
+    "SERVICE_CLAIMANT_PRIVATE_KEY": "--claimant-address",
+}
+"""The option that takes an account whose key stays in a wallet, where there is one instead of the variable."""
+
+
 def local_signer(environment: Environment, variable: str) -> LocalSigner:
     """The signer behind a key variable, or a refusal that names it."""
     text = environment.secret(variable)
     if text is None:
-        problem = f"{variable} is not set."
-        raise CommandRefused(
-            "key_missing", problem, next_action=f"Set {variable}, or {variable}_FILE to a file that holds it."
-        )
+        wallet = _WALLETS.get(variable)
+        instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
+        next_action = f"Set {variable}, or {variable}_FILE to a file that holds it{instead}."
+        raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
     for name in (variable, f"{variable}_FILE"):
         os.environ.pop(name, None)  # no child process inherits it
     try:

@@ -179,6 +179,7 @@ def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePa
     if len(found) < len(parts):  # found by one event of it: the others are in its receipt
         whole = receipt_of(session.chain, receipt.tx_hash)
         found = found if whole is None else _payments(whole, session.account)
+    is_first = True
     for part in parts:
         amount = found.get((part.kind, part.bounty_id))
         if amount is None:
@@ -187,7 +188,8 @@ def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePa
             continue
         tally.claimed[part.kind, part.bounty_id] = amount
         place = {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
-        about = about_sent(session.chain, session.account, receipt.tx_hash)
+        about = about_sent(session.chain, session.account, receipt.tx_hash) if is_first else about_chain(session.chain)
+        is_first = False  # its cost is shown once
         event("claim.part_claimed", part.names(session.account) | {"amount": str(amount)} | place, about)
     journal.forget(BATCH, *_STEP.entries)
 
@@ -215,7 +217,7 @@ def _payments(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, int]
 def _call(parts: Sequence[DuePart]) -> HubCall:
     claims = [(part.number, part.bounty_id) for part in parts]
     ids = ", ".join(str(part.bounty_id) for part in parts)
-    what = f"the {_named(parts[0])}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounty {ids}"
+    what = f"the {_named(parts[0])}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"
     return HubCall("claimMany", [claims], f"claim {what}")
 
 

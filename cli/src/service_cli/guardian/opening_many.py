@@ -52,7 +52,13 @@ class Choice:
             message = f"{len(named)} Submissions begin with {self.text}: {', '.join(str(one.number) for one in named)}."
             raise CommandRefused("submission_ambiguous", message, next_action="Give more digits, or the number.")
         message = f"The bounty has no Submission {self.text}; it has {len(found)}."
-        raise CommandRefused("submission_not_recorded", message, next_action="Choose one of the list above.")
+        raise CommandRefused("submission_not_recorded", message, next_action=_how_to_name(len(found)))
+
+
+def _how_to_name(count: int) -> str:
+    if not count:
+        return "Look at the bounty: service-cli bounty:show BOUNTY_ID."
+    return f"Name it by its number from 1 to {count}, or by 0x and how its commitment begins."
 
 
 def open_submissions(settings: Settings, bounty_id: BountyId, output: Path) -> None:

@@ -4,7 +4,7 @@ The document is stored, read back by its commitment and compared byte for byte b
 signed, so no Verdict on chain points at reasons nobody can read.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from service_common.domain.commitments import report_commitment
@@ -175,7 +175,8 @@ def _finish(session: Session[LocalSigner], done: AnchoredVerdict) -> None:
     final = bounty.outcome is not None
     counts = {"agreeing": len(same), "recorded": bounty.verdict_count, "quorum": roster.quorum, "final": final}
     event("guardian_verdict.standing", {"bounty_id": str(verdict.bounty_id), **counts})
-    event("guardian_verdict.recorded", done.to_json(), about)
+    without_terms = (lambda: replace(about(), terms=None)) if final else about  # nobody judges it any more
+    event("guardian_verdict.recorded", done.to_json(), without_terms)
     ending = "the bounty is final" if final else "the bounty stays open until that many agree, or its time is up"
     remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
 

@@ -7,7 +7,7 @@ from service_cli.chain.session import ChainClient
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, read_conditions
-from service_cli.shell.output import say
+from service_cli.shell.output import remark
 from service_cli.shell.text import amount
 
 _DECIMALS = 6
@@ -15,7 +15,7 @@ _DECIMALS = 6
 
 
 def escrow_for(settings: Settings, award: TokenAmount) -> tuple[ChainClient, HubConditions, TokenAmount]:
-    """The least escrow that leaves ``award`` for the winner, shown with both fees."""
+    """The least escrow that leaves ``award`` for the winner; beside JSON it is shown with both fees."""
     chain = ChainClient.checked(settings)
     conditions = read_conditions(chain)
     token = conditions.constants.token
@@ -25,9 +25,16 @@ def escrow_for(settings: Settings, award: TokenAmount) -> tuple[ChainClient, Hub
     escrow = least_escrow(award, conditions)
     protocol, guardian = conditions.fees(escrow)
     for who, part in (("winner", escrow - protocol - guardian), ("Guardians", guardian), ("protocol fee", protocol)):
-        say(f"{who}: {amount(part, token)}")
-    say(f"escrow: {amount(escrow, token)}")
+        remark(f"{who}: {amount(part, token)}")
+    remark(f"escrow: {amount(escrow, token)}")
     return chain, conditions, escrow
+
+
+def fees_of(escrow: TokenAmount, conditions: HubConditions) -> dict[str, str]:
+    """Who gets what of an escrow, as fields of an event."""
+    protocol, guardian = conditions.fees(escrow)
+    award = escrow - protocol - guardian
+    return {"winner_award": str(award), "guardian_fee": str(guardian), "protocol_fee": str(protocol)}
 
 
 def require_accepted(chain: ChainClient, conditions: HubConditions, page: str) -> None:

@@ -23,11 +23,16 @@ from service_cli.config.settings import CHAIN, Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, read_conditions
 from service_cli.poster.template import leftovers
+from service_cli.shell.about import About
 from service_cli.shell.output import event, remark
 from service_cli.shell.text import moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
 _IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")
+
+
+STDIN: Final = "<stdin>"
+"""What a page that was piped in is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +57,16 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
         event("poster_check.issue", {"line": one.line, "field": one.field, "message": one.message})
         remark(f"{name}:{one.line}: {one.field}: {one.message}", urgent=True)
     bounds = {"issues": len(found), "hub_checked": online}
-    event("poster_check.finished", {"spec_commitment": spec_commitment(page), "byte_length": len(page), **bounds})
+    event(
+        "poster_check.finished",
+        {"spec_commitment": spec_commitment(page), "byte_length": len(page), **bounds},
+        lambda: About(path=None if name == STDIN else name),
+    )
     if not online:
         remark("the Hub's own bounds were not checked: that takes an RPC endpoint and a Hub")
     if found:
-        message = f"{name} would be refused: {len(found)} to change."
+        issues = "1 issue" if len(found) == 1 else f"{len(found)} issues"
+        message = f"{name} has {issues}; its publication would be refused."
         raise CommandRefused("page_not_ready", message, next_action="Change each line named above, then check again.")
     remark(f"{name}: nothing found; the service's review may still see what no rule does")
 

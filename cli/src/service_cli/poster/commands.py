@@ -13,7 +13,7 @@ from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import event
 
 
-def _escrow(text: str) -> TokenAmount:
+def _amount(text: str) -> TokenAmount:
     from service_common.domain.shorthand import read_amount
 
     return read_amount(text)
@@ -31,7 +31,8 @@ def _judging(text: str) -> int:
     return read_span(text)
 
 
-ESCROW = Value("an escrow", _escrow, "AMOUNT")
+AWARD = Value("an award", _amount, "AMOUNT")
+ESCROW = Value("an escrow", _amount, "AMOUNT")
 DEADLINE = Value("a deadline", _deadline, "TIME")
 JUDGING = Value("a judging time", _judging, "TIME")
 KINDS = ("general", "bug", "research", "code", "data")
@@ -39,9 +40,7 @@ KINDS = ("general", "bug", "research", "code", "data")
 
 
 @command("poster:new", "poster_new")
-@click.option(
-    "--award", type=ESCROW, help='What the winner gets: "400 USDC"; the fees are read from the Hub and added.'
-)
+@click.option("--award", type=AWARD, help='What the winner gets: "400 USDC"; the fees are read from the Hub and added.')
 @click.option("--escrow", type=ESCROW, help='What you pay in, fees included: "25 USDC" or 25.00.')
 @click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
 @click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
@@ -67,44 +66,60 @@ def poster_new(
     Reads:    nothing
     Defaults: with --award SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Prints:   poster_new.written (path)
+    Prints:   poster_new.written (path, escrow_amount, submission_deadline, judging_window_seconds; with --award also
+              winner_award, guardian_fee, protocol_fee)
     Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
               service-cli poster:new --kind bug --judging "3 days" bug.md
     """
-    from service_common.domain.money import whole_tokens
-
-    from service_cli.poster.template import Kind, TemplateTerms, template, write_template
-    from service_cli.shell.output import event, remark, say
-    from service_cli.shell.text import duration, moment
+    from service_cli.poster.template import Kind, TemplateTerms, require_no_file, template, write_template
+    from service_cli.shell.about import About
+    from service_cli.shell.output import event, remark
+    from service_cli.shell.text import moment
 
     now, usual = int(time.time()), TemplateTerms()
     if award is not None and escrow is not None:
         raise argument_error("--award", "--escrow is given already; name one of the two.")
     if deadline is not None and award is None and deadline <= now:
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
+    require_no_file(path)
     judged = judging or usual.judging
+    fees: dict[str, str] = {}
     if award is None:
         text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, Kind(kind)))
     else:
         from service_cli.config.settings import CHAIN, load_settings
-        from service_cli.poster.award import escrow_for, require_accepted
+        from service_cli.poster.award import escrow_for, fees_of, require_accepted
 
         chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
-        now = chain.latest().time
+        now, escrow, fees = chain.latest().time, least, fees_of(least, conditions)
         text = template(now, TemplateTerms(least, deadline, judged, Kind(kind)))
         require_accepted(chain, conditions, text)
     write_template(path, text)
-    event("poster_new.written", {"path": str(path)})
-    if escrow is not None:
-        say(f"escrow: {escrow} smallest units ({whole_tokens(escrow, 6)} of a token with 6 decimals, as USDC)")
-    if deadline is not None:
-        say(f"Submissions until {moment(deadline, now)}")
-    if judging is not None:
-        say(f"judging: {duration(judging)}")
+    understood = {"escrow_amount": None if escrow is None else str(escrow), "submission_deadline": deadline}
+    shown = {"path": str(path), **understood, "judging_window_seconds": judging, **fees}
+    event(
+        "poster_new.written", shown, lambda: About(now=now, token=None if award is None else conditions.constants.token)
+    )
+    _remark_understood(escrow, deadline, judging, now)
     remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
     remark(f"and what funding it costs: service-cli poster:publish-fund --check {path}")
+
+
+def _remark_understood(escrow: int | None, deadline: int | None, judging: int | None, now: int) -> None:
+    """What the options were taken for."""
+    from service_common.domain.money import whole_tokens
+
+    from service_cli.shell.output import remark
+    from service_cli.shell.text import duration, moment
+
+    if escrow is not None:
+        remark(f"escrow: {escrow} smallest units ({whole_tokens(escrow, 6)} of a token with 6 decimals, as USDC)")
+    if deadline is not None:
+        remark(f"Submissions until {moment(deadline, now)}")
+    if judging is not None:
+        remark(f"judging: {duration(judging)}")
 
 
 @command("poster:check", "poster_check")
@@ -129,9 +144,9 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
               service-cli poster:check --offline bounty_challenge.md
     """
     from service_cli.config.settings import load_settings
-    from service_cli.poster.checking import check_page_file
+    from service_cli.poster.checking import STDIN, check_page_file
 
-    name = "<stdin>" if page == "-" else page
+    name = STDIN if page == "-" else page
     content = read_document(page)
     check_page_file(load_settings(network, None, None), content, name, offline=offline)
 
@@ -182,7 +197,7 @@ def poster_publish_fund(
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
     if check:
-        check_page(load_settings(network, api_base_url, CHAIN), read_document(page), poster_address)
+        check_page(load_settings(network, api_base_url, CHAIN), read_document(page), poster_address, page)
     else:
         publish_and_fund(load_settings(network, api_base_url), read_document(page), yes=yes, again=again)
 

@@ -14,6 +14,7 @@ from service_common.types import Address, BountyId, Bytes32
 from service_common.wire.delivery import RetrievedKey
 
 from service_cli.bounty.detail import check_detail, wait_finalized
+from service_cli.chain.journal import note_done, winning_work_name
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
@@ -47,6 +48,7 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     event("open_winning_submission.key_retrieved", submission.names())
     write_artifact(submission, identity, target, "open_winning_submission.artifact_opened")
+    note_done(chain.chain_id, chain.hub.address, *winning_work_name(str(bounty_id), bounty.winning_submission))
 
 
 def _not_awarded(bounty_id: BountyId, *, final: bool) -> CommandRefused:

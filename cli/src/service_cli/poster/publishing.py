@@ -11,6 +11,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Final
 
 from service_common.domain.challenge import ChallengePage, parse_challenge
@@ -35,7 +36,7 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions
 from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding
 from service_cli.poster.template import require_filled
-from service_cli.shell.output import event, remark, warn
+from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
 
 MOST_LISTED: Final = 10_000
@@ -52,7 +53,7 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
     chain = session.chain
     with _journal(session, commitment, again=again) as journal:
         if (done := journal.get(FUNDED)) is not None:
-            remark(f"this page is funded already: bounty {done.bounty_id}")
+            say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
             _show_funded(session, done)
             return
         funding = Funding(session, challenge, commitment, journal)
@@ -78,8 +79,8 @@ def _show_funded(session: Session[LocalSigner], done: FundedBounty) -> None:
     event("publish_fund.bounty_created", done.to_json(), about)
 
 
-def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
-    """``poster:publish-fund --check``: everything that can be known without a key."""
+def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> None:
+    """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is."""
     challenge, commitment = _checked_page(settings, page)
     chain = ChainClient.checked(settings)
     conditions = read_conditions(chain)
@@ -95,7 +96,7 @@ def check_page(settings: Settings, page: bytes, poster: Address | None) -> None:
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     shown = {"byte_length": len(page), **preview(chain, conditions, challenge, commitment), "funded_as": ids}
     shown["gas_cost_at_most"] = str(cost)
-    event("publish_fund.checked", shown, about_chain(chain))
+    event("publish_fund.checked", shown, lambda: replace(about_chain(chain)(), path=path))
 
 
 def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:

@@ -29,6 +29,10 @@ class About:
     """Wei that the event's transaction cost its sender."""
     happened_at: int | None = None
     """The time of the block that the event is about."""
+    path: str | None = None
+    """The page or directory that the command was given."""
+    paid: bool = False
+    """Whether the award, or without a winner the refund, was claimed."""
     summary: str | None = None
     """What the command found, in sentences that it has worked out itself."""
 

@@ -46,7 +46,7 @@ def check_submission(
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
         *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
         *(
-            [f"it would replace your Submission {former}, and count from its own block"]
+            [f"other files than those recorded would replace your Submission {former}, and count from their own block"]
             if former != ZERO_BYTES32
             else []
         ),
@@ -68,7 +68,7 @@ def check_submission(
             "replaces": None if former == ZERO_BYTES32 else former,
             "warnings": warnings,
         },
-        lambda: About(now=now),
+        lambda: About(now=now, path=str(directory)),
     )
     remark(f"to be submitted before {deadline}; nobody can read it until {moment(work.bounty.reveal_at, now)}")
     remark(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")

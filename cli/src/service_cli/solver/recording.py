@@ -77,6 +77,8 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
         work.session.signer,
         active(work) == commitment,
     )  # read once: a reorg must not change the branch midway
+    if recorded:
+        say(f"Submission {commitment} is recorded already")
     if isinstance(signer, LocalSigner) and (step.was_attempted(journal) or not recorded):
         session = Session(work.chain, signer)
         receipt = send(session, Transaction(call, _recorded(work, commitment)), journal, step)

@@ -10,9 +10,9 @@ from service_cli.shell.command import argument_error, command
 
 
 @command("webhook:add", "webhook_add", api=True)
-@click.option("--url", required=True, help="The https address of the receiver.")
+@click.option("--url", metavar="URL", required=True, help="The https address of the receiver.")
 @click.option("--account", type=ADDRESS, help="Facts that name this account, or of bounties it takes part in.")
-@click.option("--bounty", type=BOUNTY_ID, help="Facts of this bounty.")
+@click.option("--bounty", type=BOUNTY_ID, metavar="BOUNTY_ID", help="Facts of this bounty.")
 @click.option("--all", "everything", is_flag=True, help="All facts of the deployment.")
 @click.option("--unsafe", is_flag=True, help="Facts at once, with what reorgs take back; else when they are final.")
 @click.option(

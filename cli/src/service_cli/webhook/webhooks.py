@@ -15,7 +15,7 @@ from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import event
+from service_cli.shell.output import event, say
 
 _ROUTE: Final = "/api/webhooks"
 _SHOWN: Final = ("webhook_id", "url", "account_address", "bounty_id", "all_bounties", "finality", "state")
@@ -50,8 +50,11 @@ def add(
 
 def show(settings: Settings) -> None:
     """The command ``webhook:list``."""
-    for webhook in _signed(settings, "GET", "", "list your webhooks").read(WebhookList).items:
+    webhooks = _signed(settings, "GET", "", "list your webhooks").read(WebhookList).items
+    for webhook in webhooks:
         event("webhook_list.webhook", to_json(webhook))
+    if not webhooks:
+        say("this account has no webhooks; service-cli webhook:add registers one")
 
 
 def request_test(settings: Settings, webhook_id: str) -> None:

@@ -81,17 +81,23 @@ def _next(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     yield f"{screen.strong('now')}: {texts.get(step, step)}"
 
 
-def _final(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+def _final(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     bounty_id, reason = fields.text("bounty_id"), why(fields.maybe("settlement_reason"))
     winner = fields.maybe("winner")
     if winner is None:
         yield f"{screen.strong('Ended.')} Bounty {bounty_id} is final without a winner: {reason}."
-        yield Fact("Next", f"the Poster runs service-cli claim {bounty_id}")
+        yield _last_step("Poster", bounty_id, paid=about.paid)
         return
     yield f"{screen.good('Ended.')} Bounty {bounty_id} is final and awarded: {reason}."
     yield Fact("Winner", winner, whole=True)
     yield Fact("Submission", fields.maybe("submission_commitment") or "", whole=True)
-    yield Fact("Next", f"the winner runs service-cli claim {bounty_id}")
+    yield _last_step("winner", bounty_id, paid=about.paid)
+
+
+def _last_step(who: str, bounty_id: str, *, paid: bool) -> Item:
+    if paid:
+        return Fact("Paid", f"the {who} has claimed; service-cli status shows what waits for you")
+    return Fact("Next", f"the {who} runs service-cli claim {bounty_id}")
 
 
 def _record(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:

@@ -22,14 +22,16 @@ def _judgeable(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     own = fields.inner("own_verdict")
     yield Fact("Your Verdict", "none yet" if own is None else _verdict(own))
     yield Fact("Submissions", f"{len(submissions)}, {len(unopened)} not opened on this machine")
-    for each in submissions:
-        solver, commitment = each.text("solver_address"), each.text("submission_commitment")
-        if commitment in unopened:
-            yield following(f"guardian:open {bounty_id} {solver} {commitment}")
-        else:
-            yield Fact("Opened", f"{solver} {commitment}", whole=True)
-    if own is None and submissions and not unopened and deadline > screen.now:
-        yield following("help guardian:verdict")
+    if unopened:
+        yield following(f"guardian:open {bounty_id}")
+    elif own is None and submissions and deadline > screen.now:
+        yield from _judging(bounty_id)
+
+
+def _judging(bounty_id: str) -> Iterator[Item]:
+    """The two commands of which one comes next, once the work is read."""
+    yield following(f"guardian:verdict {bounty_id} awarded --submission N")
+    yield Fact("Or", f"service-cli guardian:verdict {bounty_id} no_valid_submission", whole=True)
 
 
 def _verdict(fields: Fields) -> str:
@@ -80,8 +82,9 @@ def _all_opened(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]
         yield Fact("Before", f"{counted(before, 'Submission')} had been opened by an earlier run")
     if problems:
         yield Fact("Not opened", screen.bad(counted(problems, "Submission")))
-    yield following("help guardian:verdict")
-    yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {bounty_id}")
+    if fields.whole("opened") or before:
+        yield from _judging(bounty_id)
+        yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {bounty_id}")
 
 
 def _standing(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:

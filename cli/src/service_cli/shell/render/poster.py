@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields, counted
 from service_cli.shell.render.screen import Fact, Item, Screen, Shown
-from service_cli.shell.render.sentences import at, ether, following, size, tokens, transaction
-from service_cli.shell.text import relative
+from service_cli.shell.render.sentences import argument, at, ether, following, size, tokens, transaction
+from service_cli.shell.text import duration, relative
 
 
 def _publication_prepared(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
@@ -59,20 +59,31 @@ def _checked(fields: Fields, about: About, screen: Screen) -> Iterator[Shown]:
         yield Fact("Note", screen.bad(f"This page was funded before, as bounty {', '.join(before)}."))
     yield Fact("Commitment", fields.text("spec_commitment"), whole=True)
     yield Fact("Page", f"{size(fields.whole('byte_length'))}, for the Hub {fields.text('hub_address')}")
-    yield following("poster:publish-fund PAGE")
+    yield following(f"poster:publish-fund {argument(about.path, 'PAGE')}")
 
 
-def _template_written(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
+def _template_written(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     path = fields.text("path")
     yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
-    yield following(f"poster:check {path}")
+    escrow, award = fields.maybe_whole("escrow_amount"), fields.maybe_whole("winner_award")
+    if escrow is not None:
+        yield Fact("Escrow", tokens(escrow, about.token))
+    if award is not None:
+        yield Fact("Award", f"{tokens(award, about.token)}, the winner's")
+        yield Fact("Guardian fee", tokens(fields.whole("guardian_fee"), about.token))
+        yield Fact("Protocol fee", f"{tokens(fields.whole('protocol_fee'), about.token)}, due only on an award")
+    if (deadline := fields.maybe_whole("submission_deadline")) is not None:
+        yield Fact("Submissions", f"until {at(deadline, screen)}")
+    if (judging := fields.maybe_whole("judging_window_seconds")) is not None:
+        yield Fact("Judging", f"{duration(judging)} after the reveal point")
+    yield following(f"poster:check {argument(path, 'PAGE')}")
 
 
 def _issue(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     yield f"line {fields.whole('line')}, {screen.strong(fields.text('field'))}: {fields.text('message', 600)}"
 
 
-def _page_checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+def _page_checked(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     if issues := fields.whole("issues"):
         yield f"{screen.bad('Not ready:')} {counted(issues, 'issue')} in {size(fields.whole('byte_length'))}."
     else:
@@ -81,7 +92,7 @@ def _page_checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Ite
         yield Fact("Not checked", "the Hub's own bounds; that takes an RPC endpoint and a Hub")
     yield Fact("Commitment", fields.text("spec_commitment"), whole=True)
     if not issues:
-        yield following("poster:publish-fund --check PAGE")
+        yield following(f"poster:publish-fund --check {argument(about.path, 'PAGE')}")
 
 
 def _key_retrieved(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:

@@ -1,5 +1,6 @@
 """What texts of several commands have in common: amounts, times, accounts, costs, and what comes next."""
 
+import shlex
 import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -73,6 +74,12 @@ def transaction(fields: Fields, about: About) -> Iterator[Item]:
 def following(command: str) -> Item:
     """The command that comes next."""
     return Fact("Next", f"service-cli {command}", whole=True)
+
+
+def argument(path: str | None, instead: str) -> str:
+    """A path as a shell takes it; its name in the usage where it is not known, was stdin, or would not print."""
+    known = path is not None and path != "-" and safe(path) == path
+    return shlex.quote(path) if known and path is not None else instead
 
 
 def why(reason: object) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields, counted, short
 from service_cli.shell.render.screen import Fact, Item, Screen, Whole
-from service_cli.shell.render.sentences import at, ether, following, size, tokens, transaction
+from service_cli.shell.render.sentences import argument, at, ether, following, size, tokens, transaction
 
 _SIZE = len("999.9 bytes")
 
@@ -18,12 +18,12 @@ def _file(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
     yield Whole(f"{size(fields.whole('byte_length')):>{_SIZE}}  {fields.text('path')}")  # nothing that is sealed is cut
 
 
-def _checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+def _checked(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
     count, length = fields.whole("file_count"), fields.whole("byte_length")
+    left_out = f", {counted(without, 'name')} left out" if (without := fields.whole("left_out_count")) else ""
     yield (
         f"{screen.good('Ready.')} {counted(count, 'file')} ({size(length)}) would be sealed for bounty "
-        f"{fields.text('bounty_id')}, {counted(fields.whole('left_out_count'), 'name')} left out; nothing was sealed, "
-        "signed or sent."
+        f"{fields.text('bounty_id')}{left_out}; nothing was sealed, signed or sent."
     )
     yield Fact("Submit", f"before {at(fields.whole('submission_deadline'), screen)}")
     yield Fact("Sealed", f"until {at(fields.whole('reveal_at'), screen)}; nobody can read it before")
@@ -31,7 +31,7 @@ def _checked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     yield Fact("Gas", f"at most {ether(cost)} ({gas:,} gas); the account holds {ether(fields.whole('balance'))}")
     for warning in fields.texts("warnings"):
         yield Fact("Warning", screen.bad(warning))
-    yield following(f"solver:submit {fields.text('bounty_id')} DIRECTORY")
+    yield following(f"solver:submit {fields.text('bounty_id')} {argument(about.path, 'DIRECTORY')}")
 
 
 def _uploaded(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
@@ -110,9 +110,16 @@ def _part_not_claimed(fields: Fields, _about: About, screen: Screen) -> Iterator
 
 
 def _total(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
-    parts = counted(fields.whole("parts"), "amount")
-    yield f"{screen.good('Done.')} {parts}, {tokens(fields.whole('amount'), about.token)} together."
-    if left := fields.whole("not_claimed"):
+    count, left = fields.whole("parts"), fields.whole("not_claimed")
+    if count:
+        amount = tokens(fields.whole("amount"), about.token)
+        yield f"{screen.good('Done.')} {counted(count, 'amount')}, {amount} together."
+    elif left:
+        yield f"{screen.bad('Nothing was claimed')} for {fields.text('claimant')}."
+    else:
+        so_far = " yet" if fields.texts("not_final") else ""
+        yield f"Nothing is due to {fields.text('claimant')}{so_far}."
+    if left:
         yield Fact("Not claimed", screen.bad(f"{counted(left, 'amount')}, which the Hub refused"))
     if waiting_for := fields.texts("not_final"):
         yield Fact("Not final", f"the outcome of bounty {', '.join(waiting_for)}; run it again later")

@@ -1,11 +1,12 @@
 """The events about webhooks as text. A secret is in its file and in no event."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from service_cli.shell.about import About
 from service_cli.shell.render.fields import Fields, counted
 from service_cli.shell.render.screen import Fact, Heading, Item, Screen
-from service_cli.shell.render.sentences import following
+from service_cli.shell.render.sentences import at, following
 
 _STATES = {
     "pending": "pending: the address has not answered its challenge yet",
@@ -40,13 +41,19 @@ def _webhook(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     yield Heading(fields.text("webhook_id"))
     yield Fact("Address", fields.text("url"), whole=True)
     yield from _subscription(fields)
-    yield Fact("Last success", fields.maybe("last_success_at") or "none yet")
+    yield Fact("Last success", _moment(fields, "last_success_at", screen) or "none yet")
     if failures := fields.whole("failure_count"):
         status, result = fields.maybe_whole("last_status"), fields.maybe("last_result")
         reason = f"status {status}" if status is not None else result or "no answer"
-        since = f" since {begun}" if (begun := fields.maybe("failing_since")) else ""
+        since = f" since {begun}" if (begun := _moment(fields, "failing_since", screen)) else ""
         yield Fact("Failing", screen.bad(f"{counted(failures, 'time')} in a row{since}: {reason}"))
-        yield Fact("Next attempt", fields.maybe("next_attempt_at") or "none")
+        yield Fact("Next attempt", _moment(fields, "next_attempt_at", screen) or "none")
+
+
+def _moment(fields: Fields, name: str, screen: Screen) -> str | None:
+    """A moment of the API (ISO 8601) as all other times are shown; None where it is null."""
+    found = fields.maybe(name)
+    return None if found is None else at(int(datetime.fromisoformat(found).timestamp()), screen)
 
 
 def _requested(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:

@@ -1,0 +1,25 @@
+"""Webhooks as text."""
+
+from service_cli.shell.about import NOTHING
+from service_cli.shell.render.fields import Fields
+from service_cli.shell.render.screen import Fact, Screen
+from service_cli.shell.render.webhook import TEXTS
+
+
+def test_webhook__that_fails__shows_its_times_as_every_other_command() -> None:
+    fields: dict[str, object] = {
+        "webhook_id": "wh_" + "a" * 32,
+        "url": "https://receiver.example",
+        "finality": "finalized",
+        "state": "pending",
+        "last_success_at": None,
+        "failure_count": 1,
+        "failing_since": "2026-11-21T13:12:56Z",
+        "last_result": "unreachable",
+        "next_attempt_at": "2026-11-21T13:14:00Z",
+    }
+    shown = TEXTS["webhook_list.webhook"](Fields(fields), NOTHING, Screen(None, colours=False, now=1_795_266_781))
+    facts = {item.label: item.text for item in shown if isinstance(item, Fact)}
+    assert facts["Last success"] == "none yet"
+    assert facts["Failing"] == "1 time in a row since 2026-11-21 13:12:56 UTC (5 s ago): unreachable"
+    assert facts["Next attempt"] == "2026-11-21 13:14:00 UTC (in 59 s)"
