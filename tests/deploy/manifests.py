@@ -44,3 +44,10 @@ def environment(overlay: str, container: Object) -> dict[str, str]:
 def by_name(objects: list[Object]) -> dict[tuple[str, str], Object]:
     """Objects by kind and name."""
     return {(each["kind"], each["metadata"]["name"]): each for each in objects}
+
+
+def pause_before_stop(container: Object) -> int:
+    """How long it goes on after the cluster has decided to end it."""
+    stop = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["sleep", "0"])
+    assert stop[0] == "sleep"
+    return int(stop[1])

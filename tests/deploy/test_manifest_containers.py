@@ -22,7 +22,7 @@ from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bench.watching.manifests import quantity
 
 from .conftest import REPOSITORY
-from .manifests import ENTRY_POINTS, K8S, OVERLAYS, by_name, environment, own_containers, workloads
+from .manifests import ENTRY_POINTS, K8S, OVERLAYS, by_name, environment, own_containers, pause_before_stop, workloads
 
 
 class Recorder(Mapping[str, str]):
@@ -206,13 +206,6 @@ def test_stop__of_every_process__may_take_longer_than_its_longest_work(overlay: 
     for name, pod, container in own_containers(overlay):
         if container["name"] == name and name != "migrate":
             assert pod["terminationGracePeriodSeconds"] > longest.get(name, 0) + 5 + pause_before_stop(container), name
-
-
-def pause_before_stop(container: Object) -> int:
-    """How long it goes on after the cluster has decided to end it."""
-    stop = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["sleep", "0"])
-    assert stop[0] == "sleep"
-    return int(stop[1])
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
