@@ -29,6 +29,7 @@ COMPOSE = REPOSITORY / "deploy/compose"
 FILE = yaml.safe_load((COMPOSE / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
 PODS = {name: (pod, container) for name, pod, container in own_containers("mainnet") if container["name"] == name}
+BACKUP = {"dump", "backup"}
 OWN = sorted(PODS)
 BESIDE = {"SERVICE_STORAGE_CREDENTIALS_FILE"}
 """A machine of one's own has no workload identity."""
@@ -45,7 +46,7 @@ def settings(service: Object) -> dict[str, str]:
 
 def test_processes__of_one_machine__are_those_of_the_cluster() -> None:
     assert set(ENTRY_POINTS) | {"migrate"} == set(PODS)
-    assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"}
+    assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"} | BACKUP
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -111,7 +112,8 @@ def test_container__of_one_machine__may_do_nothing_that_it_needs_not(name: str) 
     assert service["mem_limit"]
     assert service["logging"]["options"]["max-size"]
     assert not {"privileged", "pid", "ipc", "network_mode", "devices"} & set(service)
-    assert service["restart"] == ("on-failure:6" if name == "migrate" else "unless-stopped")
+    restarts = {"migrate": "on-failure:6"} | dict.fromkeys(BACKUP, "no")
+    assert service["restart"] == restarts.get(name, "unless-stopped")
     assert ("ports" in service) is (name == "caddy"), "one door"
 
 
@@ -123,10 +125,10 @@ def test_images__of_one_machine__are_those_of_the_overlays() -> None:
     }
     for name, service in SERVICES.items():
         image = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service["image"])
-        if name in PODS:
+        if name in PODS or name == "backup":
             registry, _, own = image.partition("/")
             assert registry == "localhost"
-            assert own == PODS[name][1]["image"]
+            assert own == PODS["api" if name == "backup" else name][1]["image"]
         elif name != "caddy":
             assert image == named[image.partition(":")[0]]
 
@@ -136,9 +138,9 @@ def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> 
     members = {network: {name for name in on if network in on[name]} for network in FILE["networks"]}
     assert members["front"] == {"caddy", "api", "web"}
     assert members["delivery"] == {"api", "delivery"}
-    assert members["data"] == set(PODS) - {"web"} | {"postgresql", "valkey"}
+    assert members["data"] == set(PODS) - {"web"} | {"postgresql", "valkey", "dump"}
     assert members["receivers"] == {"webhooks"}
-    assert members["outside"] == set(PODS) - {"web", "webhooks", "migrate"} | {"caddy"}
+    assert members["outside"] == set(PODS) - {"web", "webhooks", "migrate"} | {"caddy", "backup"}
     inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
     assert inside == {"front", "delivery", "data"}
 
@@ -147,6 +149,21 @@ def test_schema__of_one_machine__is_there_before_what_waits_for_it_in_a_cluster(
     for name, (pod, _) in PODS.items():
         waits = SERVICES[name]["depends_on"].get("migrate", {}).get("condition") == "service_completed_successfully"
         assert waits is ("initContainers" in pod), name
+
+
+def test_backup__of_one_machine__is_that_of_the_cluster() -> None:
+    dump, store = containers(by_name(render(FOLDERS["mainnet"]))["CronJob", "backup"])
+    assert [line.replace("$$", "$") for line in SERVICES["dump"]["command"]] == [dump["command"][-1]]
+    assert SERVICES["dump"]["entrypoint"] == dump["command"][:-1]
+    assert set(SERVICES["dump"]["environment"]) == {each["name"] for each in dump["env"]}
+    assert SERVICES["backup"]["command"] == store["args"]
+    assert set(SERVICES["backup"]["environment"]) == BESIDE
+    for name, container in (("dump", dump), ("backup", store)):
+        assert quantity(f"{SERVICES[name]['mem_limit'].upper()}i") == quantity(
+            container["resources"]["limits"]["memory"]
+        )
+        assert SERVICES[name]["user"] == "10001:10001"
+    assert settings(SERVICES["backup"])
 
 
 @pytest.fixture
