@@ -24,7 +24,12 @@ def _of(each: Object) -> Iterator[str]:
         yield from _of_values(each["metadata"]["name"], each["data"])
     hosts = [rule.get("host", "") for rule in each["spec"]["rules"]] if each["kind"] == "Ingress" else []
     hosts += [listener["hostname"] for listener in each["spec"]["listeners"]] if each["kind"] == "Gateway" else []
+    hosts += each["spec"]["dnsNames"] if each["kind"] == "Certificate" else []
     yield from (f"the host of the {each['kind']} is still {host}" for host in hosts if host.endswith(PLACEHOLDER))
+    if each["kind"] == "ObjectStore" and f"{PLACEHOLDER}/" in (
+        path := each["spec"]["configuration"]["destinationPath"]
+    ):
+        yield f"the destinationPath of the ObjectStore is still {path}"
     for container in containers(each):
         image = container["image"]
         if image.startswith(OWN_IMAGES):
