@@ -105,7 +105,7 @@ def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_noth
 ) -> None:
     seen = set()
     for name, _, container in own_containers(overlay):
-        process = container.get("args", container.get("command", []))[0]
+        process = (container["args"] if "args" in container else container["command"])[0]
         if process in {"await-schema", "migrate", "sleep"}:
             continue
         told = Recorder(filled(overlay, container, tmp_path))
