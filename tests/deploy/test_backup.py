@@ -5,9 +5,13 @@ import re
 import subprocess
 from pathlib import Path
 
+import psycopg
 import pytest
 from kustomization.render import Object, containers, pod_labels, pod_spec
-from local_stack.postgres import installed_programs
+from local_stack import postgres
+from local_stack.postgres import PostgresServer, installed_programs
+from local_stack.services import MIGRATOR
+from service_common.db.migrate import migrate
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, by_name, environment
@@ -81,6 +85,53 @@ def test_job_that_tests_a_restore__goes_through_the_runbook_on_a_server_of_its_o
     assert len(reached) == 3
     named = {each["secret"]["secretName"] for each in _spec(job)["volumes"] if "secret" in each}
     assert named == {"restore-test"}, "no database of the deployment"
+
+
+def test_script_of_the_restores_test__on_an_empty_server__restores_a_dump_and_counts_its_rows(tmp_path: Path) -> None:
+    steps = {each["name"]: each for each in containers(_job("mainnet", "restore-test"))}
+    *shell, script = steps["restore"]["command"]
+    roles = re.findall(r"^(?:CREATE|GRANT) .*;$", script, re.MULTILINE)
+    with postgres.start() as server:
+        with psycopg.connect(server.url(), autocommit=True) as administrator:
+            for statement in roles:
+                administrator.execute(_with_password(statement))
+        migrate(server.url("service", user=MIGRATOR, password=PASSWORD))
+        dump = ["pg_dump", "--format=custom", f"--username={MIGRATOR}", f"--file={tmp_path}/a.dump", "service"]
+        _run(dump, server, tmp_path)
+    with postgres.start() as empty:
+        adapted = _with_password(script.replace("/dump/", f"{tmp_path}/"))
+        counted = _run([*shell, adapted], empty, tmp_path)
+        assert counted == "bounties 0|challenge pages 0|envelopes 0|written verdicts 0|wraps 0\n"
+    whole = (tmp_path / "a.dump").read_bytes()
+    (tmp_path / "a.dump").write_bytes(whole[: len(whole) // 2])
+    with postgres.start() as another, pytest.raises(AssertionError, match="pg_restore: error"):
+        _run([*shell, adapted], another, tmp_path)
+
+
+PASSWORD = "of-every-role"
+
+
+def _with_password(statements: str) -> str:
+    """In its pod the server trusts everybody; here it asks."""
+    return statements.replace("LOGIN;", f"LOGIN PASSWORD '{PASSWORD}';")
+
+
+def _run(command: list[str], server: PostgresServer, folder: Path) -> str:
+    admin = psycopg.conninfo.conninfo_to_dict(server.url())
+    passwords = folder / "passwords"
+    passwords.write_text(f"*:*:*:{MIGRATOR}:{PASSWORD}\n*:*:*:*:{admin['password']}\n")
+    passwords.chmod(0o600)
+    environment = {
+        "PATH": f"{installed_programs()}{os.pathsep}{os.environ['PATH']}",
+        "PGHOST": str(admin["host"]),
+        "PGPORT": str(admin["port"]),
+        "PGUSER": str(admin["user"]),
+        "PGDATABASE": str(admin["dbname"]),
+        "PGPASSFILE": str(passwords),
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def _job(overlay: str, name: str) -> Object:
