@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyrage
 import pytest
 import service_api.main
 from service_api.backup.config import parse_recipients
@@ -56,6 +57,12 @@ def test_dump__stored_and_fetched__is_the_same_for_each_recipient(
     assert (dump.name, dump.read_bytes()) == (names(2)[0], CONTENT + b"\x02")
     assert fetch_dump(bucket, target, [identity], lambda _: None, name=names(1)[1]).read_bytes() == CONTENT + b"\x01"
     assert sorted(each.name for each in target.iterdir()) == [names(1)[0], names(2)[0]]
+
+
+def test_dump__that_is_kept__opens_with_another_implementation_of_age(folders: Folders, bucket: GcsStore) -> None:
+    store(folders, bucket, 1)
+    key = pyrage.x25519.Identity.from_str(OPERATOR.to_text())
+    assert pyrage.decrypt((folders[1] / names(1)[1]).read_bytes(), [key]) == CONTENT + b"\x01"
 
 
 def test_dump__fetched_with_another_key__stays_closed_and_leaves_nothing_plain(
