@@ -1,8 +1,6 @@
 """Dumps on their way to the bucket and back: encrypted, copied once, never half, opened by their keys alone."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pyrage
@@ -25,7 +23,7 @@ CONTENT = b"a dump, and what people wrote in it " * 10_000
 
 def names(day: int) -> tuple[str, str]:
     """A night's dump, plain and encrypted."""
-    plain = f"202701{day:02}T021700Z.dump"
+    plain = f"202001{day:02}T021700Z.dump"
     return plain, f"{plain}.age"
 
 
@@ -130,7 +128,7 @@ def test_bucket__that_is_away__fails_the_job_and_the_next_night_copies_both(
 def test_object__of_another_size_under_a_name__is_reported_and_kept(folders: Folders, bucket: GcsStore) -> None:
     store(folders, bucket, 1)
     (folders[1] / names(1)[1]).write_bytes(b"something else")
-    with pytest.raises(BackupFailed, match="another 20270101T021700Z"):
+    with pytest.raises(BackupFailed, match="another 20200101T021700Z"):
         store(folders, bucket)
     assert len(copied(bucket)) == 1
 
@@ -163,14 +161,22 @@ class At:
 
 
 def test_age__of_a_dump__is_bounded() -> None:
-    made = 1_798_769_820  # 2027-01-01 02:17:00 UTC
+    made = 1_577_845_020  # 2020-01-01 02:17:00 UTC
     check_age(Path(names(1)[0]), At(made + 30 * 3600 - 1), hours=30)
+    check_age(Path(names(1)[0]), At(made - 3600), hours=30)
+    with pytest.raises(BackupFailed, match="of the future"):
+        check_age(Path(names(1)[0]), At(made - 3601), hours=30)
     with pytest.raises(BackupFailed, match="is 30 hours old"):
         check_age(Path(names(1)[0]), At(made + 30 * 3600), hours=30)
 
 
 def test_commands__with_their_settings__store_and_fetch(
-    folders: Folders, bucket: GcsStore, settings: StorageSettings, tmp_path: Path
+    folders: Folders,
+    bucket: GcsStore,
+    settings: StorageSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     made, kept, target = folders
     (made / names(1)[0]).write_bytes(CONTENT)
@@ -185,23 +191,20 @@ def test_commands__with_their_settings__store_and_fetch(
         "SERVICE_BACKUP_RECIPIENTS": ",".join(map(recipient_text, RECIPIENTS)),
         "SERVICE_BACKUP_PRIVATE_KEYS_FILE": str(keys),
     }
-
-    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        code = "import sys; from service_api.main import main; sys.exit(main())"
-        return subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            env=environment, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-
-    stored = run("store-dump", str(made), str(kept))
-    assert stored.returncode == 0, stored.stderr
-    fetched = run("fetch-dump", str(target))
-    assert fetched.stdout == f"{target / names(1)[0]}\n", fetched.stderr
-    assert (target / names(1)[0]).read_bytes() == CONTENT
-    local = run("fetch-dump", str(target), "--backups", str(kept), "--name", names(1)[1])
-    assert local.returncode == 0, local.stderr
-    missing = run("fetch-dump", str(target), "--name", names(2)[1])
-    assert (missing.returncode, missing.stderr) == (1, f"the bucket has no dump {names(2)[1]}\n")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    main = service_api.main.main
+    assert main(["store-dump", str(made), str(kept)]) == 0
+    for chosen in ([], ["--backups", str(kept), "--name", names(1)[1]]):
+        capsys.readouterr()
+        assert main(["fetch-dump", str(target), *chosen]) == 0
+        assert capsys.readouterr().out == f"{target / names(1)[0]}\n"
+        assert (target / names(1)[0]).read_bytes() == CONTENT
+        (target / names(1)[0]).unlink()
+    for wrong in (["--name", names(2)[1]], ["--backups", str(kept)], ["--hours", "1"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["fetch-dump", str(target), *wrong])
+        assert isinstance(ended.value.code, str), "one sentence"
 
 
 def test_settings__that_are_missing__are_named_together(

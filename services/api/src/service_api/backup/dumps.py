@@ -57,7 +57,7 @@ def store_dumps(made: Path, kept: Path, recipients: Sequence[Bytes32], store: Ob
         locator, size = PREFIX + sealed.name, sealed.stat().st_size
         if locator not in copied:
             _copy(sealed, locator, store)
-            say(f"copied {sealed.name}: {size} bytes, sha256 {_digest(sealed)}")
+            say(f"copied {sealed.name}: {size} bytes, sha256 {_digest(sealed)[2:]}")
         elif copied[locator] != size:
             raise BackupFailed(f"the bucket holds another {sealed.name}: find out who wrote it, and keep both")
     if not any(_sealed(kept)):
@@ -80,7 +80,7 @@ def fetch_dump(
     with _whole(sealed) as file:
         for chunk in store.read(found[chosen]):
             file.write(chunk)
-    say(f"fetched {chosen}: {sealed.stat().st_size} bytes, sha256 {_digest(sealed)}")
+    say(f"fetched {chosen}: {sealed.stat().st_size} bytes, sha256 {_digest(sealed)[2:]}")
     dump = open_dump(sealed, target, identities)
     sealed.unlink()
     return dump
@@ -101,11 +101,13 @@ def open_dump(sealed: Path, target: Path, identities: Sequence[Identity]) -> Pat
 
 
 def check_age(dump: Path, clock: Clock, *, hours: int) -> None:
-    """Raise ``BackupFailed`` where a dump was made longer than ``hours`` ago: what came after it would be lost."""
+    """Raise ``BackupFailed`` where a dump is ``hours`` old: what came after it would be lost. So is one of the future."""
     made = UnixSeconds(int(datetime.strptime(dump.name, "%Y%m%dT%H%M%SZ.dump").replace(tzinfo=UTC).timestamp()))
     age_hours = (clock.now() - made) // 3600
     if age_hours >= hours:
         raise BackupFailed(f"the newest dump is {age_hours} hours old: look why none came after it")
+    if age_hours < -1:
+        raise BackupFailed(f"{dump.name} is of the future: find out who wrote it")
 
 
 def _seal(dump: Path, sealed: Path, recipients: Sequence[Bytes32]) -> None:
