@@ -101,7 +101,7 @@ def open_dump(sealed: Path, target: Path, identities: Sequence[Identity]) -> Pat
 
 
 def check_age(dump: Path, clock: Clock, *, hours: int) -> None:
-    """Raise ``BackupFailed`` where a dump is ``hours`` old: what came after it would be lost. So is one of the future."""
+    """Raise ``BackupFailed`` where a dump is ``hours`` old, so that too much would be lost, or of the future."""
     made = UnixSeconds(int(datetime.strptime(dump.name, "%Y%m%dT%H%M%SZ.dump").replace(tzinfo=UTC).timestamp()))
     age_hours = (clock.now() - made) // 3600
     if age_hours >= hours:
