@@ -5,6 +5,7 @@ runbook has one (a test compares the two).
 """
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -58,11 +59,14 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "keys": ("A key is compromised", ("tests/delivery/test_rotation.py", "tests/deploy/test_hub_operations.py")),
     "roster": ("Rotating the roster", ("tests/deploy/test_hub_operations.py",)),
     "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
-    "restore": ("Restoring the database", ("tests/indexer/test_restore.py",)),
+    "restore": ("Restoring the database", ("tests/api/backup/test_dumps.py", "tests/indexer/test_restore.py")),
     "chain": ("A chain upgrade", ("tests/indexer/test_quorum.py",)),
     "upgrade": ("Upgrading", ("tests/common/db/test_migrate.py", "tests/upgrade/test_rolling.py")),
 }
 """A drill's name, the runbook's heading, and its tests."""
+
+MEASURED: Final = {"restore": {"DRILL_PAGES": "8000"}}
+"""Drills that print what they measured, and the size that they measure at."""
 
 
 def main() -> int:
@@ -72,9 +76,11 @@ def main() -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = f"drills:\n{names}"
     parser.add_argument("name", choices=DRILLS, metavar="NAME")
-    heading, tests = DRILLS[parser.parse_args().name]
+    name = parser.parse_args().name
+    heading, tests = DRILLS[name]
     print(f"drill: {heading} (docs/operations.md)", file=sys.stderr, flush=True)
-    return subprocess.run([sys.executable, "-m", "pytest", "-v", *tests], cwd=TOP, check=False).returncode
+    command = [sys.executable, "-m", "pytest", "-v", *(["-rP"] if name in MEASURED else []), *tests]
+    return subprocess.run(command, cwd=TOP, env=os.environ | MEASURED.get(name, {}), check=False).returncode
 
 
 if __name__ == "__main__":

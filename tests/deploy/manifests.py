@@ -23,6 +23,10 @@ def workloads(overlay: str) -> Iterator[tuple[Object, Object]]:
             yield each, pod
 
 
+SCRATCH = "restore-test"
+"""The job whose database runs in its own pod and holds a restored copy, without a password."""
+
+
 def own_containers(overlay: str) -> Iterator[tuple[str, Object, Object]]:
     """The name of its pod, the pod, and each container that runs our code."""
     for each, pod in workloads(overlay):
@@ -44,3 +48,10 @@ def environment(overlay: str, container: Object) -> dict[str, str]:
 def by_name(objects: list[Object]) -> dict[tuple[str, str], Object]:
     """Objects by kind and name."""
     return {(each["kind"], each["metadata"]["name"]): each for each in objects}
+
+
+def pause_before_stop(container: Object) -> int:
+    """How long it goes on after the cluster has decided to end it."""
+    stop = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["sleep", "0"])
+    assert stop[0] == "sleep"
+    return int(stop[1])

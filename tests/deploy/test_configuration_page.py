@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 import pytest
+import service_api.backup.config
 import service_api.config
 import service_api.webhooks.config
 import service_delivery.config
@@ -15,13 +16,22 @@ from service_common.config import ConfigurationError, EnvironmentReader
 
 from .conftest import REPOSITORY
 
-READERS = {
+
+def read_backup_config(environment: Mapping[str, str]) -> None:
+    """Both jobs' settings: the one that stores dumps, and the one that fetches them."""
+    with suppress(ConfigurationError):
+        service_api.backup.config.read_storing_config(environment)
+    service_api.backup.config.read_fetching_config(environment)
+
+
+READERS: dict[str, Callable[[Mapping[str, str]], object]] = {
     "A": service_api.config.read_config,
     "I": service_indexer.config.read_config,
     "R": service_reviewer.config.read_config,
     "D": service_delivery.config.read_config,
     "W": service_web.config.read_config,
     "H": service_api.webhooks.config.read_config,
+    "B": read_backup_config,
 }
 OUTSIDE_THE_CONFIGURATION = {"SERVICE_INTERNAL_HOST", "SERVICE_WORKERS"}
 """Read where a server starts, by every process that has one."""
@@ -50,7 +60,7 @@ def rows() -> dict[str, str]:
     """Each variable of the page, and who reads it."""
     page = (REPOSITORY / "docs/configuration.md").read_text(encoding="utf-8")
     found: dict[str, str] = {}
-    for names, readers in re.findall(r"^\| (`SERVICE_.*?) \| ([AIRDWH ]+) \|", page, re.MULTILINE):
+    for names, readers in re.findall(r"^\| (`SERVICE_.*?) \| ([AIRDWHB ]+) \|", page, re.MULTILINE):
         found |= dict.fromkeys(re.findall(r"`(SERVICE_[A-Z_]+)`", names), readers)
     return found
 

@@ -31,7 +31,7 @@ def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_
         _expect_service(server)
         dump = f"{tmp_path}/a.dump"
         _run(server, "backup", "service_backup", tmp_path, "pg_dump", "--format=custom", f"--file={dump}")
-        (command,) = re.findall(r"kubectl exec job/restore -- (pg_restore .*) /backups/NAME.dump", PAGE)
+        (command,) = re.findall(r"kubectl exec job/restore \S+ restore -- (pg_restore .*) /dump/NAME.dump", PAGE)
         _run(server, "restore", MIGRATOR, tmp_path, *command.split(), dump)
         _expect_service(server)
     with postgres.start() as empty:
@@ -102,10 +102,11 @@ def test_restarts__of_every_changed_setting__are_those_of_the_pods_that_read_it(
         for kind, listed in re.findall(r"(ConfigMap|Secret)s? ((?:`[a-z]+`(?:, )?)+)", what):
             told |= {(kind, one): names for one in re.findall(r"`([a-z]+)`", listed)}
     assert {key for key, names in readers.items() if names <= jobs} == {
-        ("Secret", name) for name in ("migrate", "backup", "restore")
+        *(("Secret", name) for name in ("migrate", "backup", "restore", "restore-test")),
+        ("ConfigMap", "backup"),
     }
     assert {key: told[key] for key, names in readers.items() if not names <= jobs} == {
-        key: names for key, names in readers.items() if not names <= jobs
+        key: names - jobs for key, names in readers.items() if not names <= jobs
     }
     assert set(told) <= set(readers)
 

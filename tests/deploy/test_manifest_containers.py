@@ -7,6 +7,7 @@ from pathlib import Path
 
 import kubernetes_validate
 import pytest
+import service_api.backup.config
 import service_api.config
 import service_api.webhooks.config
 import service_delivery.config
@@ -22,7 +23,17 @@ from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bench.watching.manifests import quantity
 
 from .conftest import REPOSITORY
-from .manifests import ENTRY_POINTS, K8S, OVERLAYS, by_name, environment, own_containers, workloads
+from .manifests import (
+    ENTRY_POINTS,
+    K8S,
+    OVERLAYS,
+    SCRATCH,
+    by_name,
+    environment,
+    own_containers,
+    pause_before_stop,
+    workloads,
+)
 
 
 class Recorder(Mapping[str, str]):
@@ -49,11 +60,14 @@ SECRETS = {
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
     "SERVICE_WEBHOOK_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
+    "SERVICE_BACKUP_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
 }
 LEFT_EMPTY = {
     "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
     "SERVICE_DEPLOY_BLOCK": "7",
     "SERVICE_STORAGE_BUCKET": "bounty-escrow-work",
+    "SERVICE_BACKUP_BUCKET": "bounty-escrow-backups",
+    "SERVICE_BACKUP_RECIPIENTS": recipient_text(Identity.generate().public_key),
     "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(Identity.generate().public_key),
 }
 """What an operator fills in; see the .env files of an overlay."""
@@ -64,6 +78,8 @@ CONFIGURATIONS = {
     "service-delivery": service_delivery.config.read_config,
     "service-web": service_web.config.read_config,
     "webhooks": service_api.webhooks.config.read_config,
+    "store-dump": service_api.backup.config.read_storing_config,
+    "fetch-dump": service_api.backup.config.read_fetching_config,
 }
 OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
 
@@ -89,31 +105,36 @@ def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_noth
 ) -> None:
     seen = set()
     for name, _, container in own_containers(overlay):
-        if container["args"][0] in {"await-schema", "migrate"}:
+        process = (container["args"] if "args" in container else container["command"])[0]
+        if process in {"await-schema", "migrate", "sleep"}:
             continue
         told = Recorder(filled(overlay, container, tmp_path))
-        CONFIGURATIONS.get(name, CONFIGURATIONS[container["image"].partition(":")[0]])(told)
+        CONFIGURATIONS.get(process, CONFIGURATIONS[container["image"].partition(":")[0]])(told)
         known = told.asked | OWN_OF_PYTHON | {f"{each}_FILE" for each in told.asked}
         # Every service of a deployment shares the ConfigMap of its chain; what is told one by one has to be read.
-        assert set(dict(told)) - known - set(CHAIN) == set(), name
+        shared = set(BACKUP) if process in {"store-dump", "fetch-dump"} else set(CHAIN)
+        assert set(dict(told)) - known - shared == set(), name
         seen.add(name)
-    assert seen == set(ENTRY_POINTS)
+    assert seen == set(ENTRY_POINTS) | {"backup", "restore-test"}
 
 
 CHAIN = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
+BACKUP = ("SERVICE_BACKUP_BUCKET", "SERVICE_BACKUP_RECIPIENTS")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_secrets__of_every_container__are_files_of_a_secret_that_its_pod_mounts(overlay: str) -> None:
-    for _, pod, container in own_containers(overlay):
+    for name, pod, container in own_containers(overlay):
         volumes = {each["name"]: each for each in pod["volumes"]}
         mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
         told = environment(overlay, container)
-        assert not [name for name in told if name in SECRETS], "a secret in the environment"
-        for name, value in told.items():
-            if name.endswith("_FILE"):
+        scratch = {"SERVICE_DATABASE_URL", "SERVICE_REDIS_URL"} if name == SCRATCH else set()
+        assert all("127.0.0.1" in told[each] for each in scratch & set(told))
+        assert not set(told) & set(SECRETS) - scratch, "a secret in the environment"
+        for variable, value in told.items():
+            if variable.endswith("_FILE"):
                 folder, _, file = value.rpartition("/")
-                assert file == name.removesuffix("_FILE")
+                assert file == variable.removesuffix("_FILE")
                 assert mounts[folder]["readOnly"]
                 assert "secret" in volumes[mounts[folder]["name"]]
 
@@ -169,6 +190,8 @@ def test_command__of_every_process__is_an_entry_point_of_its_image(overlay: str)
     for name, _, container in own_containers(overlay):
         image = container["image"].partition(":")[0]
         service = image.removeprefix("service-")
+        if container.get("command") == ["sleep", "14400"]:
+            continue  # commands are run in it
         code = (REPOSITORY / f"services/{service}/src/service_{service}/main.py").read_text(encoding="utf-8")
         assert f'"{container["args"][0]}"' in code
         if container["name"] == name:
@@ -206,13 +229,6 @@ def test_stop__of_every_process__may_take_longer_than_its_longest_work(overlay: 
     for name, pod, container in own_containers(overlay):
         if container["name"] == name and name != "migrate":
             assert pod["terminationGracePeriodSeconds"] > longest.get(name, 0) + 5 + pause_before_stop(container), name
-
-
-def pause_before_stop(container: Object) -> int:
-    """How long it goes on after the cluster has decided to end it."""
-    stop = container.get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["sleep", "0"])
-    assert stop[0] == "sleep"
-    return int(stop[1])
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -6,7 +6,7 @@ from kustomization.render import Object, pod_labels
 from .manifests import OVERLAYS, by_name, workloads
 
 NODE, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-WAITS_FOR_ROOM = {"backup", "restore"}
+WAITS_FOR_ROOM = {"backup", "restore", "restore-test"}
 
 
 def of_kind(overlay: str, kind: str) -> list[Object]:

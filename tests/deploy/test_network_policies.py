@@ -3,7 +3,7 @@
 import pytest
 from kustomization.render import Object
 
-from .manifests import ENTRY_POINTS, OVERLAYS, by_name, environment, own_containers
+from .manifests import ENTRY_POINTS, OVERLAYS, SCRATCH, by_name, environment, own_containers
 
 PUBLIC, POSTGRES, REDIS, DELIVERY, COLLECTOR = "the internet", "postgresql", "redis", "delivery", "the collector"
 API = "api"
@@ -15,6 +15,7 @@ EDGE_OF_VARIABLE = {
     "SERVICE_REDIS_URL": REDIS,
     "SERVICE_RPC_URLS": PUBLIC,
     "SERVICE_STORAGE_BUCKET": PUBLIC,
+    "SERVICE_BACKUP_BUCKET": PUBLIC,
     "SERVICE_OPENAI_API_KEY": PUBLIC,
     "SERVICE_DELIVERY_URL": DELIVERY,
     "SERVICE_API_URL": API,
@@ -61,10 +62,11 @@ def edges_of_code(overlay: str) -> set[tuple[str, str]]:
     for name, _, container in own_containers(overlay):
         told = {each.removesuffix("_FILE") for each in environment(overlay, container)}
         edges |= {(name, EDGE_OF_VARIABLE[each]) for each in told if each in EDGE_OF_VARIABLE}
-        if "SERVICE_STORAGE_BUCKET" in told and "SERVICE_STORAGE_CREDENTIALS" not in told:
+        if told & {"SERVICE_STORAGE_BUCKET", "SERVICE_BACKUP_BUCKET"} and "SERVICE_STORAGE_CREDENTIALS" not in told:
             edges.add((name, IDENTITY))  # the storage's account is the pod's own
-    # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured.
-    return (edges - {("api-worker", DELIVERY)}) | {("reviewer-worker", PUBLIC)}
+    # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured. What a
+    # restored copy is reached by is in the pod itself.
+    return (edges - {("api-worker", DELIVERY), (SCRATCH, POSTGRES), (SCRATCH, REDIS)}) | {("reviewer-worker", PUBLIC)}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -96,7 +98,7 @@ def test_policies__into_the_service__open_the_ways_to_what_serves(overlay: str) 
                 opened[target, rule["ports"][0]["port"]] = rule["from"]
     web = {target: peers for (target, port), peers in opened.items() if port == 8080}
     assert set(web) == {"api", "delivery", "web"}
-    serving = {name for name, _, container in own_containers(overlay) if container["args"] == ["serve"]}
+    serving = {name for name, _, container in own_containers(overlay) if container.get("args") == ["serve"]}
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
     assert serving == set(web) == services - {"postgresql", "valkey"}, "what serves is reached by somebody"
     (ingress,) = web["web"]

@@ -1,8 +1,8 @@
 """What an operator has still to set, seen in the rendered objects.
 
-It names every value of a ConfigMap that is empty, every public host that is still a placeholder (``….example``) and
-every image of the service that names no registry; each once. It refuses nothing: a first look at an overlay is
-harmless.
+It names every value of a ConfigMap that is empty, every public host or bucket that is still a placeholder
+(``….example``) and every image of the service that names no registry; each once. It refuses nothing: a first look at an
+overlay is harmless.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,12 @@ def _of(each: Object) -> Iterator[str]:
         yield from _of_values(each["metadata"]["name"], each["data"])
     hosts = [rule.get("host", "") for rule in each["spec"]["rules"]] if each["kind"] == "Ingress" else []
     hosts += [listener["hostname"] for listener in each["spec"]["listeners"]] if each["kind"] == "Gateway" else []
+    hosts += each["spec"]["dnsNames"] if each["kind"] == "Certificate" else []
     yield from (f"the host of the {each['kind']} is still {host}" for host in hosts if host.endswith(PLACEHOLDER))
+    if each["kind"] == "ObjectStore":
+        path = each["spec"]["configuration"]["destinationPath"]
+        if f"{PLACEHOLDER}/" in path:
+            yield f"the destinationPath of the ObjectStore is still {path}"
     for container in containers(each):
         image = container["image"]
         if image.startswith(OWN_IMAGES):

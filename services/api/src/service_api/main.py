@@ -19,6 +19,7 @@ from service_common.memory import keep_memory_private
 from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
+from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.jobs import PERIODIC
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "webhooks": Process("run jobs of the queue webhooks: send facts to those who registered for them", _webhooks),
         "migrate": Process("bring the database of all services to the newest schema", _migrate),
         "await-schema": AWAIT_SCHEMA,
+        "store-dump": STORE,
+        "fetch-dump": FETCH,
     }
     return run_entry_point("service-api", "The public HTTP API.", processes, arguments)
 

@@ -25,10 +25,10 @@ class StorageSettings:
     credentials: str | None = field(default=None, repr=False)
 
 
-def read_storage_settings(reader: EnvironmentReader) -> StorageSettings:
-    """The settings of this process; mistakes are collected by ``reader``."""
+def read_storage_settings(reader: EnvironmentReader, *, bucket: str = "SERVICE_STORAGE_BUCKET") -> StorageSettings:
+    """The settings of this process; mistakes are collected by ``reader``. ``bucket`` is the variable that names it."""
     return StorageSettings(
-        bucket=reader.required("SERVICE_STORAGE_BUCKET", parse_bucket),
+        bucket=reader.required(bucket, parse_bucket),
         endpoint=reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None),
         credentials=reader.optional("SERVICE_STORAGE_CREDENTIALS", parse_credentials, None),
     )

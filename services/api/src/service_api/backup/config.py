@@ -1,0 +1,79 @@
+"""The configuration of the jobs that store and fetch dumps: each a record, read once, checked whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from service_common.config import EnvironmentReader
+from service_common.crypto.x25519 import Identity, parse_keyring, parse_recipient
+from service_common.errors import ServiceError
+from service_common.log import parse_level
+from service_common.storage.settings import StorageSettings, read_storage_settings
+from service_common.types import Bytes32
+
+BUCKET: Final = "SERVICE_BACKUP_BUCKET"
+MAX_RECIPIENTS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StoringConfig:
+    """What storing a dump needs. Each of ``recipients`` alone opens it."""
+
+    storage: StorageSettings
+    recipients: tuple[Bytes32, ...]
+    log_level: int
+
+
+@dataclass(frozen=True, slots=True)
+class FetchingConfig:
+    """What fetching a dump needs. ``identities``: any that opens it is enough."""
+
+    storage: StorageSettings
+    identities: tuple[Identity, ...] = field(repr=False)
+    log_level: int
+
+
+def read_storing_config(environment: Mapping[str, str]) -> StoringConfig:
+    """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
+    reader = EnvironmentReader(environment)
+    config = StoringConfig(
+        storage=read_storage_settings(reader, bucket=BUCKET),
+        recipients=reader.required("SERVICE_BACKUP_RECIPIENTS", parse_recipients),
+        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+    )
+    reader.check()
+    return config
+
+
+def read_fetching_config(environment: Mapping[str, str]) -> FetchingConfig:
+    """Read the environment and the key file; raises ``ConfigurationError`` naming everything that is wrong."""
+    reader = EnvironmentReader(environment)
+    config = FetchingConfig(
+        storage=read_storage_settings(reader, bucket=BUCKET),
+        identities=_read_identities(reader),
+        log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),
+    )
+    reader.check()
+    return config
+
+
+def parse_recipients(text: str) -> tuple[Bytes32, ...]:
+    """``age1…`` recipients, separated by commas; each once."""
+    try:
+        recipients = tuple(parse_recipient(part.strip()) for part in text.split(","))
+    except ServiceError:
+        raise ValueError("age recipients (age1…), separated by commas") from None
+    if len(set(recipients)) != len(recipients) or len(recipients) > MAX_RECIPIENTS:
+        raise ValueError(f"at most {MAX_RECIPIENTS} age recipients, each once")
+    return recipients
+
+
+def _read_identities(reader: EnvironmentReader) -> tuple[Identity, ...]:
+    text = reader.secret_file("SERVICE_BACKUP_PRIVATE_KEYS")
+    if not text:
+        return ()
+    try:
+        return parse_keyring(text)
+    except (ValueError, ServiceError):
+        reader.refuse("the file named by SERVICE_BACKUP_PRIVATE_KEYS_FILE is not a JSON array of AGE-SECRET-KEY-1…")
+        return ()

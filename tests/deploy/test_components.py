@@ -1,0 +1,129 @@
+"""Components that other operators of a cluster take: Secrets from a store, certificates, restarts, and a database."""
+
+import re
+
+import kubernetes_validate
+from kustomization.render import Object, pod_spec, render
+from kustomization.unset import unset
+from local_stack.services import MIGRATOR, ROLES
+
+from .conftest import REPOSITORY
+from .manifests import FOLDERS, OVERLAYS, by_name
+
+COMPLETE = render(REPOSITORY / "tests/deploy/complete")
+OBJECTS = by_name(COMPLETE)
+PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+THREE = {"SERVICE_DATABASE_URL", "SERVICE_REDIS_URL", "SERVICE_RPC_URLS"}
+MADE_BY_HAND = {"restore", "api-tls"}
+"""For the time of a restore alone; and by cert-manager."""
+
+
+def of_kind(kind: str) -> dict[str, Object]:
+    return {name: each["spec"] for (own, name), each in OBJECTS.items() if own == kind}
+
+
+def secrets_of_the_page() -> dict[str, set[str]]:
+    """The Secrets of docs/operations.md, with their keys."""
+    first = PAGE.split("## The first deployment")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", first, re.MULTILINE)
+    found = {}
+    for name, text in rows:
+        keys = set(re.findall(r"`([A-Z_]{8,}|address|password|[a-z_]+\.conf)`", text))
+        if name == "backup":
+            keys = {"pg_service.conf"}
+        found[name] = keys | (THREE if "three" in text else set())
+    return found
+
+
+def test_external_secrets__of_the_components__are_the_secrets_of_the_page_with_their_keys() -> None:
+    made = {}
+    for name, spec in of_kind("ExternalSecret").items():
+        assert spec["target"] == {"name": name, "creationPolicy": "Owner", "deletionPolicy": "Retain"}
+        assert spec["secretStoreRef"] == {"kind": "SecretStore", "name": "bounty-escrow"}
+        assert spec["dataFrom"] == [{"extract": {"key": f"bounty-escrow-{name}"}}]
+        for each in spec["data"]:
+            assert each["remoteRef"] == {"key": f"bounty-escrow-{name}", "property": each["secretKey"]}
+        made[name] = {each["secretKey"] for each in spec["data"]}
+    assert made == secrets_of_the_page()
+
+
+def test_external_secrets__of_the_components__are_there_for_every_secret_that_a_pod_mounts() -> None:
+    mounted = {
+        volume["secret"]["secretName"]
+        for overlay in OVERLAYS
+        for each in OVERLAYS[overlay]
+        for volume in (pod_spec(each) or {}).get("volumes", [])
+        if "secret" in volume
+    }
+    assert mounted - MADE_BY_HAND == set(of_kind("ExternalSecret")) - {"keda-redis"}
+
+
+def test_certificate__of_the_public_host__is_the_secret_of_the_gateway() -> None:
+    (spec,) = of_kind("Certificate").values()
+    listeners = OBJECTS["Gateway", "public"]["spec"]["listeners"]
+    named = {each["name"] for listener in listeners for each in listener.get("tls", {}).get("certificateRefs", [])}
+    assert {spec["secretName"]} == named
+    assert spec["dnsNames"] == [OBJECTS["ConfigMap", "web"]["data"]["SERVICE_PUBLIC_HOST"]]
+    assert spec["issuerRef"]["kind"] == "ClusterIssuer"
+    assert not of_kind("ClusterIssuer"), "it is the cluster's"
+
+
+def test_reloader__of_every_deployment__restarts_it_for_what_it_reads() -> None:
+    deployments = [each for each in COMPLETE if each["kind"] == "Deployment"]
+    assert deployments
+    for each in deployments:
+        assert each["metadata"]["annotations"] == {"reloader.stakater.com/auto": "true"}
+    for each in render(FOLDERS["mainnet"]):
+        assert "reloader" not in str(each["metadata"].get("annotations")), "without the component nothing restarts"
+
+
+def test_database__of_the_component__has_the_roles_of_the_page() -> None:
+    (spec,) = of_kind("Cluster").values()
+    initial = spec["bootstrap"]["initdb"]
+    assert (initial["database"], initial["owner"]) == ("service", MIGRATOR)
+    managed = {each["name"]: each for each in spec["managed"]["roles"]}
+    described = set(re.findall(r"CREATE ROLE (\w+) LOGIN;", PAGE))
+    assert set(managed) | {MIGRATOR} == described == {*ROLES, MIGRATOR, "service_backup"}
+    assert managed["service_backup"]["inRoles"] == ["pg_read_all_data"]
+    for name, role in managed.items():
+        assert role["login"] is True
+        assert role["passwordSecret"]["name"] == f"role-{name.removeprefix('service_')}"
+        assert ("inRoles" in role) is (name == "service_backup")
+        assert not {"superuser", "createdb", "createrole"} & set(role)
+
+
+def test_database__of_the_component__archives_every_log_to_the_store_that_backups_go_to() -> None:
+    cluster, store = OBJECTS["Cluster", "database"]["spec"], OBJECTS["ObjectStore", "database"]["spec"]
+    (plugin,) = cluster["plugins"]
+    scheduled = OBJECTS["ScheduledBackup", "database"]["spec"]
+    assert plugin["isWALArchiver"] is True
+    assert plugin["parameters"] == {"barmanObjectName": "database"}
+    assert scheduled["cluster"] == {"name": "database"}
+    assert (scheduled["method"], scheduled["pluginConfiguration"]) == ("plugin", {"name": plugin["name"]})
+    assert len(scheduled["schedule"].split()) == 6, "seconds first"
+    assert store["configuration"]["destinationPath"].startswith("gs://")
+    assert cluster["postgresql"]["parameters"]["archive_timeout"] == "5min"
+    assert "| 5 minutes |" in PAGE
+    local = by_name(OVERLAYS["staging"])["StatefulSet", "postgresql"]["spec"]["template"]["spec"]["containers"][0]
+    assert local["args"][-1] == f"max_connections={cluster['postgresql']['parameters']['max_connections']}"
+
+
+def test_policies__of_the_database__let_in_the_service_its_instances_and_the_operator() -> None:
+    for (kind, _), each in OBJECTS.items():
+        if kind == "NetworkPolicy":
+            kubernetes_validate.validate(each, "1.33", strict=True)
+    into = OBJECTS["NetworkPolicy", "into-database"]["spec"]
+    out = OBJECTS["NetworkPolicy", "to-database"]["spec"]
+    selector = {"matchLabels": {"cnpg.io/cluster": "database"}}
+    assert into["podSelector"] == out["egress"][0]["to"][0]["podSelector"] == selector
+    opened = {str(peer): [port["port"] for port in rule["ports"]] for rule in into["ingress"] for peer in rule["from"]}
+    assert sorted(opened.values()) == [[5432], [5432, 8000], [5432, 8000], [9187]]
+
+
+def test_overlay__with_what_is_to_be_set__is_reported_by_name() -> None:
+    folder = REPOSITORY / "deploy/k8s/components"
+    reported = [text for name in ("cert-manager", "pitr") for text in unset(render(folder / name))]
+    assert reported == [
+        "the host of the Certificate is still host.to.be.set.example",
+        "the destinationPath of the ObjectStore is still gs://bucket.to.be.set.example/database",
+    ]

@@ -1,0 +1,266 @@
+"""One machine's deployment (deploy/compose) against the cluster's manifests, and its scripts against real servers."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import psycopg
+import pytest
+import yaml
+from kustomization.render import Object, containers, render
+from local_stack import postgres
+from local_stack.postgres import PostgresServer, installed_programs
+from local_stack.services import MIGRATOR, ROLES
+from service_common.db.migrate import migrate
+
+from bench.watching.manifests import quantity
+
+from .conftest import REPOSITORY
+from .manifests import ENTRY_POINTS, FOLDERS, by_name, own_containers, pause_before_stop
+
+COMPOSE = REPOSITORY / "deploy/compose"
+FILE = yaml.safe_load((COMPOSE / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, dict[str, Any]] = FILE["services"]
+PODS = {name: (pod, container) for name, pod, container in own_containers("mainnet") if container["name"] == name}
+BACKUP = {"dump", "backup"}
+OWN = sorted(PODS)
+BESIDE = {"SERVICE_STORAGE_CREDENTIALS_FILE"}
+"""A machine of one's own has no workload identity."""
+
+
+def settings(service: Object) -> dict[str, str]:
+    """What a container gets of the files in ``settings``."""
+    told: dict[str, str] = {}
+    for name in service.get("env_file", []):
+        lines = (COMPOSE / name).read_text(encoding="utf-8").splitlines()
+        told |= dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+    return told
+
+
+def test_processes__of_one_machine__are_those_of_the_cluster() -> None:
+    assert set(ENTRY_POINTS) | {"migrate"} == set(PODS)
+    assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"} | BACKUP
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_process__of_one_machine__runs_as_its_pod_does(name: str) -> None:
+    service, (pod, container) = SERVICES[name], PODS[name]
+    assert service["command"] == container["args"]
+    assert quantity(f"{service['mem_limit'].upper()}i") == quantity(container["resources"]["limits"]["memory"])
+    user = pod["securityContext"]
+    assert service["user"] == f"{user['runAsUser']}:{user['runAsGroup']}"
+    if name != "migrate":
+        pause = int(service["stop_grace_period"].removesuffix("s"))
+        assert pause >= pod["terminationGracePeriodSeconds"] - pause_before_stop(container)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_environment__of_one_machine__has_the_names_of_the_manifests(name: str) -> None:
+    service, (_, container) = SERVICES[name], PODS[name]
+    own = {each["name"]: each["value"] for each in container.get("env", [])}
+    beside = BESIDE if name in {"api", "api-worker"} else set()
+    assert set(service["environment"]) == set(own) | beside
+    for variable, value in service["environment"].items():
+        if not variable.endswith("_FILE"):
+            assert value == own[variable]
+    maps = [
+        each["configMapRef"]["name"]
+        for each in container.get("envFrom", [])
+        if not each["configMapRef"].get("optional")
+    ]
+    assert service.get("env_file", []) == [f"settings/{each}.env" for each in maps]
+
+
+def test_settings__of_one_machine__are_those_of_an_overlay() -> None:
+    maps = {
+        name: each["data"] for (kind, name), each in by_name(render(FOLDERS["mainnet"])).items() if kind == "ConfigMap"
+    }
+    for path in (COMPOSE / "settings").iterdir():
+        assert settings({"env_file": [path]}) == maps[path.stem], path.name
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_secrets__of_one_machine__are_files_of_the_same_secret_and_no_others(name: str) -> None:
+    service, (pod, _) = SERVICES[name], PODS[name]
+    mounted = {each["secret"]["secretName"] for each in pod["volumes"] if "secret" in each}
+    files = {key.removesuffix("_FILE"): value for key, value in service["environment"].items() if key.endswith("_FILE")}
+    assert {f"/run/secrets/{each}" for each in service.get("secrets", [])} == set(files.values())
+    assert files == {key: f"/run/secrets/{folder}.{key}" for folder in mounted for key in files}
+
+
+def test_secrets__of_the_file__are_each_used_and_each_a_file_beside_it() -> None:
+    used = {each for service in SERVICES.values() for each in service.get("secrets", [])}
+    assert used == set(FILE["secrets"])
+    for name, secret in FILE["secrets"].items():
+        assert secret == {"file": f"./secrets/{name.replace('.', '/', 1)}"}
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_container__of_one_machine__may_do_nothing_that_it_needs_not(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service.get("cap_add", []) == (["NET_BIND_SERVICE"] if name == "caddy" else [])
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["mem_limit"]
+    assert service["logging"]["options"]["max-size"]
+    assert not {"privileged", "pid", "ipc", "network_mode", "devices"} & set(service)
+    restarts = {"migrate": "on-failure:6"} | dict.fromkeys(BACKUP, "no")
+    assert service["restart"] == restarts.get(name, "unless-stopped")
+    assert ("ports" in service) is (name == "caddy"), "one door"
+
+
+def test_images__of_one_machine__are_those_of_the_overlays() -> None:
+    named = {
+        container["image"].partition(":")[0]: container["image"]
+        for each in render(FOLDERS["staging"])
+        for container in containers(each)
+    }
+    for name, service in SERVICES.items():
+        image = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service["image"])
+        if name in PODS or name == "backup":
+            registry, _, own = image.partition("/")
+            assert registry == "localhost"
+            assert own == PODS["api" if name == "backup" else name][1]["image"]
+        elif name != "caddy":
+            assert image == named[image.partition(":")[0]]
+
+
+def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> None:
+    on = {name: set(service["networks"]) for name, service in SERVICES.items()}
+    members = {network: {name for name in on if network in on[name]} for network in FILE["networks"]}
+    assert members["front"] == {"caddy", "api", "web"}
+    assert members["delivery"] == {"api", "delivery"}
+    assert members["data"] == set(PODS) - {"web"} | {"postgresql", "valkey", "dump"}
+    assert members["receivers"] == {"webhooks"}
+    assert members["outside"] == set(PODS) - {"web", "webhooks", "migrate"} | {"caddy", "backup"}
+    inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
+    assert inside == {"front", "delivery", "data"}
+
+
+def test_schema__of_one_machine__is_there_before_what_waits_for_it_in_a_cluster() -> None:
+    for name, (pod, _) in PODS.items():
+        waits = SERVICES[name]["depends_on"].get("migrate", {}).get("condition") == "service_completed_successfully"
+        assert waits is ("initContainers" in pod), name
+
+
+def test_backup__of_one_machine__is_that_of_the_cluster() -> None:
+    dump, store = containers(by_name(render(FOLDERS["mainnet"]))["CronJob", "backup"])
+    assert [line.replace("$$", "$") for line in SERVICES["dump"]["command"]] == [dump["command"][-1]]
+    assert SERVICES["dump"]["entrypoint"] == dump["command"][:-1]
+    assert set(SERVICES["dump"]["environment"]) == {each["name"] for each in dump["env"]}
+    assert SERVICES["backup"]["command"] == store["args"]
+    assert set(SERVICES["backup"]["environment"]) == BESIDE
+    for name, container in (("dump", dump), ("backup", store)):
+        assert quantity(f"{SERVICES[name]['mem_limit'].upper()}i") == quantity(
+            container["resources"]["limits"]["memory"]
+        )
+        assert SERVICES[name]["user"] == "10001:10001"
+    assert settings(SERVICES["backup"])
+
+
+@pytest.fixture
+def answering() -> Iterator[type[BaseHTTPRequestHandler]]:
+    """A server in place of a process's internal port."""
+
+    class Answer(BaseHTTPRequestHandler):
+        status = 200
+
+        def do_GET(self) -> None:
+            self.send_response(self.status if self.path == "/serving" else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Answer)
+    Answer.port = server.server_port  # type: ignore[attr-defined]
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield Answer
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])
+def test_health__of_a_process__is_what_its_internal_port_answers(answering: Any, status: int, *, healthy: bool) -> None:
+    answering.status = status
+    (test,) = {tuple(SERVICES[name]["healthcheck"]["test"]) for name in OWN if name != "migrate"}
+    kind, program, options, script = test
+    assert (kind, program) == ("CMD", "python")
+    command = [sys.executable, options, script.replace("9090", str(answering.port))]
+    assert (subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0) is healthy
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the folder, as an operator has it, with the secrets that the script makes."""
+    shutil.copytree(COMPOSE, tmp_path / "compose", ignore=shutil.ignore_patterns("secrets"))
+    _make_secrets(tmp_path / "compose")
+    return tmp_path / "compose"
+
+
+def _make_secrets(folder: Path) -> list[str]:
+    done = subprocess.run([folder / "make-secrets.sh"], check=True, capture_output=True, text=True, timeout=60)
+    return [line.removeprefix("to be written: ") for line in done.stdout.splitlines()]
+
+
+def test_secrets__that_the_script_makes_and_asks_for__are_those_of_the_file(folder: Path) -> None:
+    asked = _make_secrets(folder)
+    made = {str(path.relative_to(folder)): path for path in (folder / "secrets").rglob("*") if path.is_file()}
+    assert set(made) | set(asked) == {each["file"].removeprefix("./") for each in FILE["secrets"].values()}
+    assert not set(made) & set(asked)
+    before = {name: path.read_bytes() for name, path in made.items()}
+    assert {path.stat().st_mode & 0o777 for path in made.values()} == {0o400}
+    _make_secrets(folder)
+    assert {name: path.read_bytes() for name, path in made.items()} == before
+    passwords = [path.read_text() for path in (folder / "secrets/postgresql").iterdir()]
+    assert len(set(passwords)) == len(ROLES) + 3
+    assert {len(each) for each in passwords} == {48}
+
+
+def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_role_in(folder: Path) -> None:
+    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    (described,) = re.findall(r"```sql\n(.*?)```", page.split("## The first deployment")[1], re.DOTALL)[:1]
+    sql = (COMPOSE / "postgresql/1-roles.sql").read_text(encoding="utf-8")
+    assert "".join(line for line in sql.splitlines(keepends=True) if not line.startswith("--")) == described
+    with postgres.start() as server:
+        _initialize(server, folder)
+        for secret in ("migrate", "api", "indexer", "settler", "reviewer", "delivery", "webhooks"):
+            url = (folder / f"secrets/{secret}/SERVICE_DATABASE_URL").read_text()
+            role, _, password = url.removeprefix("postgresql://").partition("@")[0].partition(":")
+            assert url == f"postgresql://{role}:{password}@postgresql:5432/service"
+            assert role in {*ROLES, MIGRATOR}
+            own = server.url("service", user=role, password=password)
+            if secret == "migrate":
+                migrate(own)
+            with psycopg.connect(own) as connection:
+                assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(server.url("service", user="service_api", password="another"))
+
+
+def _initialize(server: PostgresServer, folder: Path) -> None:
+    """As the entry point of PostgreSQL's image does on an empty volume."""
+    for secret in (folder / "secrets/postgresql").iterdir():
+        shutil.copyfile(secret, folder / f"postgresql.{secret.name}")
+    script = folder / "postgresql/2-passwords.sh"
+    script.write_text(script.read_text().replace("/run/secrets/", f"{folder}/"))
+    admin = psycopg.conninfo.conninfo_to_dict(server.url())
+    environment = {
+        "PATH": f"{installed_programs()}{os.pathsep}{os.environ['PATH']}",
+        "POSTGRES_USER": str(admin["user"]),
+        "PGHOST": str(admin["host"]),
+        "PGPORT": str(admin["port"]),
+        "PGDATABASE": str(admin["dbname"]),
+        "PGPASSWORD": str(admin.get("password", "")),
+    }
+    roles = ["psql", "--set", "ON_ERROR_STOP=1", "--username", environment["POSTGRES_USER"], "--file"]
+    for command in ([*roles, str(folder / "postgresql/1-roles.sql")], [str(script)]):
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
