@@ -357,12 +357,12 @@ function trimZeros(data: Uint8Array): Uint8Array {
   return data.subarray(0, end);
 }
 
-/** UTF-8; of other bytes a text that no name may hold. */
+/** UTF-8; other bytes become a text that ends in half a surrogate pair, which no name and no binding may hold. */
 function decode(data: Uint8Array): string {
   try {
     return STRICT_DECODER.decode(data);
   } catch {
-    return `\ud800${DECODER.decode(data)}`;
+    return `${DECODER.decode(data)}\ud800`;
   }
 }
 

@@ -105,7 +105,7 @@ async function answerOf(url: string): Promise<{ round: unknown; signature: strin
   }
 }
 
-/** The text of an answer of at most `limit` bytes; an endless one is `answer_too_large`. */
+/** The text of an answer of at most `limit` bytes; an endless one is `answer_malformed`. */
 export async function readText(response: Response, limit: number): Promise<string> {
   const decoder = new TextDecoder();
   let [size, text] = [0, ""];
@@ -116,7 +116,7 @@ export async function readText(response: Response, limit: number): Promise<strin
     size += value.length;
     if (size > limit) {
       await reader?.cancel();
-      throw new ServiceError("answer_too_large", `the answer is larger than ${limit} bytes`);
+      throw new ServiceError("answer_malformed", `the answer is larger than ${limit} bytes`);
     }
     text += decoder.decode(value, { stream: true });
   }

@@ -5,6 +5,8 @@
 
 export { generateX25519Identity as generateIdentity } from "age-encryption";
 export { publicKeyOf } from "./age.js";
+export { answerOf, createApi, uploadCiphertext } from "./api.js";
+export type { Api, Schemas, Signing } from "./api.js";
 export type { ArtifactDirectory, ArtifactEntry, ArtifactFile, OpenedEntry, Unpacked } from "./archive.js";
 export { QUICKNET, fetchBeacon, roundAt, verifyBeacon } from "./beacon.js";
 export type { Beacon } from "./beacon.js";
@@ -22,10 +24,12 @@ export { envelopeBytes, envelopeDifferences, parseEnvelope } from "./envelope.js
 export type { Envelope, PinnedBounty } from "./envelope.js";
 export { ServiceError } from "./errors.js";
 export type { ErrorDetails, Failure, Issue } from "./errors.js";
+export { fundingCall, fundingTypedData, hubAbi, hubEvents, readBounty } from "./hub.js";
+export type { FundingTypedData, HubReader, TokenDomain } from "./hub.js";
 export type { ArchiveLimits } from "./names.js";
 export { openArtifact, openContentKey } from "./open.js";
 export type { CapsuleKeys } from "./capsule.js";
 export { approvalTypedData, authorizationHeader, canonicalQuery, signRequest } from "./requests.js";
-export type { ApprovalTypedData, Deployment, FreshnessBlock, RequestSigner, RequestToSign } from "./requests.js";
+export type { ApprovalTypedData, BlockReader, Deployment, FreshnessBlock, RequestSigner, RequestToSign } from "./requests.js";
 export { sealSubmission } from "./seal.js";
 export type { SealFor, SealedSubmission } from "./seal.js";
