@@ -4,44 +4,19 @@
 """
 
 import json
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from local_stack.toolbox import ensure_npm_package, find_npm
+from local_stack.toolbox import ensure_npm_package
 
 from tests.api.contract import openapi_document
+from tests.clients.package import PACKAGE, TOP, run_node
 
-TOP: Final = Path(__file__).parents[2]
-PACKAGE: Final = TOP / "clients/typescript"
 FOLDER: Final = PACKAGE / "src/generated"
 _ABI: Final = TOP / "libs/service_common/src/service_common/chain/abi/Hub.json"
 _MADE: Final = "// Made by tests/clients/generated.py. Do not edit.\n\n"
-
-
-def node() -> str:
-    """The Node that npm comes with."""
-    npm = find_npm()
-    return npm[0] if len(npm) > 1 else shutil.which("node") or "node"
-
-
-def run_node(*arguments: object, timeout: float = 120) -> str:
-    """What a script prints; raises ``AssertionError`` with its errors where it fails."""
-    done = subprocess.run(
-        [node(), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        cwd=PACKAGE,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")},
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def contents() -> dict[str, str]:

@@ -30,7 +30,7 @@ from service_common.types import Bytes32, bytes32
 
 from tests.campaign import FULL, size, source
 from tests.clients import generated
-from tests.clients.generated import run_node
+from tests.clients.package import built, run_node
 from tests.vectors.build_sealing import archive_bytes, try_open_age
 from tests.vectors.samples import (
     BEACON,
@@ -100,7 +100,7 @@ class Exchange:
 
 
 @pytest.fixture(scope="module")
-def exchange(typescript_client: Path, tmp_path_factory: pytest.TempPathFactory) -> Exchange:
+def exchange(tmp_path_factory: pytest.TempPathFactory) -> Exchange:
     """Python seals each tree, then one Node process opens those and seals the trees for Python."""
     folder = tmp_path_factory.mktemp("exchange")
     jobs: dict[str, list[dict[str, str]]] = {"open": [], "seal": []}
@@ -112,10 +112,10 @@ def exchange(typescript_client: Path, tmp_path_factory: pytest.TempPathFactory) 
         seal(tree, ours)
         jobs["open"].append({"folder": str(ours)})
         jobs["seal"].append({"source": str(tree), "folder": str(theirs)})
-    return Exchange(folder, in_node(typescript_client, folder, jobs))
+    return Exchange(folder, in_node(folder, jobs))
 
 
-def in_node(package: Path, folder: Path, job: Mapping[str, object]) -> Mapping[str, Any]:
+def in_node(folder: Path, job: Mapping[str, object]) -> Mapping[str, Any]:
     """What ``exchange.mjs`` answers for a job at the sample deployment, its beacon's round being out."""
     bounty = {
         "chainId": CHAIN_ID,
@@ -149,7 +149,7 @@ def in_node(package: Path, folder: Path, job: Mapping[str, object]) -> Mapping[s
     }
     path = folder / "job.json"
     path.write_text(json.dumps({"bounty": bounty, "beacon": beacon, "solver": SOLVER} | opening | dict(job)))
-    answer: Mapping[str, Any] = json.loads(run_node(package / "test/exchange.mjs", path, timeout=3_600))
+    answer: Mapping[str, Any] = json.loads(run_node(built() / "test/exchange.mjs", path, timeout=3_600))
     return answer
 
 
@@ -188,8 +188,8 @@ def test_generated_files__made_again__unchanged() -> None:
     assert generated.stale() == [], "run python -m tests.clients.generated"
 
 
-def test_vectors__in_node__every_case_as_stated(typescript_client: Path) -> None:
-    output = run_node(typescript_client / "test/vectors.mjs")
+def test_vectors__in_node__every_case_as_stated() -> None:
+    output = run_node(built() / "test/vectors.mjs")
     assert "# pass 14" in output
     assert "# fail 0" in output
 
@@ -259,7 +259,7 @@ def altered(data: bytes, walk: random.Random) -> bytes:
     return data[:position] + bytes([data[position] ^ 1 << walk.randrange(8)]) + data[position + 1 :]
 
 
-def test_altered_files__in_both_languages__end_alike(typescript_client: Path, tmp_path: Path) -> None:
+def test_altered_files__in_both_languages__end_alike(tmp_path: Path) -> None:
     walk, tar = source("typescript"), archive_bytes()
     sealed = age.encrypt_bytes(tar, [CONTENT.public_key], seeded("altered"))
     tars = [altered(tar, walk) for _ in range(ALTERED)]
@@ -271,7 +271,7 @@ def test_altered_files__in_both_languages__end_alike(typescript_client: Path, tm
         "ages": [base64.b64encode(data).decode() for data in ages],
         "tampered": [each.to_json() for each in downloads],
     }
-    answer = in_node(typescript_client, tmp_path, job)
+    answer = in_node(tmp_path, job)
     assert answer["tars"] == [outcome(file_count, data) for data in tars]
     assert answer["ages"] == [outcome(lambda data: len(try_open_age(data)), data) for data in ages]
     expected = [outcome(each.open_in(tmp_path / str(number)), b"") for number, each in enumerate(downloads)]
@@ -324,9 +324,7 @@ def file_count(tar: bytes) -> int:
         return unpack(iter([tar]), Path(folder), ArchiveLimits()).file_count
 
 
-def test_names__that_differ_in_letter_case__are_the_same_in_both_languages(
-    typescript_client: Path, tmp_path: Path
-) -> None:
+def test_names__that_differ_in_letter_case__are_the_same_in_both_languages(tmp_path: Path) -> None:
     pairs = [
         ("straße", "STRASSE"),
         ("ﬁn", "FIN"),
@@ -338,7 +336,7 @@ def test_names__that_differ_in_letter_case__are_the_same_in_both_languages(
     ]
     pairs += [("İ", "i\u0307"), ("a", "b"), ("ǆ", "ǅ"), ("Ꭰ", "ꭰ"), ("ά", "Ά")]
     tars = [tar_of(pair) for pair in pairs]
-    answer = in_node(typescript_client, tmp_path, {"tars": [base64.b64encode(tar).decode() for tar in tars]})
+    answer = in_node(tmp_path, {"tars": [base64.b64encode(tar).decode() for tar in tars]})
     assert answer["tars"] == [outcome(file_count, tar) for tar in tars]
     assert set(answer["tars"]) == {2, "archive_refused"}
 

@@ -204,6 +204,7 @@ test("key_capsule: each Guardian opens it", async () => {
 test("key_capsule: refused with its failure", async () => {
   for (const { capsule, reason, failure } of capsules.rejected) {
     assert.equal(await failureOf(() => openAs(capsule, capsules.guardians[1], true)), failure, reason);
+    if (!["binding_missing", "sealed_for_another"].includes(failure)) continue;
     const former = failure === "binding_missing" ? "accepted" : failure;
     assert.equal(await failureOf(() => openAs(capsule, capsules.guardians[1], false)), former, reason);
   }
