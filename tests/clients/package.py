@@ -1,5 +1,7 @@
 """The TypeScript client, installed and built once for all tests of a process, and programs run with it."""
 
+import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -37,23 +39,33 @@ def run_node(*arguments: object, timeout: float = 120, variables: Mapping[str, s
 
 @cache
 def built() -> Path:
-    """The package's folder; the compiler has accepted its sources and written ``dist``."""
-    _compile("--project", PACKAGE)
+    """The package's folder; the compiler has accepted its sources and written ``dist``, unless they did not change."""
+    modules, stamp = ensure_npm_package(PACKAGE), PACKAGE / "dist/.built-for"
+    with (PACKAGE / ".local/build.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        wanted = _fingerprint()
+        if not stamp.exists() or stamp.read_text() != wanted:
+            shutil.rmtree(PACKAGE / "dist", ignore_errors=True)
+            run_node(modules / "typescript/bin/tsc", "--project", PACKAGE)
+            stamp.write_text(wanted)
     return PACKAGE
 
 
 @cache
 def programs() -> Path:
     """The folder with the programs of docs/typescript.md, compiled; so was ``test/use.ts``, which no one runs."""
-    folder = built() / ".local/programs"
+    folder = built() / ".local" / f"programs-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name, text in _BLOCK.findall(PAGE.read_text(encoding="utf-8")):
         (folder / name).write_text(text, encoding="utf-8")
     shutil.copy(PACKAGE / "test/use.ts", folder)
-    _compile(*_STRICT, *_MODULES, *sorted(folder.glob("*.ts")))
+    run_node(PACKAGE / "node_modules/typescript/bin/tsc", *_STRICT, *_MODULES, *sorted(folder.glob("*.ts")))
     return folder
 
 
-def _compile(*arguments: object) -> None:
-    run_node(ensure_npm_package(PACKAGE) / "typescript/bin/tsc", *arguments)
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for path in [PACKAGE / "package-lock.json", PACKAGE / "tsconfig.json", *sorted((PACKAGE / "src").rglob("*.ts"))]:
+        digest.update(f"{path.relative_to(PACKAGE)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
