@@ -23,8 +23,17 @@ _BLOCK: Final = re.compile(r"^```ts (\S+\.ts)\n(.*?)^```$", re.MULTILINE | re.DO
 
 def run_node(*arguments: object, timeout: float = 120, variables: Mapping[str, str] | None = None) -> str:
     """What a script prints; raises ``AssertionError`` with its errors where it fails."""
+    done = start_node(*arguments, timeout=timeout, variables=variables)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def start_node(
+    *arguments: object, timeout: float = 120, variables: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """A script that has ended."""
     npm = find_npm()
-    done = subprocess.run(
+    return subprocess.run(
         [npm[0] if len(npm) > 1 else shutil.which("node") or "node", *map(str, arguments)],
         capture_output=True,
         text=True,
@@ -33,8 +42,6 @@ def run_node(*arguments: object, timeout: float = 120, variables: Mapping[str, s
         cwd=PACKAGE,
         env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **(variables or {})},
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @cache

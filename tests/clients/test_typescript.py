@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from local_stack.process import StackError
+from local_stack.toolbox import ensure_npm_package
 from service_common.crypto import age
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.archive_read import unpack
@@ -30,7 +32,7 @@ from service_common.types import Bytes32, bytes32
 
 from tests.campaign import FULL, size, source
 from tests.clients import generated
-from tests.clients.package import built, run_node
+from tests.clients.package import built, run_node, start_node
 from tests.vectors.build_sealing import archive_bytes, try_open_age
 from tests.vectors.samples import (
     BEACON,
@@ -48,10 +50,13 @@ from tests.vectors.samples import (
     seeded,
     word,
 )
+from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 
 CHUNK: Final = 64 * 1024
 ALTERED: Final = size(150, 5_000)
 POLICY: Final = BEACON.info.reveal_policy(REVEAL_AT)
+GROWN_KILOBYTES: Final = 400_000
+"""Of a page that seals and opens."""
 PEAK_KILOBYTES: Final = 500_000
 """Of a Node process that seals and opens; more than half of the largest file would not fit."""
 
@@ -116,7 +121,14 @@ def exchange(tmp_path_factory: pytest.TempPathFactory) -> Exchange:
 
 
 def in_node(folder: Path, job: Mapping[str, object]) -> Mapping[str, Any]:
-    """What ``exchange.mjs`` answers for a job at the sample deployment, its beacon's round being out."""
+    """What ``exchange.mjs`` answers for a job."""
+    path = write_job(folder, job)
+    answer: Mapping[str, Any] = json.loads(run_node(built() / "test/exchange.mjs", path, timeout=3_600))
+    return answer
+
+
+def write_job(folder: Path, job: Mapping[str, object]) -> Path:
+    """A job at the sample deployment, its beacon's round being out."""
     bounty = {
         "chainId": CHAIN_ID,
         "hubAddress": HUB,
@@ -149,8 +161,7 @@ def in_node(folder: Path, job: Mapping[str, object]) -> Mapping[str, Any]:
     }
     path = folder / "job.json"
     path.write_text(json.dumps({"bounty": bounty, "beacon": beacon, "solver": SOLVER} | opening | dict(job)))
-    answer: Mapping[str, Any] = json.loads(run_node(built() / "test/exchange.mjs", path, timeout=3_600))
-    return answer
+    return path
 
 
 def seal(tree: Path, folder: Path) -> None:
@@ -222,6 +233,22 @@ def test_work__sealed_in_typescript__opens_in_python(exchange: Exchange, name: s
 
 def test_exchange__of_everything__takes_bounded_memory(exchange: Exchange) -> None:
     assert exchange.answer["peakKilobytes"] < PEAK_KILOBYTES
+
+
+def test_browser__of_a_large_file__seals_and_opens_it_in_bounded_memory(tmp_path: Path) -> None:
+    mebibytes = size(4, 1_024)
+    job = write_job(tmp_path, {"mebibytes": mebibytes})
+    try:
+        modules = ensure_npm_package(BROWSER).parent
+    except StackError as error:
+        pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
+    done = start_node(built() / "test/browser.mjs", job, modules, timeout=3_600, variables=browser_variables(tmp_path))
+    if done.returncode == NO_BROWSER:
+        pytest.skip(f"NOT RUN: the browser does not start here: {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["found"] == {"work/large": [mebibytes * 2**20, answer["wanted"]]}
+    assert answer["grownKilobytes"] < GROWN_KILOBYTES
 
 
 def expected_envelope() -> ExpectedEnvelope:
