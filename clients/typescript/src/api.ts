@@ -56,14 +56,19 @@ export async function answerOf<Data>(call: Promise<{ data?: Data; response: Resp
 
 /**
  * Uploads a ciphertext once to the address that `artifact-upload-url` gave. A Blob is read as it is sent: `openAsBlob` of
- * Node, a File of a browser. Raises `storage_unreachable` and `storage_refused`.
+ * Node, a File of a browser. It takes as long as the storage does, unless a signal ends it. Raises `storage_unreachable`
+ * and `storage_refused`.
  */
-export async function uploadCiphertext(target: Schemas["UploadTarget"], ciphertext: Blob): Promise<void> {
+export async function uploadCiphertext(
+  target: Schemas["UploadTarget"],
+  ciphertext: Blob,
+  signal: AbortSignal | null = null,
+): Promise<void> {
   const { upload_url: url, upload_method: method, upload_headers: headers } = target;
   const nextAction = "Get a new upload address and try again.";
   let response: Response;
   try {
-    response = await fetch(url, { method, headers: { ...headers }, body: ciphertext, redirect: "error" });
+    response = await fetch(url, { method, headers: { ...headers }, body: ciphertext, redirect: "error", signal });
   } catch {
     throw new ServiceError("storage_unreachable", "the storage did not take the ciphertext", { nextAction });
   }

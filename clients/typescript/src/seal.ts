@@ -35,7 +35,7 @@ export interface SealedSubmission {
 }
 
 /** The ciphertext that an envelope refers to. */
-export interface SealedArtifact {
+interface SealedArtifact {
   readonly sha256: Hex;
   readonly byteLength: number;
 }
@@ -46,6 +46,19 @@ export interface SealedArtifact {
  * `archive_refused` and `key_invalid`; the sink is then aborted.
  */
 export async function sealSubmission(
+  entries: readonly ArtifactEntry[],
+  sealFor: SealFor,
+  sink: WritableStream<Uint8Array>,
+): Promise<SealedSubmission> {
+  try {
+    return await seal(entries, sealFor, sink);
+  } catch (error) {
+    await sink.abort(error).catch(() => undefined); // what was refused before anything was written leaves it open
+    throw error;
+  }
+}
+
+async function seal(
   entries: readonly ArtifactEntry[],
   { bounty, solverAddress, beacon, limits = DEFAULT_LIMITS }: SealFor,
   sink: WritableStream<Uint8Array>,
@@ -86,12 +99,12 @@ export async function sealSubmission(
 }
 
 /** Seals files for one content identity, with the bounty and Solver they are for; digest and length are the sink's. */
-export async function sealArtifact(
+async function sealArtifact(
   entries: readonly ArtifactEntry[],
   binding: Binding,
   contentPublicKey: Hex,
   sink: WritableStream<Uint8Array>,
-  limits: ArchiveLimits = DEFAULT_LIMITS,
+  limits: ArchiveLimits,
 ): Promise<SealedArtifact> {
   const encrypter = new Encrypter();
   encrypter.addRecipient(toRecipient(contentPublicKey));
