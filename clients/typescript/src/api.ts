@@ -1,4 +1,6 @@
-/** Calls of the HTTP API, typed by its own OpenAPI document; what is signed there is signed here (docs/interface.md). */
+/**
+ * Calls of the HTTP API, typed by its own OpenAPI document; what is signed there is signed here (docs/interface.md).
+ */
 
 import createClient from "openapi-fetch";
 import type { Client } from "openapi-fetch";
@@ -29,9 +31,9 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MILLISECONDS = 60_000;
 
 /**
- * The API at a base address, such as `https://bounties.example`. Requests that need a signature get a new one each; without
- * `signing` they raise `invalid_request`. Every refusal is a ServiceError with the API's own code; an endpoint that does
- * not answer as the API does is `api_unreachable`. Nothing is sent twice, and no redirect is followed.
+ * The API at a base address, such as `https://bounties.example`. Requests that need a signature get a new one each;
+ * without `signing` they raise `invalid_request`. Every refusal is a ServiceError with the API's own code; an endpoint
+ * that does not answer as the API does is `api_unreachable`. Nothing is sent twice, and no redirect is followed.
  */
 export function createApi(baseUrl: string, signing?: Signing): Api {
   const api = createClient<paths>({ baseUrl, fetch: answered, bodySerializer: serialized });
@@ -40,7 +42,10 @@ export function createApi(baseUrl: string, signing?: Signing): Api {
       if (!SIGNED_OPERATIONS.has(`${request.method} ${schemaPath}`)) return undefined;
       if (signing === undefined) throw new ServiceError("invalid_request", `${schemaPath} needs a signature`);
       const body = new Uint8Array(await request.clone().arrayBuffer());
-      request.headers.set("Authorization", await signRequest({ method: request.method, url: request.url, body }, signing));
+      request.headers.set(
+        "Authorization",
+        await signRequest({ method: request.method, url: request.url, body }, signing),
+      );
       return request;
     },
   });
@@ -55,9 +60,9 @@ export async function answerOf<Data>(call: Promise<{ data?: Data; response: Resp
 }
 
 /**
- * Uploads a ciphertext once to the address that `artifact-upload-url` gave. A Blob is read as it is sent: `openAsBlob` of
- * Node, a File of a browser. It takes as long as the storage does, unless a signal ends it. Raises `storage_unreachable`
- * and `storage_refused`.
+ * Uploads a ciphertext once to the address that `artifact-upload-url` gave. A Blob is read as it is sent: `openAsBlob`
+ * of Node, a File of a browser. It takes as long as the storage does, unless a signal ends it. Raises
+ * `storage_unreachable` and `storage_refused`.
  */
 export async function uploadCiphertext(
   target: Schemas["UploadTarget"],
@@ -88,10 +93,11 @@ async function answered(request: Request): Promise<Response> {
   let response: Response;
   let text: string;
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_MILLISECONDS);
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);
     response = await fetch(new Request(request, { redirect: "error", signal }));
     text = await readText(response, MAX_ANSWER_BYTES);
   } catch {
+    request.signal.throwIfAborted(); // the caller's own end of it
     throw unavailable("the API does not answer");
   }
   if (!response.ok) throw refusalOf(response, text);
@@ -104,7 +110,12 @@ function refusalOf({ status, headers }: Response, text: string): ServiceError {
   if (error === undefined) return unavailable(`the answer ${status} is not the API's`, status);
   const wait = Number(headers.get("Retry-After") ?? Number.NaN);
   const retry = Number.isFinite(wait) ? { retryAfter: wait } : {};
-  return new ServiceError(error.code, error.message, { issues: error.issues, nextAction: error.next_action, status, ...retry });
+  return new ServiceError(error.code, error.message, {
+    issues: error.issues,
+    nextAction: error.next_action,
+    status,
+    ...retry,
+  });
 }
 
 function parsed(text: string): { code: string; message: string; issues: Issue[]; next_action: string } | undefined {

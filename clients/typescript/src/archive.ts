@@ -48,8 +48,8 @@ const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 const STRICT_DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The entries as they stand in the archive: every directory above a file added, in the byte order of their paths. Raises
- * `archive_refused` for names the format refuses, repeated names, no file at all, and more than the limits.
+ * The entries as they stand in the archive: every directory above a file added, in the byte order of their paths.
+ * Raises `archive_refused` for names the format refuses, repeated names, no file at all, and more than the limits.
  */
 export function arrange(entries: readonly ArtifactEntry[], limits: ArchiveLimits = DEFAULT_LIMITS): ArtifactEntry[] {
   const names = new Names(limits);
@@ -85,8 +85,8 @@ export async function* tarOf(entries: readonly ArtifactEntry[], comment?: string
 }
 
 /**
- * Reads a tar stream to its end and passes on each file and directory. Nothing that was passed on may be used before this
- * has returned: what is wrong may come last. Raises `archive_refused` and `archive_malformed`.
+ * Reads a tar stream to its end and passes on each file and directory. Nothing that was passed on may be used before
+ * this has returned: what is wrong may come last. Raises `archive_refused` and `archive_malformed`.
  */
 export async function unpack(
   chunks: AsyncIterable<Uint8Array>,
@@ -293,7 +293,14 @@ function parseHeader(block: Uint8Array): TarEntry & { readonly kind: string } {
   const high = block.reduce((count, byte, index) => count + (byte > 127 && (index < 148 || index > 155) ? 1 : 0), 0);
   const checksum = number(field);
   if (checksum !== unsigned && checksum !== unsigned - 256 * high) throw unreadable();
-  for (const [start, end] of [[100, 108], [108, 116], [116, 124], [136, 148], [329, 337], [337, 345]] as const) {
+  for (const [start, end] of [
+    [100, 108],
+    [108, 116],
+    [116, 124],
+    [136, 148],
+    [329, 337],
+    [337, 345],
+  ] as const) {
     number(block.subarray(start, end));
   }
   const size = number(block.subarray(124, 136));
@@ -324,7 +331,7 @@ function number(field: Uint8Array): number {
 /** Records `<length> <key>=<value>\n`, each exactly as long as it states. */
 function paxRecords(data: Uint8Array): [string, string][] {
   const records: [string, string][] = [];
-  for (let start = 0; start < data.length; ) {
+  for (let start = 0; start < data.length;) {
     const space = data.subarray(start, start + MAX_DIGITS + 1).indexOf(32) + start;
     const digits = space > start ? decode(data.subarray(start, space)) : "";
     const end = /^\d+$/.test(digits) ? start + Number(digits) : -1;

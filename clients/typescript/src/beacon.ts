@@ -76,8 +76,8 @@ function checkPoint(type: PointType, data: Uint8Array): Uint8Array {
 }
 
 /**
- * The signature of a round, in hex, from the first relay whose answer verifies. Raises `beacon_invalid` where every answer
- * is forged, and `beacon_unavailable` where no relay answers, or the round is not out yet.
+ * The signature of a round, in hex, from the first relay whose answer verifies. Raises `beacon_invalid` where every
+ * answer is forged, and `beacon_unavailable` where no relay answers, or the round is not out yet.
  */
 export async function fetchBeacon(round: number, beacon: Beacon, relays: readonly string[]): Promise<string> {
   let forged = false;

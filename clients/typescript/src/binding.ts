@@ -33,8 +33,8 @@ export function isBountyId(text: string): boolean {
 }
 
 /**
- * What is known after one more comment: other comments change nothing. A second binding, and one that is spelled another
- * way, are refused as `failure`.
+ * What is known after one more comment: other comments change nothing. A second binding, and one that is spelled
+ * another way, are refused as `failure`.
  */
 export function takeComment(
   found: Binding | undefined,

@@ -40,7 +40,9 @@ const POINT_BYTES = 96;
 const FILE_KEY = 16;
 const MAX_ROUND = 2n ** 63n;
 
-/** Locks a content identity, with the bounty and Solver it is for, for these Guardians (roster order) until the round. */
+/**
+ * Locks a content identity, with the bounty and Solver it is for, for these Guardians (roster order) until the round.
+ */
 export async function sealCapsule(
   identity: string,
   binding: Binding,
@@ -152,7 +154,10 @@ async function openInner(inner: Uint8Array, { keyring, rosterSize }: CapsuleKeys
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.code === "age_no_matching_key") {
-      throw refusal("capsule_not_for_this_key", "the capsule opened, but no stanza in it opens with a key of this keyring");
+      throw refusal(
+        "capsule_not_for_this_key",
+        "the capsule opened, but no stanza in it opens with a key of this keyring",
+      );
     }
     if (error.code === "age_recipients_refused") {
       const message = `the capsule is not sealed to the roster, one X25519 stanza per Guardian: ${error.message}`;
@@ -162,7 +167,9 @@ async function openInner(inner: Uint8Array, { keyring, rosterSize }: CapsuleKeys
   }
 }
 
-/** One identity, as age reads it: a line ends with a line feed, and one carriage return before it belongs to the end. */
+/**
+ * One identity, as age reads it: a line ends with a line feed, and one carriage return before it belongs to the end.
+ */
 async function parseIdentityFile(data: Uint8Array): Promise<{ identity: string; binding: Binding | undefined }> {
   const lines = String.fromCharCode(...data.subarray(0, MAX_IDENTITY_FILE + 1))
     .split("\n")

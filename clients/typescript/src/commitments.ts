@@ -30,8 +30,9 @@ const AUTHORIZATION_TYPE =
   "uint256 maxGuardianFee,bytes32 salt)";
 
 /**
- * keccak256 of exact bytes: the `spec_commitment` of a challenge page, the `report_commitment` of a written Verdict, the
- * `submission_commitment` of an envelope's canonical JSON. A string stands for its UTF-8 bytes; nothing is normalized.
+ * keccak256 of exact bytes: the `spec_commitment` of a challenge page, the `report_commitment` of a written Verdict,
+ * the `submission_commitment` of an envelope's canonical JSON. A string stands for its UTF-8 bytes; nothing is
+ * normalized.
  */
 export function commitmentOf(data: Uint8Array | string): Hex {
   return keccak256(typeof data === "string" ? utf8(data) : data);

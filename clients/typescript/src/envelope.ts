@@ -1,4 +1,6 @@
-/** The Submission envelope: canonical JSON whose keccak256 is the Submission's commitment (docs/formats.md, Envelope). */
+/**
+ * The Submission envelope: canonical JSON whose keccak256 is the Submission's commitment (docs/formats.md, Envelope).
+ */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64 } from "@scure/base";
@@ -92,8 +94,9 @@ export function storageLocator({ chainId, hubAddress, bountyId, solverAddress }:
 }
 
 /**
- * Reads an envelope: every field in its one form, the capsule's digest and the storage locator those of the other fields.
- * Raises `invalid_solver_submission` with all issues. Whether it belongs to a bounty is for `envelopeDifferences`.
+ * Reads an envelope: every field in its one form, the capsule's digest and the storage locator those of the other
+ * fields. Raises `invalid_solver_submission` with all issues. Whether it belongs to a bounty is for
+ * `envelopeDifferences`.
  */
 export function parseEnvelope(data: Uint8Array | string): Envelope {
   let value: unknown;
@@ -228,5 +231,9 @@ const ENVELOPE: Readonly<Record<keyof Envelope, Check | Fields>> = {
   content_public_key: publicKey,
   key_capsule: matching(isCapsule, `must be standard padded base64 of 1 to ${MAX_CAPSULE_BYTES} bytes`),
   key_capsule_sha256: bytes32,
-  ciphertext: new Fields({ sha256: bytes32, byte_length: integer(1), storage_locator: matching(() => true, "must be text") }),
+  ciphertext: new Fields({
+    sha256: bytes32,
+    byte_length: integer(1),
+    storage_locator: matching(() => true, "must be text"),
+  }),
 };

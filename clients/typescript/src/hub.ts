@@ -33,9 +33,9 @@ const AUTHORIZATION_TYPES = {
 } as const;
 
 /**
- * What the Hub pins for a bounty, to seal for it or to compare an envelope with. Raises `guardian_roster_mismatch` unless
- * the roster's members hash to the pinned value, which a wrong endpoint cannot forge without forging both. What viem
- * raises, such as the Hub's own `BountyNotFound`, is passed on.
+ * What the Hub pins for a bounty, to seal for it or to compare an envelope with. Raises `guardian_roster_mismatch`
+ * unless the roster's members hash to the pinned value. The chain's endpoint is trusted: one that forges bounty and
+ * roster alike has you seal for its own keys. What viem raises, such as the Hub's own `BountyNotFound`, is passed on.
  */
 export async function readBounty(chain: HubReader, deployment: Deployment, bountyId: bigint): Promise<PinnedBounty> {
   const { chainId, hubAddress } = deployment;
@@ -45,7 +45,9 @@ export async function readBounty(chain: HubReader, deployment: Deployment, bount
   const members = { version: bounty.rosterVersion, ...roster };
   if (guardianRosterHash(chainId, hubAddress, members) !== bounty.guardianRosterHash) {
     const message = "the roster's members do not hash to the value that the bounty pinned";
-    throw new ServiceError("guardian_roster_mismatch", message, { nextAction: "Read the chain from another endpoint." });
+    throw new ServiceError("guardian_roster_mismatch", message, {
+      nextAction: "Read the chain from another endpoint.",
+    });
   }
   return {
     chainId,
@@ -62,8 +64,9 @@ export async function readBounty(chain: HubReader, deployment: Deployment, bount
 export type FundingTypedData = ReturnType<typeof fundingTypedData>;
 
 /**
- * The typed data of the token transfer with which a Poster funds exactly these terms: only the Hub can use it, for nothing
- * but `createBountyWithAuthorization` with the same terms, Poster and `validBefore` (seconds since 1970), and `validAfter` 0.
+ * The typed data of the token transfer with which a Poster funds exactly these terms: only the Hub can use it, for
+ * nothing but `createBountyWithAuthorization` with the same terms, Poster and `validBefore` (seconds since 1970), and
+ * `validAfter` 0.
  */
 export function fundingTypedData(
   { chainId, hubAddress }: Deployment,
@@ -87,7 +90,9 @@ export function fundingTypedData(
   } as const;
 }
 
-/** The call that creates and funds a bounty with a signed authorization; give it to `writeContract` of a viem wallet. */
+/**
+ * The call that creates and funds a bounty with a signed authorization; give it to `writeContract` of a viem wallet.
+ */
 export function fundingCall(hubAddress: Address, poster: Address, terms: Terms, validBefore: bigint, signature: Hex) {
   return {
     address: hubAddress,

@@ -1,6 +1,7 @@
 /**
- * The Bounty Escrow Service for TypeScript (docs/typescript.md): signed requests, commitments, sealing and opening, the API
- * and the Hub. Runs in browsers and in Node 20 and newer, on Web Streams; nothing here keeps a secret after it returns.
+ * The Bounty Escrow Service for TypeScript (docs/typescript.md): signed requests, commitments, sealing and opening, the
+ * API and the Hub. Runs in browsers and in Node 20 and newer, on Web Streams; nothing here keeps a secret after it
+ * returns.
  */
 
 export { generateX25519Identity as generateIdentity } from "age-encryption";
@@ -30,6 +31,13 @@ export type { ArchiveLimits } from "./names.js";
 export { openArtifact, openContentKey } from "./open.js";
 export type { CapsuleKeys } from "./capsule.js";
 export { approvalTypedData, authorizationHeader, canonicalQuery, signRequest } from "./requests.js";
-export type { ApprovalTypedData, BlockReader, Deployment, FreshnessBlock, RequestSigner, RequestToSign } from "./requests.js";
+export type {
+  ApprovalTypedData,
+  BlockReader,
+  Deployment,
+  FreshnessBlock,
+  RequestSigner,
+  RequestToSign,
+} from "./requests.js";
 export { sealSubmission } from "./seal.js";
 export type { SealFor, SealedSubmission } from "./seal.js";

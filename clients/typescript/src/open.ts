@@ -15,8 +15,8 @@ import { DEFAULT_LIMITS } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
 
 /**
- * The content identity of a Submission, with one Guardian's keys and the beacon's signature of the envelope's round. The
- * envelope is one that `envelopeDifferences` found nothing against. Raises a failure of the capsule.
+ * The content identity of a Submission, with one Guardian's keys and the beacon's signature of the envelope's round.
+ * The envelope is one that `envelopeDifferences` found nothing against. Raises a failure of the capsule.
  */
 export async function openContentKey(envelope: Envelope, keys: Omit<CapsuleKeys, "round">): Promise<string> {
   const capsuleKeys = { ...keys, round: envelope.reveal_policy.round };
@@ -24,10 +24,10 @@ export async function openContentKey(envelope: Envelope, keys: Omit<CapsuleKeys,
 }
 
 /**
- * Opens a ciphertext with its content identity and passes on every file and directory. **Nothing that was passed on may be
- * used before this has returned**: only then the whole ciphertext was the committed one, every chunk authentic, and the
- * archive sealed for this bounty by this Solver. Bytes that are not the committed ones are always `ciphertext_mismatch`,
- * so that a bad download is never taken for a bad Submission.
+ * Opens a ciphertext with its content identity and passes on every file and directory. **Nothing that was passed on may
+ * be used before this has returned**: only then the whole ciphertext was the committed one, every chunk authentic, and
+ * the archive sealed for this bounty by this Solver. Bytes that are not the committed ones are always
+ * `ciphertext_mismatch`, so that a bad download is never taken for a bad Submission.
  */
 export async function openArtifact(
   ciphertext: ReadableStream<Uint8Array>,
@@ -105,5 +105,8 @@ class Download {
 }
 
 function mismatch(): Error {
-  return refusal("ciphertext_mismatch", "the ciphertext is not the one the envelope commits to: digest or length differs");
+  return refusal(
+    "ciphertext_mismatch",
+    "the ciphertext is not the one the envelope commits to: digest or length differs",
+  );
 }

@@ -1,4 +1,5 @@
-// Seals and opens in a headless browser: node browser.mjs JOB.json BROWSER-MODULES prints the result and the peak memory of
+// Seals and opens in a headless browser: node browser.mjs JOB.json BROWSER-MODULES prints the result and the peak
+// memory of
 // the page's process in kilobytes. Exit code 3: no browser could be started on this machine.
 import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -19,7 +20,12 @@ try {
   const chromium = (await import(require.resolve("@sparticuz/chromium"))).default;
   const puppeteer = (await import(require.resolve("puppeteer-core"))).default;
   const executablePath = await chromium.executablePath();
-  browser = await puppeteer.launch({ args: chromium.args, executablePath, headless: "shell", protocolTimeout: 3_600_000 });
+  browser = await puppeteer.launch({
+    args: chromium.args,
+    executablePath,
+    headless: "shell",
+    protocolTimeout: 3_600_000,
+  });
 } catch (error) {
   process.stderr.write(`${error}\n`);
   process.exit(3);
@@ -35,7 +41,8 @@ function isOurs(id) {
 function peakOfPages() {
   const peaks = readdirSync("/proc").map((name) => {
     try {
-      if (!readFileSync(`/proc/${name}/cmdline`, "latin1").includes("--type=renderer") || !isOurs(Number(name))) return 0;
+      if (!readFileSync(`/proc/${name}/cmdline`, "latin1").includes("--type=renderer") || !isOurs(Number(name)))
+        return 0;
       return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${name}/status`, "latin1"))?.[1] ?? 0);
     } catch {
       return 0; // it is no process, or ended meanwhile

@@ -5,10 +5,16 @@ import { createServer } from "node:http";
 import { test } from "node:test";
 import * as client from "bounty-escrow-client";
 
-const load = (name) => JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
+const load = (name) =>
+  JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 const capsules = load("key_capsule");
 const { chain_hash, public_key, genesis_time, period_seconds, round, signature } = capsules.beacon;
-const beacon = { chainHash: chain_hash, publicKey: public_key, genesisTime: genesis_time, periodSeconds: period_seconds };
+const beacon = {
+  chainHash: chain_hash,
+  publicKey: public_key,
+  genesisTime: genesis_time,
+  periodSeconds: period_seconds,
+};
 const envelope = client.parseEnvelope(load("envelope").accepted[0].envelope);
 const bounty = {
   chainId: envelope.chain_id,
@@ -57,12 +63,30 @@ async function served(answer, call) {
 test("sealing: names, sizes and nothing at all", async () => {
   assert.equal(await refusedToSeal([text("a"), text("b/c")]), "accepted");
   assert.equal(await refusedToSeal([text("a"), { path: "empty", directory: true }]), "accepted");
-  for (const path of ["", "/a", "a/", "a//b", "../a", "a/./b", "a\\b", "a\nb", "\ud800", "a".repeat(256), "a/".repeat(32) + "a"]) {
+  for (const path of [
+    "",
+    "/a",
+    "a/",
+    "a//b",
+    "../a",
+    "a/./b",
+    "a\\b",
+    "a\nb",
+    "\ud800",
+    "a".repeat(256),
+    "a/".repeat(32) + "a",
+  ]) {
     assert.equal(await refusedToSeal([text(path)]), "archive_refused", JSON.stringify(path));
   }
   assert.equal(await refusedToSeal([]), "archive_refused");
   assert.equal(await refusedToSeal([{ path: "only", directory: true }]), "archive_refused");
-  for (const [one, other] of [["a", "a"], ["a", "A"], ["a", "a/b"], ["a/b", "a"], ["A/x", "a/y"]]) {
+  for (const [one, other] of [
+    ["a", "a"],
+    ["a", "A"],
+    ["a", "a/b"],
+    ["a/b", "a"],
+    ["A/x", "a/y"],
+  ]) {
     assert.equal(await refusedToSeal([text(one), text(other)]), "archive_refused", `${one} and ${other}`);
   }
   assert.equal(await refusedToSeal([text("a/b")], { maxEntries: 2, maxBytes: 4 }), "accepted");
@@ -109,14 +133,23 @@ test("opening: a download without an end is left", async () => {
     cancel: () => void (cancelled = true),
   });
   const committed = { ...envelope, content_public_key, ciphertext: { sha256, byte_length } };
-  assert.equal(await failureOf(() => client.openArtifact(endless, identity, committed, () => {})), "ciphertext_mismatch");
+  assert.equal(
+    await failureOf(() => client.openArtifact(endless, identity, committed, () => {})),
+    "ciphertext_mismatch",
+  );
   assert.ok(cancelled && given < 10);
 });
 
 test("keys: a wrong one is never repeated", async () => {
   const wrong = `${capsules.content_identity.slice(0, -1)}Q`;
-  for (const call of [() => client.publicKeyOf(wrong), () => client.unwrapContentKey("AAAA", wrong, bounty.specCommitment)]) {
-    await assert.rejects(call, (error) => !`${error.message}${error.stack}${JSON.stringify(error)}`.includes(wrong.slice(20)));
+  for (const call of [
+    () => client.publicKeyOf(wrong),
+    () => client.unwrapContentKey("AAAA", wrong, bounty.specCommitment),
+  ]) {
+    await assert.rejects(
+      call,
+      (error) => !`${error.message}${error.stack}${JSON.stringify(error)}`.includes(wrong.slice(20)),
+    );
   }
 });
 
@@ -126,16 +159,27 @@ test("envelope: every difference from the bounty, by its field", () => {
   assert.deepEqual(differing({}, {}), []);
   const other = `0x${"11".repeat(32)}`;
   const paths = {
-    chain_id: 1, hub_address: other.slice(0, 42), bounty_id: "8", solver_address: other.slice(0, 42),
-    spec_commitment: other, guardian_roster_hash: other, recipients_commitment: other,
+    chain_id: 1,
+    hub_address: other.slice(0, 42),
+    bounty_id: "8",
+    solver_address: other.slice(0, 42),
+    spec_commitment: other,
+    guardian_roster_hash: other,
+    recipients_commitment: other,
   };
   for (const [path, value] of Object.entries(paths)) {
-    assert.deepEqual(differing({ [path]: value }, {}).map((issue) => issue.path), [path]);
+    assert.deepEqual(
+      differing({ [path]: value }, {}).map((issue) => issue.path),
+      [path],
+    );
   }
   const policies = { beacon_chain_hash: other, round: 1, reveal_at: 1 };
   for (const [name, value] of Object.entries(policies)) {
     const reveal_policy = { ...envelope.reveal_policy, [name]: value };
-    assert.deepEqual(differing({ reveal_policy }, {}).map((issue) => issue.path), [`reveal_policy.${name}`]);
+    assert.deepEqual(
+      differing({ reveal_policy }, {}).map((issue) => issue.path),
+      [`reveal_policy.${name}`],
+    );
   }
 });
 

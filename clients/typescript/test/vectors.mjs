@@ -11,7 +11,8 @@ import { openCapsule, readCapsule } from "../dist/capsule.js";
 import { canonicalJson, parseCanonicalJson } from "../dist/envelope.js";
 import { plaintextOf } from "../dist/open.js";
 
-const load = (name) => JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
+const load = (name) =>
+  JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
 const stream = (data) => new Blob([data]).stream();
 const sha256 = async (data) => `0x${Buffer.from(await crypto.subtle.digest("SHA-256", data)).toString("hex")}`;
@@ -118,7 +119,11 @@ test("envelope: accepted and refused, for the paths it states", () => {
   for (const { envelope, paths, reason } of rejected) {
     const issuesOf = (error) => {
       assert.equal(error.code, "invalid_solver_submission");
-      assert.deepEqual(error.issues.map((issue) => issue.path), paths, reason);
+      assert.deepEqual(
+        error.issues.map((issue) => issue.path),
+        paths,
+        reason,
+      );
       return true;
     };
     assert.throws(() => client.parseEnvelope(envelope), issuesOf);
@@ -128,7 +133,10 @@ test("envelope: accepted and refused, for the paths it states", () => {
 test("archive: files give the tar, and the tar the files", async () => {
   const { files, binding, tar, sha256: digest, version_1 } = load("archive");
   const entries = Object.entries(files).map(([path, text]) => ({ path, content: Buffer.from(text) }));
-  for (const [comment, made, wanted] of [[binding, tar, digest], [undefined, version_1.tar, version_1.sha256]]) {
+  for (const [comment, made, wanted] of [
+    [binding, tar, digest],
+    [undefined, version_1.tar, version_1.sha256],
+  ]) {
     const whole = await collect(tarOf(arrange(entries.toReversed()), comment));
     assert.equal(whole.toString("base64"), made);
     assert.equal(await sha256(whole), wanted);
@@ -153,8 +161,13 @@ async function open(artifact, version = 2) {
   const data = bytes(artifact);
   const { chainId, hubAddress, bountyId, solverAddress } = parsedBinding(load("archive").binding);
   const envelope = {
-    version, content_public_key, chain_id: chainId, hub_address: hubAddress, bounty_id: bountyId,
-    solver_address: solverAddress, ciphertext: { sha256: await sha256(data), byte_length: data.length },
+    version,
+    content_public_key,
+    chain_id: chainId,
+    hub_address: hubAddress,
+    bounty_id: bountyId,
+    solver_address: solverAddress,
+    ciphertext: { sha256: await sha256(data), byte_length: data.length },
   };
   return client.openArtifact(stream(data), identity, envelope, () => undefined);
 }
@@ -183,7 +196,12 @@ test("age_artifact: refused with its failure", async () => {
 
 const capsules = load("key_capsule");
 const { chain_hash, public_key, genesis_time, period_seconds, round, signature } = capsules.beacon;
-const beacon = { chainHash: chain_hash, publicKey: public_key, genesisTime: genesis_time, periodSeconds: period_seconds };
+const beacon = {
+  chainHash: chain_hash,
+  publicKey: public_key,
+  genesisTime: genesis_time,
+  periodSeconds: period_seconds,
+};
 const rosterSize = capsules.guardians.length;
 const openAs = (capsule, guardian, required) =>
   openCapsule(
