@@ -25,10 +25,11 @@ from service_common.crypto.beacon import Beacon
 from service_common.crypto.binding import expected_binding
 from service_common.crypto.capsule import open_capsule, seal_capsule
 from service_common.crypto.failures import SealedDataError
+from service_common.crypto.sealed_box import unwrap
 from service_common.crypto.x25519 import Identity
 from service_common.domain.envelope import Envelope, build_envelope, parse_envelope
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from service_common.types import Bytes32, bytes32
+from service_common.types import ZERO_BYTES32, Bytes32, bytes32
 
 from tests.campaign import FULL, size, source
 from tests.clients import generated
@@ -47,6 +48,7 @@ from tests.vectors.samples import (
     ROSTER,
     ROUND,
     SOLVER,
+    identity,
     seeded,
     word,
 )
@@ -57,6 +59,7 @@ ALTERED: Final = size(150, 5_000)
 POLICY: Final = BEACON.info.reveal_policy(REVEAL_AT)
 GROWN_KILOBYTES: Final = 400_000
 """Of a page that seals and opens."""
+DELIVERY: Final = identity("delivery")
 PEAK_KILOBYTES: Final = 500_000
 """Of a Node process that seals and opens; more than half of the largest file would not fit."""
 
@@ -108,7 +111,7 @@ class Exchange:
 def exchange(tmp_path_factory: pytest.TempPathFactory) -> Exchange:
     """Python seals each tree, then one Node process opens those and seals the trees for Python."""
     folder = tmp_path_factory.mktemp("exchange")
-    jobs: dict[str, list[dict[str, str]]] = {"open": [], "seal": []}
+    jobs: dict[str, list[Any]] = {"open": [], "seal": [], "wrapTo": [DELIVERY.public_key, ZERO_BYTES32]}
     for name, make in TREES.items():
         tree, ours, theirs = (folder / part / name for part in ("trees", "python", "node"))
         for each in (tree, ours, theirs):
@@ -166,16 +169,16 @@ def write_job(folder: Path, job: Mapping[str, object]) -> Path:
 
 def seal(tree: Path, folder: Path) -> None:
     """As ``solver:submit`` does: the ciphertext and the envelope beside it."""
-    identity = Identity.generate()
-    sealed = seal_directory(tree, identity.public_key, BINDING, folder / "artifact.age")
+    key = Identity.generate()
+    sealed = seal_directory(tree, key.public_key, BINDING, folder / "artifact.age")
     envelope = build_envelope(
         binding=BINDING,
         spec_commitment=word("page"),
         guardian_roster_hash=ROSTER.guardian_roster_hash,
         recipients_commitment=ROSTER.recipients_commitment,
         reveal_policy=POLICY,
-        content_public_key=identity.public_key,
-        key_capsule=seal_capsule(identity, BINDING, ROSTER.encryption_public_keys, ROUND, BEACON.info),
+        content_public_key=key.public_key,
+        key_capsule=seal_capsule(key, BINDING, ROSTER.encryption_public_keys, ROUND, BEACON.info),
         ciphertext_sha256=sealed.sha256,
         ciphertext_byte_length=sealed.byte_length,
     )
@@ -218,10 +221,10 @@ def test_work__sealed_in_typescript__opens_in_python(exchange: Exchange, name: s
     envelope = parse_envelope((folder / "envelope.json").read_bytes())
     assert envelope.commitment() == exchange.commitment(name)
     assert envelope_differences(envelope, expected_envelope()) == []
-    identity = content_key(envelope)
+    key = content_key(envelope)
     open_artifact(
         folder / "artifact.age",
-        identity,
+        key,
         tmp_path / "out",
         sha256=envelope.ciphertext.sha256,
         byte_length=envelope.ciphertext.byte_length,
@@ -230,7 +233,13 @@ def test_work__sealed_in_typescript__opens_in_python(exchange: Exchange, name: s
     assert listing(tmp_path / "out") == listing(exchange.tree(name))
     # The archive inside is the same, byte for byte, as the one that Python makes of the same files.
     ours = parse_envelope((exchange.folder / "python" / name / "envelope.json").read_bytes())
-    assert tar_digest(folder, identity) == tar_digest(exchange.folder / "python" / name, content_key(ours))
+    assert tar_digest(folder, key) == tar_digest(exchange.folder / "python" / name, content_key(ours))
+
+
+def test_content_key__wrapped_in_typescript__opens_in_python(exchange: Exchange) -> None:
+    wrapped, refused = exchange.answer["wraps"]
+    assert unwrap(wrapped, [DELIVERY], CONTENT.public_key) == CONTENT
+    assert refused == "delivery_wrap_invalid"
 
 
 def test_exchange__of_everything__takes_bounded_memory(exchange: Exchange) -> None:

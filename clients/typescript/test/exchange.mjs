@@ -78,6 +78,7 @@ console.log(
       for await (const chunk of await plaintextOf(whole(bytes(age)), job.identity)) size += chunk.length;
       return size;
     }),
+    wraps: await each(job.wrapTo, (key) => client.wrapContentKey(job.identity, key)),
     peakKilobytes: process.resourceUsage().maxRSS,
   }),
 );
