@@ -128,8 +128,8 @@ def common(session: nox.Session) -> None:
 
 @nox.session
 def api(session: nox.Session) -> None:
-    """The public API, and requests to it made from its document."""
-    pytest(session, "tests/api tests/hostile/test_stack.py")
+    """The public API, requests to it made from its document, and the TypeScript client."""
+    pytest(session, "tests/api tests/clients tests/hostile/test_stack.py")
 
 
 @nox.session

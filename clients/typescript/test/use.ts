@@ -1,5 +1,5 @@
-// What a client does with the types that openapi-typescript makes of the published document.
-import type { components, operations } from "./types";
+// What a program does with the types of the published document; it only has to compile.
+import type { components, operations } from "../../dist/generated/openapi.js";
 
 type Detail = components["schemas"]["BountyDetail"];
 type Wrap = operations["post_api_bounties_bounty_id_delivery_wrap"];

@@ -1,0 +1,141 @@
+/**
+ * Calls of the HTTP API, typed by its own OpenAPI document; what is signed there is signed here (docs/interface.md).
+ */
+
+import createClient from "openapi-fetch";
+import type { Client } from "openapi-fetch";
+import { readText } from "./beacon.js";
+import { canonicalJson } from "./envelope.js";
+import { ServiceError } from "./errors.js";
+import type { Issue } from "./errors.js";
+import type { components, paths } from "./generated/openapi.js";
+import { SIGNED_OPERATIONS } from "./generated/signed.js";
+import { signRequest } from "./requests.js";
+import type { BlockReader, Deployment, RequestSigner } from "./requests.js";
+
+/** Every answer and body of the API, by its name in the OpenAPI document. */
+export type Schemas = components["schemas"];
+
+/** The API: `GET` and `POST` with the paths of the OpenAPI document. */
+export type Api = Client<paths>;
+
+/** Who signs the requests that need it, for which deployment, over a block of which chain. */
+export interface Signing {
+  readonly deployment: Deployment;
+  readonly signer: RequestSigner;
+  readonly chain: BlockReader;
+}
+
+/** How many bytes of an answer are read. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const TIMEOUT_MILLISECONDS = 60_000;
+
+/**
+ * The API at a base address, such as `https://bounties.example`. Requests that need a signature get a new one each;
+ * without `signing` they raise `invalid_request`. Every refusal is a ServiceError with the API's own code; an endpoint
+ * that does not answer as the API does is `api_unreachable`. Nothing is sent twice, and no redirect is followed.
+ */
+export function createApi(baseUrl: string, signing?: Signing): Api {
+  const api = createClient<paths>({ baseUrl, fetch: answered, bodySerializer: serialized });
+  api.use({
+    async onRequest({ request, schemaPath }) {
+      if (!SIGNED_OPERATIONS.has(`${request.method} ${schemaPath}`)) return undefined;
+      if (signing === undefined) throw new ServiceError("invalid_request", `${schemaPath} needs a signature`);
+      const body = new Uint8Array(await request.clone().arrayBuffer());
+      request.headers.set(
+        "Authorization",
+        await signRequest({ method: request.method, url: request.url, body }, signing),
+      );
+      return request;
+    },
+  });
+  return api;
+}
+
+/** What a call answered: `await answerOf(api.GET("/api/status"))`. */
+export async function answerOf<Data>(call: Promise<{ data?: Data; response: Response }>): Promise<Data> {
+  const { data } = await call;
+  if (data === undefined) throw unavailable("the answer is empty");
+  return data;
+}
+
+/**
+ * Uploads a ciphertext once to the address that `artifact-upload-url` gave. A Blob is read as it is sent: `openAsBlob`
+ * of Node, a File of a browser. It takes as long as the storage does, unless a signal ends it. Raises
+ * `storage_unreachable` and `storage_refused`.
+ */
+export async function uploadCiphertext(
+  target: Schemas["UploadTarget"],
+  ciphertext: Blob,
+  signal: AbortSignal | null = null,
+): Promise<void> {
+  const { upload_url: url, upload_method: method, upload_headers: headers } = target;
+  const nextAction = "Get a new upload address and try again.";
+  let response: Response;
+  try {
+    response = await fetch(url, { method, headers: { ...headers }, body: ciphertext, redirect: "error", signal });
+  } catch {
+    throw new ServiceError("storage_unreachable", "the storage did not take the ciphertext", { nextAction });
+  }
+  await response.body?.cancel();
+  if (!response.ok) {
+    const details = { status: response.status, nextAction };
+    throw new ServiceError("storage_refused", `the storage answered ${response.status}`, details);
+  }
+}
+
+/** Markdown is sent as it is, everything else as canonical JSON, which an envelope must be. */
+function serialized(body: unknown): string {
+  return typeof body === "string" ? body : canonicalJson(body);
+}
+
+async function answered(request: Request): Promise<Response> {
+  let response: Response;
+  let text: string;
+  try {
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MILLISECONDS)]);
+    response = await fetch(new Request(request, { redirect: "error", signal }));
+    text = await readText(response, MAX_ANSWER_BYTES);
+  } catch {
+    request.signal.throwIfAborted(); // the caller's own end of it
+    throw unavailable("the API does not answer");
+  }
+  if (!response.ok) throw refusalOf(response, text);
+  return new Response(text, { status: response.status, headers: response.headers });
+}
+
+/** The API's own error, as far as it has the shape of one. */
+function refusalOf({ status, headers }: Response, text: string): ServiceError {
+  const error = parsed(text);
+  if (error === undefined) return unavailable(`the answer ${status} is not the API's`, status);
+  const wait = Number(headers.get("Retry-After") ?? Number.NaN);
+  const retry = Number.isFinite(wait) ? { retryAfter: wait } : {};
+  return new ServiceError(error.code, error.message, {
+    issues: error.issues,
+    nextAction: error.next_action,
+    status,
+    ...retry,
+  });
+}
+
+function parsed(text: string): { code: string; message: string; issues: Issue[]; next_action: string } | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error: Record<string, unknown> };
+    const { code, message, issues, next_action } = error;
+    if (typeof code !== "string" || !/^[a-z_]{1,64}$/.test(code) || typeof message !== "string") return undefined;
+    if (typeof next_action !== "string" || !Array.isArray(issues) || !issues.every(isIssue)) return undefined;
+    return { code, message, issues, next_action };
+  } catch {
+    return undefined;
+  }
+}
+
+function isIssue(value: unknown): value is Issue {
+  const { path, message } = (value ?? {}) as Record<string, unknown>;
+  return typeof path === "string" && typeof message === "string";
+}
+
+function unavailable(message: string, status?: number): ServiceError {
+  const nextAction = "Check the base address and try again.";
+  return new ServiceError("api_unreachable", message, status === undefined ? { nextAction } : { nextAction, status });
+}

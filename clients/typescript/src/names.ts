@@ -1,0 +1,84 @@
+/** What an archive may contain, the same when it is made and when it is opened (docs/formats.md, Archive). */
+
+import { utf8 } from "./bytes.js";
+import { refusal } from "./errors.js";
+
+/** How much an archive may hold: entries (directories included) and bytes of file content. */
+export interface ArchiveLimits {
+  readonly maxEntries: number;
+  readonly maxBytes: number;
+}
+
+/** 20,000 entries and 1 GiB. */
+export const DEFAULT_LIMITS: ArchiveLimits = { maxEntries: 20_000, maxBytes: 1024 ** 3 };
+
+const MAX_NAME_BYTES = 255;
+const MAX_PATH_BYTES = 1_024;
+const MAX_DEPTH = 32;
+const UNWANTED = /[\x00-\x1f\x7f-\x9f\\\u2028\u2029]|\p{Surrogate}/u;
+
+/** Accepts paths one by one and remembers them. */
+export class Names {
+  readonly #limits: ArchiveLimits;
+  readonly #kinds = new Map<string, string>();
+
+  constructor(limits: ArchiveLimits) {
+    this.#limits = limits;
+  }
+
+  /** Accepts an entry's path (parts joined by `/`) and its parents, or raises `archive_refused`. */
+  add(path: string, directory: boolean): void {
+    const parts = path.split("/");
+    if (parts.length > MAX_DEPTH || utf8(path).length > MAX_PATH_BYTES) {
+      throw archiveRefused(`a path that is too long or too deep: ${shown(path)}`);
+    }
+    parts.forEach(checkName);
+    for (let depth = 1; depth < parts.length; depth += 1) this.#remember(parts.slice(0, depth).join("/"), true);
+    if (!directory && this.#kinds.has(folded(path))) throw repeated(path);
+    this.#remember(path, directory);
+    if (this.#kinds.size > this.#limits.maxEntries) {
+      throw archiveRefused(`more than ${this.#limits.maxEntries} files and directories`);
+    }
+  }
+
+  #remember(path: string, directory: boolean): void {
+    const kind = directory ? `${path}/` : path;
+    const before = this.#kinds.get(folded(path));
+    if (before !== undefined && before !== kind) throw repeated(path);
+    this.#kinds.set(folded(path), kind);
+  }
+}
+
+/** A path as a message may show it: escaped and cut. */
+export function shown(path: string): string {
+  return JSON.stringify(path.slice(0, 200));
+}
+
+export function archiveRefused(what: string): Error {
+  return refusal("archive_refused", `the archive is refused: ${what}`);
+}
+
+function repeated(path: string): Error {
+  return archiveRefused(`two entries whose names differ at most in letter case: ${shown(path)}`);
+}
+
+function checkName(name: string): void {
+  if (name === "" || name === "." || name === "..") {
+    throw archiveRefused("a path that is absolute, leads upwards or has empty parts");
+  }
+  if (UNWANTED.test(name)) {
+    throw archiveRefused(`a name with control characters, a backslash or bytes that are not UTF-8: ${shown(name)}`);
+  }
+  if (utf8(name).length > MAX_NAME_BYTES) {
+    throw archiveRefused(`a name longer than ${MAX_NAME_BYTES} bytes: ${shown(name)}`);
+  }
+}
+
+/** NFD, Unicode's full case folding, NFC. JavaScript has no folding: these three steps give the same classes. */
+function folded(path: string): string {
+  const fold = (letter: string): string =>
+    letter === "\u0131" ? letter : letter.toLowerCase().toUpperCase().toLowerCase();
+  return /^[\x20-\x7e]*$/.test(path)
+    ? path.toLowerCase()
+    : Array.from(path.normalize("NFD"), fold).join("").normalize("NFC");
+}

@@ -1,0 +1,81 @@
+"""The files of the TypeScript client that are made from the API's OpenAPI document and the Hub's ABI.
+
+``python -m tests.clients.generated`` writes them again, with the PYTHONPATH of CONTRIBUTING.md; a test compares.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from local_stack.toolbox import ensure_npm_package
+
+from tests.api.contract import openapi_document
+from tests.clients.package import PACKAGE, TOP, run_node
+
+FOLDER: Final = PACKAGE / "src/generated"
+_ABI: Final = TOP / "libs/service_common/src/service_common/chain/abi/Hub.json"
+_MADE: Final = "// Made by tests/clients/generated.py. Do not edit.\n\n"
+
+
+def contents() -> dict[str, str]:
+    """Each generated file by its name."""
+    return {"openapi.ts": _types(), "signed.ts": _signed(), "hub.ts": _hub()}
+
+
+def stale() -> list[str]:
+    """Files that would change."""
+    return [name for name, text in contents().items() if _current(name) != text]
+
+
+def _types() -> str:
+    modules = ensure_npm_package(PACKAGE)
+    with tempfile.TemporaryDirectory() as folder:
+        document, target = Path(folder) / "openapi.json", Path(folder) / "openapi.ts"
+        document.write_text(json.dumps(openapi_document()))
+        run_node(modules / "openapi-typescript/bin/cli.js", document, "--immutable", "--output", target)
+        return _MADE + target.read_text(encoding="utf-8")
+
+
+def _signed() -> str:
+    operations = [
+        f"{method.upper()} {path}"
+        for path, methods in openapi_document()["paths"].items()
+        for method, operation in methods.items()
+        if isinstance(operation, dict) and operation.get("security")
+    ]
+    lines = "".join(f"  {json.dumps(operation)},\n" for operation in sorted(operations))
+    comment = "/** The operations that carry a signature: method and path as in the OpenAPI document. */\n"
+    return f"{_MADE}{comment}export const SIGNED_OPERATIONS: ReadonlySet<string> = new Set([\n{lines}]);\n"
+
+
+def _hub() -> str:
+    entries = [_without_internal_types(entry) for entry in json.loads(_ABI.read_text(encoding="utf-8"))]
+    lines = "".join(f"  {json.dumps(entry)},\n" for entry in entries)
+    comment = "/** The Hub's ABI, from which viem infers every call, event and error. */\n"
+    return f"{_MADE}{comment}export const hubAbi = [\n{lines}] as const;\n"
+
+
+def _without_internal_types(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _without_internal_types(item) for key, item in value.items() if key != "internalType"}
+    return [_without_internal_types(item) for item in value] if isinstance(value, list) else value
+
+
+def _current(name: str) -> str | None:
+    path = FOLDER / name
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def main() -> int:
+    """Write what changed."""
+    for name, text in contents().items():
+        if _current(name) != text:
+            (FOLDER / name).write_text(text, encoding="utf-8")
+            print(f"wrote {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
