@@ -330,6 +330,96 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/api/webhooks": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the webhooks of an account, and how their receivers do.
+         * @description Signed by that account.
+         */
+        readonly get: operations["get_api_webhooks"];
+        readonly put?: never;
+        /**
+         * Register an address that gets facts as they happen.
+         * @description Signed by the account that the webhook is to belong to. The answer has its secret, which is not shown again.
+         */
+        readonly post: operations["post_api_webhooks"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/webhooks/{webhook_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly webhook_id: components["schemas"]["WebhookId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Remove a webhook.
+         * @description Signed by the account that it belongs to.
+         */
+        readonly delete: operations["delete_api_webhooks_webhook_id"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/webhooks/{webhook_id}/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly webhook_id: components["schemas"]["WebhookId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Get another secret; for a day, messages are signed with the former one, too.
+         * @description Signed by the account that it belongs to.
+         */
+        readonly post: operations["post_api_webhooks_webhook_id_rotate"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/api/webhooks/{webhook_id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly webhook_id: components["schemas"]["WebhookId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Have a test message sent; one that is not active gets the challenge again, and is active once it is answered.
+         * @description Signed by the account that it belongs to.
+         */
+        readonly post: operations["post_api_webhooks_webhook_id_test"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/api/written-verdicts/{report_commitment}": {
         readonly parameters: {
             readonly query?: never;
@@ -733,6 +823,17 @@ export interface components {
             readonly code: "not_finalized" | "index_behind" | "derivation_failed";
             readonly message: string;
         };
+        /** @description A webhook with a secret that was just made: it is shown this once. Null where nothing was made. */
+        readonly RegisteredWebhook: {
+            /** @description whsec_ and base64, as libraries for Standard Webhooks take it. */
+            readonly secret: string | null;
+            readonly webhook: components["schemas"]["Webhook"];
+        };
+        /** @description A webhook that is not there any more. */
+        readonly RemovedWebhook: {
+            readonly removed: boolean;
+            readonly webhook_id: components["schemas"]["WebhookId"];
+        };
         /** @description The Poster's fresh key. */
         readonly RetrieveRequest: {
             readonly poster_ephemeral_public_key: components["schemas"]["Bytes32"];
@@ -863,6 +964,47 @@ export interface components {
             readonly verdicts: readonly components["schemas"]["RosterVerdict"][];
             readonly version: number;
             readonly winner: components["schemas"]["Winner"] | null;
+        };
+        /** @description A webhook, and how its receiver does. */
+        readonly Webhook: {
+            readonly account_address: components["schemas"]["Address"] | null;
+            readonly all_bounties: boolean;
+            readonly bounty_id: components["schemas"]["BountyId"] | null;
+            readonly created_at: components["schemas"]["Timestamp"];
+            readonly failing_since: components["schemas"]["Timestamp"] | null;
+            /** @description Attempts that failed in a row. */
+            readonly failure_count: number;
+            readonly finality: components["schemas"]["Finality"];
+            readonly last_attempt_at: components["schemas"]["Timestamp"] | null;
+            /** @description How the last attempt ended: delivered, or why it was not. */
+            readonly last_result: string | null;
+            /** @description The HTTP status of the last answer, where there was one. */
+            readonly last_status: number | null;
+            readonly last_success_at: components["schemas"]["Timestamp"] | null;
+            readonly next_attempt_at: components["schemas"]["Timestamp"] | null;
+            /** @enum {string} */
+            readonly state: "pending" | "active" | "off";
+            readonly url: string;
+            readonly webhook_id: components["schemas"]["WebhookId"];
+        };
+        /** @description A webhook: wh_ and 32 lowercase hex digits. */
+        readonly WebhookId: string;
+        /** @description The webhooks of the account that signed, oldest first. */
+        readonly WebhookList: {
+            readonly items: readonly components["schemas"]["Webhook"][];
+        };
+        /** @description What registers a webhook: an address, and exactly one of an account, a bounty, or all bounties. */
+        readonly WebhookRequest: {
+            readonly account_address?: components["schemas"]["Address"] | null;
+            /**
+             * @description Every fact of the Hub.
+             * @default false
+             */
+            readonly all_bounties: boolean;
+            readonly bounty_id?: components["schemas"]["BountyId"] | null;
+            readonly finality?: components["schemas"]["Finality"];
+            /** @description An https address without a user, a fragment or an IP address. */
+            readonly url: string;
         };
         /** @description The awarded Submission. */
         readonly Winner: {
@@ -3022,6 +3164,620 @@ export interface operations {
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 503: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readonly get_api_webhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            /** @description `invalid_request`: Correct what the issues name and send the request again. */
+            readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            readonly 401: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 429: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            readonly 500: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            readonly 503: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readonly post_api_webhooks: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "bounty_id": "7",
+                 *       "url": "https://receiver.example/bounties"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["WebhookRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description It was there already. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RegisteredWebhook"];
+                };
+            };
+            /** @description Stored for the first time. */
+            readonly 201: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RegisteredWebhook"];
+                };
+            };
+            /**
+             * @description `invalid_webhook`: Correct what the issues name and send the request again.
+             *     `invalid_request`: Correct what the issues name and send the request again.
+             */
+            readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            readonly 401: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `webhook_limit_reached`: Remove a webhook that is not needed any more, then register again. */
+            readonly 409: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
+            readonly 413: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_media_type`: Send the media type that the route takes. */
+            readonly 415: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 429: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            readonly 500: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `webhooks_unconfigured`: The operator has to set up webhooks; GET /api/changes has the same facts.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            readonly 503: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readonly delete_api_webhooks_webhook_id: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly webhook_id: components["schemas"]["WebhookId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RemovedWebhook"];
+                };
+            };
+            /**
+             * @description `invalid_webhook`: Correct what the issues name and send the request again.
+             *     `invalid_request`: Correct what the issues name and send the request again.
+             */
+            readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            readonly 401: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own. */
+            readonly 404: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 429: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            readonly 500: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            readonly 503: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readonly post_api_webhooks_webhook_id_rotate: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly webhook_id: components["schemas"]["WebhookId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["RegisteredWebhook"];
+                };
+            };
+            /**
+             * @description `invalid_webhook`: Correct what the issues name and send the request again.
+             *     `invalid_request`: Correct what the issues name and send the request again.
+             */
+            readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            readonly 401: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own. */
+            readonly 404: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `webhook_already_rotated`: Sign a new request if the secret is to be replaced once more. */
+            readonly 409: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 429: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            readonly 500: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `webhooks_unconfigured`: The operator has to set up webhooks; GET /api/changes has the same facts.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
+            readonly 503: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    readonly post_api_webhooks_webhook_id_test: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly webhook_id: components["schemas"]["WebhookId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done. */
+            readonly 200: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            /**
+             * @description `invalid_webhook`: Correct what the issues name and send the request again.
+             *     `invalid_request`: Correct what the issues name and send the request again.
+             */
+            readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unauthorized`: Take a fresh block, sign this exact request again and send it once. */
+            readonly 401: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own. */
+            readonly 404: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
+            readonly 429: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
+            readonly 500: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             */
             readonly 503: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
