@@ -14,7 +14,7 @@ from service_common.types import Address, BountyId, Bytes32
 from service_common.wire.delivery import RetrievedKey
 
 from service_cli.bounty.detail import check_detail, wait_finalized
-from service_cli.chain.journal import note_done, winning_work_name
+from service_cli.chain.journal import note_done, was_done, winning_work_name
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
@@ -35,7 +35,15 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
         message = f"{session.account} is not the Poster of bounty {bounty_id}."
         raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")
     target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
-    require_new(target)
+    opened = winning_work_name(str(bounty_id), bounty.winning_submission)
+    try:
+        require_new(target)
+    except CommandRefused:
+        if not (was_done(chain.chain_id, chain.hub.address, *opened) and target.is_dir()):
+            raise
+        message = f"The winning work of bounty {bounty_id} was opened on this machine before; {target} is not empty."
+        next_action = "Read it there, or name another OUTPUT_DIR to open it once more."
+        raise CommandRefused("output_refused", message, next_action=next_action) from None
     check_detail(chain, bounty_id, bounty, wait_finalized(session.api, bounty_id))
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
@@ -48,7 +56,7 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     event("open_winning_submission.key_retrieved", submission.names())
     write_artifact(submission, identity, target, "open_winning_submission.artifact_opened")
-    note_done(chain.chain_id, chain.hub.address, *winning_work_name(str(bounty_id), bounty.winning_submission))
+    note_done(chain.chain_id, chain.hub.address, *opened)
 
 
 def _not_awarded(bounty_id: BountyId, *, final: bool) -> CommandRefused:
