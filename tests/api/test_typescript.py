@@ -66,11 +66,13 @@ def test_programs__of_the_page__fund_submit_and_open(service: Service, folder: P
     world, poster, solver = service.world, service.world.people.poster.wallet, service.world.solver(2)
     page = EXAMPLES / "bounty_challenge.md"
     bounty_id = run(folder, "fund.js", page, 25_000_000, 100_000, SERVICE_POSTER_PRIVATE_KEY=poster.private_key)
+    poster.forget_nonce()  # the program has used it
     world.open_bounties.append(BountyId(int(bounty_id)))
     world.finalize()
     files = [EXAMPLES / "artifact" / name for name in ("NOTES.md", "bench.py")]
     arguments = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path)}
     commitment = run(folder, "submit.js", bounty_id, *files, **arguments)
+    solver.forget_nonce()
     assert "0x" + world.contract.call("getSubmission", int(bounty_id), solver.address).hex() == commitment
     world.finalize()
 
