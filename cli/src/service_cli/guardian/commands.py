@@ -191,7 +191,7 @@ def guardian_verdict(
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
     Without it, at a terminal, your editor (VISUAL, else EDITOR, else vi) opens a template made of the page's criteria.
-    The draft is kept, and continued by the next run, until the Verdict is recorded. --template prints the same template.
+    The draft is kept, and continued by the next run, until the Verdict is recorded. --template prints the template.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     \b
