@@ -125,7 +125,7 @@ def test_open__of_one_from_a_folder__needs_no_api(api: ApiTwin, guardian: Termin
     ],
 )
 def test_open__of_both_or_of_neither__is_a_usage_error(guardian: Terminal, words: tuple[str, ...]) -> None:
-    guardian.run("guardian:open", "7", *words, code=2)
+    assert guardian.run("guardian:open", "7", *words, code=2).events == ()
 
 
 def test_open__of_a_bounty_before_its_reveal_point_or_by_another_account__signs_nothing(
