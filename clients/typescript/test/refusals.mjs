@@ -1,12 +1,10 @@
 // What is refused beside the vectors: before anything is sealed, while it is opened, and when somebody answers wrongly.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import * as client from "bounty-escrow-client";
+import { failureOf, load } from "./shared.mjs";
 
-const load = (name) =>
-  JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 const capsules = load("key_capsule");
 const { chain_hash, public_key, genesis_time, period_seconds, round, signature } = capsules.beacon;
 const beacon = {
@@ -27,16 +25,6 @@ const bounty = {
 };
 const solverAddress = envelope.solver_address;
 const text = (path, content = "text") => ({ path, content: new TextEncoder().encode(content) });
-
-async function failureOf(attempt) {
-  try {
-    await attempt();
-  } catch (error) {
-    if (error instanceof client.ServiceError) return error.code;
-    throw error;
-  }
-  return "accepted";
-}
 
 /** The failure with which files are refused; the sink must have been aborted. */
 async function refusedToSeal(entries, limits = undefined) {

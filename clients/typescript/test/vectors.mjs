@@ -1,6 +1,5 @@
 // The published vectors against the built package, as another implementation reads them.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as client from "bounty-escrow-client";
 import { privateKeyToAccount } from "viem/accounts";
@@ -10,9 +9,8 @@ import { chunksOf } from "../dist/bytes.js";
 import { openCapsule, readCapsule } from "../dist/capsule.js";
 import { canonicalJson, parseCanonicalJson } from "../dist/envelope.js";
 import { plaintextOf } from "../dist/open.js";
+import { failureOf, load } from "./shared.mjs";
 
-const load = (name) =>
-  JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
 const stream = (data) => new Blob([data]).stream();
 const sha256 = async (data) => `0x${Buffer.from(await crypto.subtle.digest("SHA-256", data)).toString("hex")}`;
@@ -26,17 +24,6 @@ async function collect(chunks) {
   const parts = [];
   for await (const chunk of chunks) parts.push(Buffer.from(chunk));
   return Buffer.concat(parts);
-}
-
-/** The code with which something is refused. */
-async function failureOf(attempt) {
-  try {
-    await attempt();
-  } catch (error) {
-    if (error instanceof client.ServiceError) return error.code;
-    throw error;
-  }
-  return "accepted";
 }
 
 test("request_approval: typed data, signature and header are those of the vectors", async () => {
