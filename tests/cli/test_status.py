@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from service_common.types import BountyId
 
-from tests.cli.api_twin import ApiTwin
+from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.submitted import Submitted
+from tests.cli.servers import Reply, Request
+from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Ran, Terminal
 
 Tasks = list[tuple[object, object, object]]
@@ -56,6 +57,33 @@ def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recor
     wallet.forget_nonce()
     ledger.contract.transact(wallet, "recordVerdict", bounty, 2, "0x" + "00" * 20, bytes(32), b"\1" * 32)
     assert tasks_of(guardian.run("status")) == []
+
+
+def test_status__of_a_guardian__shows_a_winning_key_until_it_is_delivered(
+    api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    showing(api, won.bounty)
+    assert (won.bounty, "deliver", None) in tasks_of(guardian.run("status"))
+    guardian.run("guardian:deliver-key", won.bounty)
+    assert (won.bounty, "deliver", None) not in tasks_of(guardian.run("status"))
+
+
+def test_status__while_deliveries_are_not_known__says_so_and_shows_the_rest(
+    api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    showing(api, won.bounty)
+    asked: list[Request] = []
+
+    def down(request: Request) -> Reply:
+        asked.append(request)
+        return refusal(503, "service_unavailable", "Delivery is down.", **{"Retry-After": "60"})
+
+    api.scripts["status"] = down
+    ran = guardian.run("status")
+    assert ("Delivery is down." in ran.words, len(asked)) == (True, 1)
+    assert (won.bounty, "deliver", None) not in tasks_of(ran)
+    assert ran.last["event"] == "status.done"
 
 
 def test_status__of_an_address_without_a_key__is_shown_and_nothing_is_signed(

@@ -347,7 +347,7 @@ TOUR: tuple[Typed, ...] = (
         ),
     ),
     Typed(
-        "service-cli guardian:deliver-key 1 SOLVER COMMITMENT",
+        "service-cli guardian:deliver-key 1",
         (Printed("guardian_deliver_key.stored", {**_PAIR, "created": True}, about(_FINAL + 200)),),
     ),
     Typed(

@@ -114,9 +114,10 @@ class ApiClient:
         """The host as signatures name it: lowercased, with the port where it is not the scheme's default."""
         return audience_of(self.base_url)
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
-        """A public read."""
-        return self._settle(lambda: self._request("GET", path, query or {}, b"", {}), retry=(503,))
+    def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
+        """A public read; unless ``patient``, an API that is not ready is not asked again."""
+        retry = (503,) if patient else ()
+        return self._settle(lambda: self._request("GET", path, query or {}, b"", {}), retry)
 
     def post_json(self, path: str, body: object) -> Answer:
         """A public query with a JSON body."""
@@ -212,6 +213,15 @@ def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
 def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     """The public read of one bounty, once."""
     return api.get(f"/api/bounties/{bounty_id}")
+
+
+def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
+    """Whether the API says that a key of this Submission was delivered; nothing but the API knows."""
+    from service_common.wire.delivery import DeliveryStatus
+
+    path, query = f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}
+    answer = api.get(path, query, patient=patient)
+    return answer.read(DeliveryStatus).exists
 
 
 def pause(seconds: float) -> None:

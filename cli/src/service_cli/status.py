@@ -16,7 +16,7 @@ from service_cli.config.settings import Settings, load_settings
 from service_cli.shell.about import About
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
-from service_cli.shell.output import event, remark
+from service_cli.shell.output import event, remark, warn
 from service_cli.shell.text import moment
 from service_cli.shell.text import wei as in_wei
 
@@ -45,7 +45,7 @@ class Task:
     account: Address
     bounty_id: BountyId
     task: str
-    """``judge``, ``claim``, ``claim_fee`` or ``open``."""
+    """``judge``, ``deliver``, ``claim``, ``claim_fee`` or ``open``."""
     what: str
     until: int | None
     command: str
@@ -69,10 +69,10 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
     chain, api = ChainClient.checked(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
-    now, tasks, shown = chain.latest().time, list[Task](), amount_shown(chain)
+    now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api)
     for account, roles in accounts.items():
         _show_account(chain, account, roles, shown)
-        tasks += _tasks(chain, api, account, now)
+        tasks += _tasks(chain, api, deliveries, account, now)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
         task.show(now)
@@ -106,7 +106,32 @@ def _show_account(chain: "ChainClient", account: Address, roles: tuple[str, ...]
     remark(f"{who}: {in_wei(held)}; {shown(tokens)}, of which the Hub may take {shown(allowed)}")
 
 
-def _tasks(chain: "ChainClient", api: "ApiClient", account: Address, now: int) -> Iterator[Task]:
+class _Deliveries:
+    """Whether a Poster waits for a winning key. Only the API knows; one that cannot say is asked once."""
+
+    def __init__(self, api: "ApiClient") -> None:
+        self._api = api
+        self._answers = True
+
+    def owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
+        """False, too, where the API cannot say."""
+        from service_common.errors import ServiceError
+
+        from service_cli.api import is_delivered
+
+        try:
+            return self._answers and not is_delivered(
+                self._api, str(bounty_id), bounty.winning_submission, patient=False
+            )
+        except ServiceError as error:
+            self._answers = False
+            warn(f"which winning keys are still to be delivered is not known: {error.message}")
+            return False
+
+
+def _tasks(
+    chain: "ChainClient", api: "ApiClient", deliveries: _Deliveries, account: Address, now: int
+) -> Iterator[Task]:
     """What waits for an account, whatever its role in each bounty is."""
     from service_cli.bounty.listing import listed
 
@@ -114,11 +139,16 @@ def _tasks(chain: "ChainClient", api: "ApiClient", account: Address, now: int) -
     for text in sorted(ids):
         if text.isascii() and text.isdigit() and 0 < int(text) < 2**63:
             bounty_id = BountyId(int(text))
-            yield from _of_bounty(chain, bounty_id, chain.bounty(bounty_id), account, now)
+            yield from _of_bounty(chain, deliveries, bounty_id, chain.bounty(bounty_id), account, now)
 
 
 def _of_bounty(
-    chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView", account: Address, now: int
+    chain: "ChainClient",
+    deliveries: "_Deliveries",
+    bounty_id: BountyId,
+    bounty: "BountyView",
+    account: Address,
+    now: int,
 ) -> Iterator[Task]:
     from service_cli.chain.session import chain_errors
 
@@ -138,6 +168,9 @@ def _of_bounty(
     elif due and guards:
         claiming = f"service-cli guardian:claim-fee {bounty_id}"
         yield Task(account, bounty_id, "claim_fee", "has your Guardian's share", None, claiming)
+    if bounty.outcome is Outcome.AWARDED and guards and deliveries.owed(bounty_id, bounty):
+        delivering = f"service-cli guardian:deliver-key {bounty_id}"
+        yield Task(account, bounty_id, "deliver", "was won: its Poster waits for the key", None, delivering)
     if bounty.outcome is Outcome.AWARDED and account == bounty.poster and not _is_opened(chain, bounty_id, bounty):
         opening = f"service-cli poster:open-winning-submission {bounty_id}"
         yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)

@@ -50,9 +50,20 @@ def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signa
 def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
     api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
 ) -> None:
-    for names in (judged.names, (won.bounty, judged.solver, judged.commitment)):
+    for names in (judged.names, (judged.bounty,), (won.bounty, judged.solver, judged.commitment)):
         assert guardian.run("guardian:deliver-key", *names, code=1).last["code"] == "not_the_winner"
     assert not api.approvals()
+
+
+def test_deliver_key__without_the_winner_named__is_for_the_one_that_the_contract_names(
+    api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    stored = guardian.run("guardian:deliver-key", won.bounty).last
+    assert (stored["solver"], stored["submission_commitment"]) == (won.solver, won.commitment)
+    assert list(api.wraps) == [won.commitment]
+    half = guardian.run("guardian:deliver-key", won.bounty, won.solver, code=2)
+    assert (half.events, "goes together with" in half.words) == ((), True)
 
 
 @pytest.fixture

@@ -106,5 +106,5 @@ def test_webhook__that_is_listed_tested_rotated_and_removed__is_the_one_that_was
 
 def test_webhook__with_an_id_of_another_form__is_not_asked_for(subscriber: Terminal, registered: WebhooksTwin) -> None:
     for named in ("7", "../changes", "wh_" + "x" * 32):
-        assert subscriber.run("webhook:remove", named, code=1).last["code"] == "webhook_id_malformed"
+        assert "not a webhook's id" in subscriber.run("webhook:remove", named, code=2).words
     assert registered.requests == []

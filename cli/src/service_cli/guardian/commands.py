@@ -252,33 +252,36 @@ def _named(
 
 @command("guardian:deliver-key", "guardian_deliver_key", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
-@click.argument("solver", type=ADDRESS)
-@click.argument("submission_commitment", type=COMMITMENT)
+@click.argument("solver", type=ADDRESS, required=False)
+@click.argument("submission_commitment", type=COMMITMENT, required=False)
 def guardian_deliver_key(
     bounty_id: BountyId,
-    solver: Address,
-    submission_commitment: Bytes32,
+    solver: Address | None,
+    submission_commitment: Bytes32 | None,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
     """Wrap the winning Submission's content key to the deployment's delivery key, for the Poster.
 
-    Only for the finalized winner, and only to the delivery key that the Hub publishes on chain. Idempotent.
+    Only for the finalized winner, whom the contract names, and only to the delivery key that the Hub publishes on
+    chain. With SOLVER and SUBMISSION_COMMITMENT it is delivered only if they are the winner's. Idempotent.
 
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
     Prints:   guardian_deliver_key.stored (bounty_id, solver, submission_commitment, created)
-    Refuses:  a bounty that is not awarded to this pair; a delivery key that is not in effect on the Hub; a Hub whose
-              delivery key was withdrawn, until another one is in effect
-    Examples: service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
+    Refuses:  a bounty that is not awarded, or not to the pair given; a delivery key that is not in effect on the Hub;
+              a Hub whose delivery key was withdrawn, until another one is in effect
+    Examples: service-cli guardian:deliver-key 7
+              service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
     """
     from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
     from service_cli.guardian.delivery import deliver_key
 
-    deliver_key(
-        load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, solver, submission_commitment
-    )
+    named = None if solver is None or submission_commitment is None else (solver, submission_commitment)
+    if solver is not None and named is None:
+        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes together with SUBMISSION_COMMITMENT.")
+    deliver_key(load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, named)
 
 
 @command("guardian:new-key", "guardian_new_key", network=False)

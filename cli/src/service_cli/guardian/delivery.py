@@ -20,19 +20,28 @@ from service_cli.shell.output import event
 from service_cli.shell.text import moment
 
 
-def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> None:
-    """The command ``guardian:deliver-key``."""
+def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, Bytes32] | None) -> None:
+    """The command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the contract names."""
     chain = ChainClient.checked(settings)
     bounty = chain.bounty(bounty_id)
-    if bounty.outcome is not Outcome.AWARDED or (bounty.winner, bounty.winning_submission) != (solver, commitment):
+    if bounty.outcome is None:
+        message = f"Bounty {bounty_id} is not decided yet."
+        next_action = f"Wait for its end: service-cli bounty:watch {bounty_id}."
+        raise CommandRefused("not_the_winner", message, next_action=next_action)
+    if bounty.outcome is not Outcome.AWARDED:
+        message = f"Bounty {bounty_id} ended without a winner: there is no key to deliver."
+        raise CommandRefused("not_the_winner", message, next_action="Nothing is left to do for it.")
+    winner = (bounty.winner, bounty.winning_submission)
+    if named not in (None, winner):
         message = "The contract does not name this Submission as the winner."
         raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
+    solver, commitment = winner
     api = api_of(settings, chain)
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
-    _require_final(chain, bounty_id, (solver, commitment))
+    _require_final(chain, bounty_id, winner)
     delivery_key = _delivery_key(api, chain)
     session = Session(chain, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    submission, identity = open_as_guardian(session, keyring_of(settings), bounty_id, (solver, commitment))
+    submission, identity = open_as_guardian(session, keyring_of(settings), bounty_id, winner)
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(
         session.signer,

@@ -1,9 +1,8 @@
 """What waits for a Guardian, read from the subgraph endpoint; advisory."""
 
 from service_common.types import Address
-from service_common.wire.delivery import DeliveryStatus
 
-from service_cli.api import ApiClient, api_of, subgraph_of
+from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.config.settings import Settings
@@ -134,16 +133,14 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Addres
 def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
     """Whether nobody has delivered this winner's key; then it is printed."""
     bounty_id, commitment = bounty.get("bounty_id"), str(bounty.get("winner_submission_commitment"))
-    status = api.get(f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment})
-    if status.read(DeliveryStatus).exists:
+    if is_delivered(api, str(bounty_id), commitment):
         return False
     solver = bounty.get("winner_solver_address")
     event(
         "guardian_judgeable.delivery_owed",
         {"bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment},
     )
-    command = printable(f"guardian:deliver-key {bounty_id} {solver} {commitment}", 200)
-    remark(f"the Poster waits for the winning key: service-cli {command}")
+    remark(f"the Poster waits for the winning key: service-cli {printable(f'guardian:deliver-key {bounty_id}', 50)}")
     return True
 
 

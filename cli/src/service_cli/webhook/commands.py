@@ -1,12 +1,25 @@
 """The commands of webhooks. What a command does is imported when it runs."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 from service_common.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, Value
 from service_cli.shell.command import argument_error, command
+
+if TYPE_CHECKING:
+    from service_common.wire.values import WebhookId
+
+
+def _webhook_id(text: str) -> "WebhookId":
+    from service_common.wire.values import parse_webhook_id
+
+    return parse_webhook_id(text)
+
+
+WEBHOOK_ID: Final = Value("a webhook's id", _webhook_id)
 
 
 @command("webhook:add", "webhook_add", api=True)
@@ -72,8 +85,8 @@ def webhook_list(network: str | None, api_base_url: str | None) -> None:
 
 
 @command("webhook:test", "webhook_test", api=True)
-@click.argument("webhook_id")
-def webhook_test(webhook_id: str, network: str | None, api_base_url: str | None) -> None:
+@click.argument("webhook_id", type=WEBHOOK_ID)
+def webhook_test(webhook_id: "WebhookId", network: str | None, api_base_url: str | None) -> None:
     """Have a test message sent to a webhook of yours; webhook:list shows how it ended.
 
     One that is not active gets the challenge again, and is active once its receiver answers it.
@@ -96,8 +109,8 @@ def webhook_test(webhook_id: str, network: str | None, api_base_url: str | None)
     "--save-to", "secret_file", type=click.Path(path_type=Path), metavar="FILE", required=True,
     help="Where the new secret is written (new).",
 )  # fmt: skip
-@click.argument("webhook_id")
-def webhook_rotate(webhook_id: str, secret_file: Path, network: str | None, api_base_url: str | None) -> None:
+@click.argument("webhook_id", type=WEBHOOK_ID)
+def webhook_rotate(webhook_id: "WebhookId", secret_file: Path, network: str | None, api_base_url: str | None) -> None:
     """Get another secret for a webhook of yours. For a day, messages carry the former one's signature, too.
 
     \b
@@ -114,8 +127,8 @@ def webhook_rotate(webhook_id: str, secret_file: Path, network: str | None, api_
 
 
 @command("webhook:remove", "webhook_remove", api=True)
-@click.argument("webhook_id")
-def webhook_remove(webhook_id: str, network: str | None, api_base_url: str | None) -> None:
+@click.argument("webhook_id", type=WEBHOOK_ID)
+def webhook_remove(webhook_id: "WebhookId", network: str | None, api_base_url: str | None) -> None:
     """Remove a webhook of yours; its receiver gets nothing more.
 
     \b

@@ -7,7 +7,7 @@ from typing import Final
 
 from service_common.shapes import to_json
 from service_common.types import Address, BountyId
-from service_common.wire.values import Finality, WebhookId, parse_webhook_id
+from service_common.wire.values import Finality, WebhookId
 from service_common.wire.webhooks import RegisteredWebhook, RemovedWebhook, Webhook, WebhookList, WebhookRequest
 
 from service_cli.api import Answer
@@ -57,29 +57,26 @@ def show(settings: Settings) -> None:
         say("this account has no webhooks; service-cli webhook:add registers one")
 
 
-def request_test(settings: Settings, webhook_id: str) -> None:
+def request_test(settings: Settings, webhook_id: WebhookId) -> None:
     """The command ``webhook:test``."""
-    named = _named(webhook_id)
-    webhook = _signed(settings, "POST", f"/{named}/test", f"test the webhook {named}").read(Webhook)
-    event("webhook_test.requested", {"webhook_id": named, "state": webhook.state.value})
+    webhook = _signed(settings, "POST", f"/{webhook_id}/test", f"test the webhook {webhook_id}").read(Webhook)
+    event("webhook_test.requested", {"webhook_id": webhook_id, "state": webhook.state.value})
 
 
-def rotate(settings: Settings, webhook_id: str, secret_file: Path) -> None:
+def rotate(settings: Settings, webhook_id: WebhookId, secret_file: Path) -> None:
     """The command ``webhook:rotate``."""
-    named = _named(webhook_id)
     _require_new(secret_file)
-    answer = _signed(settings, "POST", f"/{named}/rotate", f"make another secret for the webhook {named}")
+    answer = _signed(settings, "POST", f"/{webhook_id}/rotate", f"make another secret for the webhook {webhook_id}")
     secret = answer.read(RegisteredWebhook).secret
     if secret is None:
         raise answer.peer.malformed(" answered without the new secret.")
-    event("webhook_rotate.rotated", {"webhook_id": named, "secret_file": _keep(secret, secret_file, named)})
+    event("webhook_rotate.rotated", {"webhook_id": webhook_id, "secret_file": _keep(secret, secret_file, webhook_id)})
 
 
-def remove(settings: Settings, webhook_id: str) -> None:
+def remove(settings: Settings, webhook_id: WebhookId) -> None:
     """The command ``webhook:remove``."""
-    named = _named(webhook_id)
-    _signed(settings, "DELETE", f"/{named}", f"remove the webhook {named}").read(RemovedWebhook)
-    event("webhook_remove.removed", {"webhook_id": named})
+    _signed(settings, "DELETE", f"/{webhook_id}", f"remove the webhook {webhook_id}").read(RemovedWebhook)
+    event("webhook_remove.removed", {"webhook_id": webhook_id})
 
 
 def _signed(settings: Settings, method: str, path: str, summary: str, body: bytes = b"") -> Answer:
@@ -87,15 +84,6 @@ def _signed(settings: Settings, method: str, path: str, summary: str, body: byte
     session: Session[LocalSigner] = Session.open(settings, signer)
     media_type = "application/json" if body else None
     return session.api.signed(session.signer, method, _ROUTE + path, body=body, media_type=media_type, summary=summary)
-
-
-def _named(webhook_id: str) -> WebhookId:
-    try:
-        return parse_webhook_id(webhook_id)
-    except ValueError as error:
-        message = f"A webhook's id is {error}."
-        next_action = "Copy it from service-cli webhook:list."
-        raise CommandRefused("webhook_id_malformed", message, next_action=next_action) from None
 
 
 def _require_new(file: Path) -> None:

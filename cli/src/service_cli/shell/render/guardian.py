@@ -44,8 +44,7 @@ def _verdict(fields: Fields) -> str:
 def _delivery_owed(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
     bounty_id = fields.text("bounty_id", 20)
     yield f"Bounty {bounty_id} was awarded, and its Poster waits for the key of the winning work."
-    solver, commitment = fields.text("solver"), fields.text("submission_commitment")
-    yield following(f"guardian:deliver-key {bounty_id} {solver} {commitment}")
+    yield following(f"guardian:deliver-key {bounty_id}")
 
 
 def _verified(fields: Fields, _about: About, _screen: Screen) -> Iterator[Item]:
