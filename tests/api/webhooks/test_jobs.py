@@ -103,7 +103,7 @@ def test_job__beside_one_that_sends__ends_at_once(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     with service.world.engine("service_webhooks").connect() as connection:
-        connection.execute(text(f"SELECT pg_advisory_lock({LOCK_SPACE}, {service.world.chain_id})"))
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({LOCK_SPACE}, {service.world.chain_id})"))
         assert deliver(message()) == "another one sends"
 
 
