@@ -4,6 +4,7 @@ Every line carries time, level, service, event, and the correlation id of the re
 are on, also the id of its trace. Callers never log bodies, signatures, keys, RPC addresses or the WSGI environ.
 """
 
+import io
 import logging
 import sys
 from contextvars import ContextVar
@@ -22,6 +23,16 @@ def parse_level(text: str) -> int:
     if text.lower() not in _LEVELS:
         raise ValueError(f"a log level is one of {', '.join(_LEVELS)}")
     return _LEVELS[text.lower()]
+
+
+class _Stderr(io.TextIOBase):
+    """What ``sys.stderr`` is when a line is written: who captures it puts another in its place, and closes that."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def configure(service: str, level: int = logging.INFO) -> None:
@@ -44,10 +55,10 @@ def configure(service: str, level: int = logging.INFO) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.JSONRenderer(sort_keys=True)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=_Stderr()),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(_Stderr())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
