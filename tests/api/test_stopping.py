@@ -127,7 +127,8 @@ def test_api__terminated_under_load__answers_what_it_accepted_refuses_the_rest_a
     with ThreadPoolExecutor(SLOW + 4) as pool, scene.api.connect() as unfinished:
         readers = [pool.submit(keep_reading, scene.api, "/api/bounties?limit=3", stop) for _ in range(4)]
         waiting = [pool.submit(scene.api.send, request) for _, request in asked]
-        unfinished.sendall(half[:-100])
+        unfinished.sendall(half[:-100].replace(b"\r\n", b"\r\nExpect: 100-continue\r\n", 1))
+        assert unfinished.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"  # it is at work, not only accepted
         until(lambda: len(scene.twin.requests) == 1 and all(scene.rows(poster)[0] == 1 for poster, _ in asked))
         scene.api.child.send(signal.SIGTERM)
         until(lambda: refuses(scene.api))
