@@ -134,6 +134,11 @@ def steps() -> list[Step]:
             "tests/clients",
         ),
         _tests(
+            "pages",
+            "every page in a browser, narrow and wide, light and dark; hostile pages with the policy on and off",
+            "tests/web/test_browser.py",
+        ),
+        _tests(
             "by-hand",
             "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",
             *("tests/common/crypto/test_by_hand.py", "tests/api/test_by_hand.py"),

@@ -23,6 +23,7 @@ from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.money import AmountKind
 from werkzeug.serving import make_server
 
+from tests import campaign
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Ledger, page_of
@@ -107,7 +108,7 @@ def visits() -> Iterator[Visit]:
     for number, path in enumerate(paths + [f"/bounties/{number}" for number in range(1, len(STAGES) + 1)]):
         for width, theme in LOOKS:
             is_chosen = ((width, theme) in LOOKS[::3]) == bool(number % 2)
-            if is_chosen or os.environ.get("SERVICE_ASSURANCE"):
+            if is_chosen or campaign.FULL:
                 yield Visit(f"{path} {width} {theme}", path, width, theme)
 
 
