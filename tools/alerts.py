@@ -1,11 +1,15 @@
 """Every alert fires on what it is for and is silent beside it: promtool over the rules of ``deploy/k8s``.
 
-The rules are those that the component ``monitoring`` renders for a namespace, whole. ``tests/deploy/alerts.yaml``
-states for each alert by which series it fires, and by which neighbours it does not; the ones that fire carry their
-labels and their runbook. With the rules and the series of two namespaces in one Prometheus each alert fires once for
-each namespace that it is true of, and beside a quiet namespace as it does alone. promtool is the system's, else
-Debian's package unpacked below ``.local`` without installing it. Exit code 1 with promtool's output when any
-expectation fails, with one line when there is no promtool. Run by ``./noxw -s assurance -- alerts``.
+The rules are those that the component ``monitoring`` renders for a namespace: checked whole, and each alert tried with
+the rule that is its own, since promtool evaluates all it is given for every minute of a case.
+
+``tests/deploy/alerts.yaml`` states for each alert by which series it fires, and by which neighbours it does not; the
+ones that fire carry their labels and their runbook. With the rules and the series of two namespaces in one Prometheus
+each alert fires once for each namespace that it is true of, and beside a quiet namespace as it does alone.
+
+promtool is the system's, else Debian's package unpacked below ``.local`` without installing it. Exit code 1 with
+promtool's output when any expectation fails, with one line when there is no promtool. Run by
+``./noxw -s assurance -- alerts``.
 """
 
 import shutil
@@ -31,21 +35,27 @@ def main() -> int:
     """Check the rules, then their cases."""
     cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
     groups = {namespace: rule_groups(namespace) for namespace in NAMESPACES}
-    alone = promtool_tests(groups["one"], cases)
-    both = pairs_of_namespaces(groups, cases)
-    WORK.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
     for namespace, found in groups.items():
-        (WORK / f"{namespace}.yaml").write_text(yaml.safe_dump({"groups": found}), encoding="utf-8")
-    (WORK / "alone.yaml").write_text(yaml.safe_dump(alone), encoding="utf-8")
-    (WORK / "both.yaml").write_text(yaml.safe_dump(both), encoding="utf-8")
+        _write(f"{namespace}.yaml", {"groups": found})
+        for name in cases:
+            _write(f"{namespace}-{name}.yaml", {"groups": [_with_one_rule(found, name)]})
+    pairs = 0
+    for name, case in cases.items():
+        _write(f"alone-{name}.yaml", _test_file(name, ("one",), alone(groups["one"], name, case)))
+        in_both = beside(groups, name, case)
+        pairs += len(in_both)
+        _write(f"both-{name}.yaml", _test_file(name, NAMESPACES, in_both))
+    files = [f"{kind}-{name}.yaml" for name in cases for kind in ("alone", "both")]
     promtool = find_promtool()
-    for arguments in (("check", "rules", "one.yaml", "two.yaml"), ("test", "rules", "alone.yaml", "both.yaml")):
+    for arguments in (("check", "rules", "one.yaml", "two.yaml"), ("test", "rules", *files)):
         if subprocess.run([promtool, *arguments], cwd=WORK, check=False).returncode:
             return 1
     silent = sum(len(case["silent"]) for case in cases.values())
     print(
         f"{len(cases)} alerts passed: each fired on its series, none on {silent} neighbours; "
-        f"{len(both['tests'])} cases of two namespaces, each fired once for its own"
+        f"{pairs} cases of two namespaces, each fired once for its own"
     )
     return 0
 
@@ -60,28 +70,41 @@ def rule_groups(namespace: str) -> list[dict[str, Any]]:
     return list(rules["spec"]["groups"])
 
 
-def promtool_tests(groups: list[dict[str, Any]], cases: dict[str, Any]) -> dict[str, Any]:
-    """A test file of promtool: one test for each case and each neighbour, with the rules of one namespace."""
-    tests = []
-    for name, case in cases.items():
-        tests.append(_test(f"{name} fires", name, case["at"], case["fires"], [_expected(groups, name, case)]))
-        tests += [_test(f"{name} is silent", name, each.get("at", case["at"]), each, []) for each in case["silent"]]
-    return {"rule_files": ["one.yaml"], "evaluation_interval": "1m", "tests": tests}
+Tests = list[dict[str, Any]]
 
 
-def pairs_of_namespaces(groups: dict[str, list[dict[str, Any]]], cases: dict[str, Any]) -> dict[str, Any]:
-    """With the rules of both: each case in both namespaces, and in one beside each of its neighbours in the other."""
-    tests = []
-    for name, case in cases.items():
-        other = {**case, "labels": {**case["labels"], "namespace": "two"}}
-        alerts = [_expected(groups["one"], name, case), _expected(groups["two"], name, other)]
-        tests.append(_test(f"{name} fires twice", name, case["at"], case["fires"] | _in_two(case["fires"]), alerts))
-        tests += [
-            _test(f"{name} fires beside", name, case["at"], case["fires"] | _in_two(quiet), alerts[:1])
-            for quiet in case["silent"]
-            if "at" not in quiet
-        ]
-    return {"rule_files": ["one.yaml", "two.yaml"], "evaluation_interval": "1m", "tests": tests}
+def alone(groups: list[dict[str, Any]], name: str, case: dict[str, Any]) -> Tests:
+    """An alert on its series and on each neighbour, with the rules of one namespace."""
+    fires = _test(f"{name} fires", name, case["at"], case["fires"], [_expected(groups, name, case)])
+    silent = [_test(f"{name} is silent", name, each.get("at", case["at"]), each, []) for each in case["silent"]]
+    return [fires, *silent]
+
+
+def beside(groups: dict[str, list[dict[str, Any]]], name: str, case: dict[str, Any]) -> Tests:
+    """With the rules of both: an alert in both namespaces, and in one beside each of its neighbours in the other."""
+    other = {**case, "labels": {**case["labels"], "namespace": "two"}}
+    alerts = [_expected(groups["one"], name, case), _expected(groups["two"], name, other)]
+    twice = _test(f"{name} fires twice", name, case["at"], case["fires"] | _in_two(case["fires"]), alerts)
+    once = [
+        _test(f"{name} fires beside", name, case["at"], case["fires"] | _in_two(quiet), alerts[:1])
+        for quiet in case["silent"]
+        if "at" not in quiet
+    ]
+    return [twice, *once]
+
+
+def _with_one_rule(groups: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    (found,) = [{**group, "rules": [rule]} for group in groups for rule in group["rules"] if rule["alert"] == name]
+    return found
+
+
+def _test_file(name: str, namespaces: tuple[str, ...], tests: Tests) -> dict[str, object]:
+    files = [f"{namespace}-{name}.yaml" for namespace in namespaces]
+    return {"rule_files": files, "evaluation_interval": "1m", "tests": tests}
+
+
+def _write(name: str, content: dict[str, object]) -> None:
+    (WORK / name).write_text(yaml.safe_dump(content), encoding="utf-8")
 
 
 def _in_two(series: dict[str, str]) -> dict[str, str]:
@@ -89,11 +112,11 @@ def _in_two(series: dict[str, str]) -> dict[str, str]:
 
 
 def _expected(groups: list[dict[str, Any]], name: str, case: dict[str, Any]) -> dict[str, Any]:
-    (rule,) = [rule for group in groups for rule in group["rules"] if rule["alert"] == name]
+    (rule,) = _with_one_rule(groups, name)["rules"]
     return {"exp_labels": {**rule["labels"], **case["labels"]}, "exp_annotations": rule["annotations"]}
 
 
-def _test(title: str, name: str, at: str, series: dict[str, str], expected: list[dict[str, Any]]) -> dict[str, object]:
+def _test(title: str, name: str, at: str, series: dict[str, str], expected: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "name": title,
         "interval": "1m",
