@@ -13,7 +13,7 @@ from service_cli.shell.text import moment, printable
 
 PAGE = 100
 MOST_AWARDS = 1_000
-_QUERY = """
+JUDGEABLE = """
 query Judgeable($guardian: String!, $time: Integer!, $skip: Int!, $first: Int!) {
   roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
   bounties(where: {status: "open", reveal_at_lte: $time}, orderBy: judging_deadline, first: $first, skip: $skip) {
@@ -23,7 +23,7 @@ query Judgeable($guardian: String!, $time: Integer!, $skip: Int!, $first: Int!) 
   }
 }
 """
-_SEALED = """
+SEALED = """
 query Sealed($guardian: String!, $time: Integer!, $first: Int!) {
   roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
   bounties(where: {status: "open", reveal_at_gt: $time}, orderBy: reveal_at, first: $first) {
@@ -32,7 +32,7 @@ query Sealed($guardian: String!, $time: Integer!, $first: Int!) {
 }
 """
 _META = "{ _meta { block { timestamp } hasIndexingErrors } }"
-_OWED = """
+OWED = """
 query Owed($guardian: String!, $skip: Int!, $first: Int!) {
   roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
   bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
@@ -54,7 +54,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
     skip = shown = 0
     on_a_roster = False
     while True:
-        data = _ask(subgraph, path, _QUERY, {"guardian": guardian, "time": time, "skip": skip, "first": PAGE})
+        data = _ask(subgraph, path, JUDGEABLE, {"guardian": guardian, "time": time, "skip": skip, "first": PAGE})
         bounties, versions = _list(data, "bounties"), _versions(data)
         on_a_roster = bool(versions)
         for bounty in bounties:
@@ -74,7 +74,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
 def _next_reveal(subgraph: ApiClient, path: str, guardian: Address, time: object) -> str:
     """When the next of its sealed bounties can be opened, as text; nothing where there is none."""
     now = time if isinstance(time, int) else 0
-    data = _ask(subgraph, path, _SEALED, {"guardian": guardian, "time": now, "first": PAGE})
+    data = _ask(subgraph, path, SEALED, {"guardian": guardian, "time": now, "first": PAGE})
     sealed = [bounty for bounty in _list(data, "bounties") if bounty.get("roster_version") in _versions(data)]
     moments = [
         (at, bounty.get("bounty_id"))
@@ -119,7 +119,7 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Addres
     """Awarded bounties of this Guardian's rosters whose winning key nobody has delivered; how many."""
     shown = 0
     for skip in range(0, MOST_AWARDS, PAGE):
-        data = _ask(subgraph, path, _OWED, {"guardian": guardian, "skip": skip, "first": PAGE})
+        data = _ask(subgraph, path, OWED, {"guardian": guardian, "skip": skip, "first": PAGE})
         bounties = _list(data, "bounties")
         for bounty in bounties:
             if bounty.get("roster_version") in _versions(data) and _is_owed(api, bounty):

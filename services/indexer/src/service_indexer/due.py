@@ -14,14 +14,14 @@ MAX_DUE = 100
 
 def read_due(connection: Connection, head: Head) -> list[BountyId]:
     """Bounties whose time is up at the indexed block's time, oldest first, at most ``MAX_DUE``."""
-    b, f, s = t.bounties.c, t.finalizations.c, t.submissions.c
+    b, s = t.bounties.c, t.submissions.c
     has_submission = exists().where(s.bounty_id == b.bounty_id)
     now = head.block_time
     rows = connection.execute(
         select(b.bounty_id)
+        .join_from(t.open_bounties, t.bounties, t.open_bounties.c.bounty_id == b.bounty_id)
         .where(
             b.block_number <= head.finalized_number,
-            ~exists().where(f.bounty_id == b.bounty_id),
             or_(b.judging_deadline <= now, (b.submission_deadline <= now) & ~has_submission),
         )
         .order_by(b.bounty_id)

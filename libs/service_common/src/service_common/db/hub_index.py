@@ -2,7 +2,7 @@
 
 One table per kind of fact, append-only; each row carries the block and log it came from. Nothing is updated: the
 current state is the latest row, and a reorg is the deletion of every row above the common ancestor. Rows of ``head``
-are the exception: one per chain, how far the copy is.
+are the exception, one per chain, how far the copy is; and ``open_bounties``, which follows from the others.
 """
 
 from collections.abc import Mapping
@@ -151,7 +151,10 @@ bounties = _fact(
     Index("bounties_award", text("(escrow_amount - protocol_fee - guardian_fee)"), "bounty_id"),
     Index("bounties_judging", "judging_deadline"),
     Index("bounties_page", "spec_commitment"),
+    Index("bounties_roster", "roster_version", "bounty_id"),
 )
+open_bounties = Table("open_bounties", metadata, Column("bounty_id", BigInteger, primary_key=True, autoincrement=False))
+"""Each bounty without a row in ``finalizations``. Nobody writes it: triggers of migration 0011 keep it."""
 submissions = _fact(
     "submissions",
     *_columns(SubmissionRecorded),
@@ -162,6 +165,7 @@ verdicts = _fact(
     "verdicts",
     *_columns(VerdictRecorded),
     Index("verdicts_latest", "bounty_id", "guardian", "block_number", "log_index"),
+    Index("verdicts_guardian", "guardian", "block_number", "log_index"),
 )
 finalizations = _fact("finalizations", *_columns(BountyFinalized), PrimaryKeyConstraint("bounty_id"))
 claims = _fact(
@@ -171,6 +175,7 @@ claims = _fact(
     _text("recipient"),
     Column("amount", _TYPES[TokenAmount], nullable=False),
     Index("claims_bounty", "bounty_id"),
+    Index("claims_recipient", "recipient", "block_number"),
 )
 rosters = _fact(
     "rosters",
@@ -189,7 +194,11 @@ roster_members = _fact(
     PrimaryKeyConstraint("version", "position"),
     Index("roster_members_guardian", "guardian"),
 )
-heartbeats = _fact("heartbeats", *_columns(GuardianHeartbeat), Index("heartbeats_guardian", "guardian"))
+heartbeats = _fact(
+    "heartbeats",
+    *_columns(GuardianHeartbeat),
+    Index("heartbeats_guardian", "guardian", "block_number", "log_index"),
+)
 delivery_keys = _fact("delivery_keys", _text("key"), _effective_from())
 delivery_key_withdrawals = _fact("delivery_key_withdrawals", *_columns(DeliveryKeyWithdrawn))
 fee_policies = _fact("fee_policies", *_columns(FeePolicyChanged))
@@ -216,6 +225,6 @@ changes = Table(
 reorg that took every log out that is above the block. The numbers are this copy's own, so a replay has none."""
 
 FACTS: tuple[Table, ...] = tuple(
-    table for table in metadata.tables.values() if table not in (head, backfill, blocks, changes)
+    table for table in metadata.tables.values() if table not in (head, backfill, blocks, changes, open_bounties)
 )
 """Every table whose rows a reorg retracts."""

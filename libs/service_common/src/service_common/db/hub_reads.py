@@ -4,7 +4,7 @@ One connection from ``engine.reading`` sees one moment of the copy. Every fact c
 the caller can check whether it is finalized. Nothing here decides; ``Head.is_finalized`` only compares.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar, cast
 
@@ -149,21 +149,19 @@ def read_roster(connection: Connection, version: int) -> Roster | None:
     row = connection.execute(select(t.rosters).where(t.rosters.c.version == version)).mappings().first()
     if row is None:
         return None
-    members = (
-        connection.execute(
-            select(t.roster_members).where(t.roster_members.c.version == version).order_by(t.roster_members.c.position)
-        )
-        .mappings()
-        .all()
+    m = t.roster_members.c
+    members = connection.execute(
+        select(m.guardian, m.encryption_public_key, last_active(m.guardian).label("last_active_at"))
+        .where(m.version == version)
+        .order_by(m.position)
     )
-    active = _last_active(connection, [m["guardian"] for m in members])
     return Roster(
         version,
         Bytes32(row["guardian_roster_hash"]),
         row["quorum"],
         tuple(
-            RosterMember(Address(m["guardian"]), Bytes32(m["encryption_public_key"]), active.get(m["guardian"]))
-            for m in members
+            RosterMember(Address(each.guardian), Bytes32(each.encryption_public_key), each.last_active_at)
+            for each in members
         ),
     )
 
@@ -333,12 +331,15 @@ def _latest(table: Table, bounty_id: BountyId, key: ColumnElement[str]) -> Subqu
     )
 
 
-def _last_active(connection: Connection, guardians: Sequence[str]) -> dict[str, UnixSeconds]:
-    signs = union_all(
-        *(select(x.c.guardian, x.c.time).where(x.c.guardian.in_(guardians)) for x in (t.verdicts, t.heartbeats))
-    ).subquery()
-    rows = connection.execute(select(signs.c.guardian, func.max(signs.c.time)).group_by(signs.c.guardian))
-    return {guardian: UnixSeconds(time) for guardian, time in rows}
+def last_active(guardian: ColumnElement[str]) -> ColumnElement[int | None]:
+    """When a Guardian gave its last sign of life, a Verdict or a heartbeat; null for never."""
+
+    def newest(table: Table) -> ColumnElement[int | None]:
+        c = table.c
+        ordered = select(c.time).where(c.guardian == guardian).order_by(c.block_number.desc(), c.log_index.desc())
+        return ordered.limit(1).scalar_subquery()
+
+    return func.greatest(newest(t.verdicts), newest(t.heartbeats))
 
 
 def _logged(kind: type[T], row: Row) -> Logged[T]:

@@ -4,14 +4,27 @@ Field names are the public snake_case ones; amounts are decimal strings, times a
 ``submissions`` and ``verdicts`` show the current ones (a Solver's active Submission, a Guardian's latest Verdict).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries
 from service_common.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
-from sqlalchemy import ColumnElement, Select, Subquery, Text, case, cast, func, literal, select
-from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Subquery,
+    Table,
+    Text,
+    and_,
+    case,
+    cast,
+    exists,
+    func,
+    literal,
+    select,
+    tuple_,
+)
 
 AMOUNT, NUMBER, TEXT, FLAG = "BigInt", "Integer", "String", "Boolean"
 ORIGIN: Final = {"block_number": NUMBER, "block_hash": TEXT, "tx_hash": TEXT, "time": NUMBER}
@@ -19,13 +32,19 @@ ORIGIN: Final = {"block_number": NUMBER, "block_hash": TEXT, "tx_hash": TEXT, "t
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """One GraphQL type. ``children`` maps a list field to an entity and the column both share."""
+    """One GraphQL type. ``children`` maps a list field to an entity and the column both share.
+
+    ``key`` names the columns of ``rows`` that its ``id`` is made of. ``conditions`` has another form of
+    "a field has this value", of columns for which the database has an index or statistics.
+    """
 
     name: str
     plural: str
     rows: Subquery
+    key: tuple[str, ...]
     fields: dict[str, str]
     children: dict[str, tuple[str, str]]
+    conditions: dict[tuple[str, str], ColumnElement[bool]] = field(default_factory=dict)
 
 
 def _id(*columns: ColumnElement[int] | ColumnElement[str]) -> ColumnElement[str]:
@@ -40,7 +59,7 @@ def _named(column: ColumnElement[int], names: type[HubEnum]) -> ColumnElement[st
 
 
 def _bounties() -> Select[tuple[object, ...]]:
-    b, f, texts = t.bounties.c, t.finalizations.c, challenge_summaries.c
+    b, f, is_open, texts = t.bounties.c, t.finalizations.c, t.open_bounties.c, challenge_summaries.c
     return select(
         _id(b.bounty_id),
         b.bounty_id,
@@ -69,50 +88,55 @@ def _bounties() -> Select[tuple[object, ...]]:
         b.block_hash,
         b.tx_hash,
         b.time,
+        is_open.bounty_id.label("open_id"),
+        f.bounty_id.label("final_id"),
+        f.outcome.label("outcome_number"),
+        f.reason.label("reason_number"),
     ).select_from(
-        t.bounties.outerjoin(t.finalizations, f.bounty_id == b.bounty_id).outerjoin(
-            challenge_summaries, texts.spec_commitment == b.spec_commitment
-        )
+        t.bounties.outerjoin(t.finalizations, f.bounty_id == b.bounty_id)
+        .outerjoin(t.open_bounties, is_open.bounty_id == b.bounty_id)
+        .outerjoin(challenge_summaries, texts.spec_commitment == b.spec_commitment)
     )
 
 
 def _submissions() -> Select[tuple[object, ...]]:
     s = t.submissions.c
-    return (
-        select(
-            _id(s.bounty_id, s.solver),
-            s.bounty_id,
-            s.solver.label("solver_address"),
-            s.submission_commitment,
-            s.block_number,
-            s.block_hash,
-            s.tx_hash,
-            s.time,
-        )
-        .ext(distinct_on(s.bounty_id, s.solver))
-        .order_by(s.bounty_id, s.solver, s.block_number.desc(), s.log_index.desc())
-    )
+    return select(
+        _id(s.bounty_id, s.solver),
+        s.bounty_id,
+        s.solver.label("solver_address"),
+        s.submission_commitment,
+        s.block_number,
+        s.block_hash,
+        s.tx_hash,
+        s.time,
+    ).where(_is_newest(t.submissions, "solver"))
 
 
 def _verdicts() -> Select[tuple[object, ...]]:
     v = t.verdicts.c
-    return (
-        select(
-            _id(v.bounty_id, v.guardian),
-            v.bounty_id,
-            v.guardian.label("guardian_address"),
-            _named(v.kind, VerdictKind).label("kind"),
-            case((v.kind == VerdictKind.AWARDED.number, v.solver)).label("solver_address"),
-            case((v.kind == VerdictKind.AWARDED.number, v.submission_commitment)).label("submission_commitment"),
-            v.report_commitment,
-            v.block_number,
-            v.block_hash,
-            v.tx_hash,
-            v.time,
-        )
-        .ext(distinct_on(v.bounty_id, v.guardian))
-        .order_by(v.bounty_id, v.guardian, v.block_number.desc(), v.log_index.desc())
-    )
+    return select(
+        _id(v.bounty_id, v.guardian),
+        v.bounty_id,
+        v.guardian.label("guardian_address"),
+        _named(v.kind, VerdictKind).label("kind"),
+        case((v.kind == VerdictKind.AWARDED.number, v.solver)).label("solver_address"),
+        case((v.kind == VerdictKind.AWARDED.number, v.submission_commitment)).label("submission_commitment"),
+        v.report_commitment,
+        v.block_number,
+        v.block_hash,
+        v.tx_hash,
+        v.time,
+    ).where(_is_newest(t.verdicts, "guardian"))
+
+
+def _is_newest(table: Table, account: str) -> ColumnElement[bool]:
+    """Whether a row is the newest of its account for its bounty. Any order and condition can be put around this, and
+    the database reads no further than they ask; not so around DISTINCT ON."""
+    c, later = table.c, table.alias("later").c
+    of_the_same = and_(later.bounty_id == c.bounty_id, later[account] == c[account])
+    is_later = tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index)
+    return ~exists().where(of_the_same, is_later)
 
 
 def _rosters() -> Select[tuple[object, ...]]:
@@ -154,6 +178,7 @@ def _claims() -> Select[tuple[object, ...]]:
         c.recipient,
         c.amount,
         c.block_number,
+        c.log_index,
         c.block_hash,
         c.tx_hash,
         c.time,
@@ -167,6 +192,7 @@ def _delivery_keys() -> Select[tuple[object, ...]]:
         k.key.label("delivery_public_key"),
         func.coalesce(k.effective_from, k.time).label("effective_from"),
         k.block_number,
+        k.log_index,
         k.block_hash,
         k.tx_hash,
         k.time,
@@ -179,19 +205,28 @@ def _delivery_key_withdrawals() -> Select[tuple[object, ...]]:
         _id(w.block_number, w.log_index),
         w.key.label("delivery_public_key"),
         w.block_number,
+        w.log_index,
         w.block_hash,
         w.tx_hash,
         w.time,
     )
 
 
+def _by_number(
+    name: str, column: ColumnElement[int], names: type[HubEnum]
+) -> dict[tuple[str, str], ColumnElement[bool]]:
+    return {(name, member.value): column == member.number for member in names}
+
+
+_BOUNTY: Final = _bounties().subquery("bounty")
 ENTITIES: Final = {
     entity.name: entity
     for entity in (
         Entity(
             "Bounty",
             "bounties",
-            _bounties().subquery("bounty"),
+            _BOUNTY,
+            ("bounty_id",),
             {
                 "bounty_id": TEXT,
                 "status": TEXT,
@@ -222,11 +257,18 @@ ENTITIES: Final = {
                 "verdicts": ("Verdict", "bounty_id"),
                 "claims": ("Claim", "bounty_id"),
             },
+            {
+                ("status", "open"): _BOUNTY.c.open_id.is_not(None),
+                ("status", "final"): _BOUNTY.c.final_id.is_not(None),
+                **_by_number("outcome", _BOUNTY.c.outcome_number, Outcome),
+                **_by_number("settlement_reason", _BOUNTY.c.reason_number, SettlementReason),
+            },
         ),
         Entity(
             "Submission",
             "submissions",
             _submissions().subquery("submission"),
+            ("bounty_id", "solver_address"),
             {"bounty_id": TEXT, "solver_address": TEXT, "submission_commitment": TEXT, **ORIGIN},
             {},
         ),
@@ -234,6 +276,7 @@ ENTITIES: Final = {
             "Verdict",
             "verdicts",
             _verdicts().subquery("verdict"),
+            ("bounty_id", "guardian_address"),
             {
                 "bounty_id": TEXT,
                 "guardian_address": TEXT,
@@ -249,6 +292,7 @@ ENTITIES: Final = {
             "GuardianRoster",
             "guardian_rosters",
             _rosters().subquery("roster"),
+            ("version",),
             {"version": NUMBER, "guardian_roster_hash": TEXT, "quorum": NUMBER, "effective_from": NUMBER, **ORIGIN},
             {"members": ("RosterMember", "version")},
         ),
@@ -256,6 +300,7 @@ ENTITIES: Final = {
             "RosterMember",
             "roster_members",
             _members().subquery("member"),
+            ("version", "position"),
             {
                 "version": NUMBER,
                 "position": NUMBER,
@@ -269,6 +314,7 @@ ENTITIES: Final = {
             "Claim",
             "claims",
             _claims().subquery("claim"),
+            ("block_number", "log_index"),
             {"bounty_id": TEXT, "kind": TEXT, "recipient": TEXT, "amount": AMOUNT, **ORIGIN},
             {},
         ),
@@ -276,6 +322,7 @@ ENTITIES: Final = {
             "DeliveryKey",
             "delivery_keys",
             _delivery_keys().subquery("delivery_key"),
+            ("block_number", "log_index"),
             {"delivery_public_key": TEXT, "effective_from": NUMBER, **ORIGIN},
             {},
         ),
@@ -283,6 +330,7 @@ ENTITIES: Final = {
             "DeliveryKeyWithdrawal",
             "delivery_key_withdrawals",
             _delivery_key_withdrawals().subquery("delivery_key_withdrawal"),
+            ("block_number", "log_index"),
             {"delivery_public_key": TEXT, **ORIGIN},
             {},
         ),

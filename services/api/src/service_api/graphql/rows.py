@@ -4,6 +4,7 @@ A nested list is one statement for all its parents, so that the number of statem
 and the bytes of the answer are counted as they come, and what exceeds them ends the request.
 """
 
+import re
 import time
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -20,7 +21,19 @@ from graphql import (
 )
 from graphql.execution import get_argument_values, get_directive_values
 from service_common.types import parse_bounty_id
-from sqlalchemy import BigInteger, ColumnElement, Connection, Numeric, Select, func, select, text
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Integer,
+    Numeric,
+    Select,
+    false,
+    func,
+    select,
+    text,
+    tuple_,
+)
 from sqlalchemy import cast as sql_cast
 
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, Entity
@@ -37,6 +50,9 @@ TOTAL_SECONDS: Final = 4.0
 _VALUE_BYTES: Final = 80
 """What a value and its punctuation take in the answer: hashes are 66 characters."""
 _MAX_BIGINT: Final = 2**63 - 1
+_ORDERED_AS: Final = {"time": "block_number"}
+"""A block is later than its parent, so both orders are the same, and only one has indexes."""
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 Row = dict[str, Any]
 
 
@@ -173,12 +189,13 @@ def _arguments(request: GraphQLRequest, node: FieldNode, entity: Entity, name: s
     except GraphQLError as error:
         refuse(error.message)
     if single:
-        return {"conditions": (c.id == _text(given["id"]),), "order": (c.id,), "first": 1, "skip": 0}
+        return {"conditions": (_identified(entity, [given["id"]]),), "order": (c.id,), "first": 1, "skip": 0}
     first, skip = given.get("first"), given.get("skip")
     first, skip = DEFAULT_FIRST if first is None else first, 0 if skip is None else skip
     if not 1 <= first <= MAX_FIRST or not 0 <= skip <= MAX_SKIP:
         refuse(f"first is 1 to {MAX_FIRST}, skip 0 to {MAX_SKIP}")
-    order = c[given.get("orderBy") or next(iter(entity.fields))]
+    order_by = given.get("orderBy") or next(iter(entity.fields))
+    order = c[_ORDERED_AS.get(order_by, order_by)]
     ordered = order.desc() if given.get("orderDirection") == "desc" else order.asc()
     conditions = tuple(_condition(entity, key, value) for key, value in (given.get("where") or {}).items())
     return {"conditions": conditions, "order": (ordered, c.id), "first": first, "skip": skip}
@@ -194,12 +211,39 @@ def _condition(entity: Entity, key: str, value: object) -> ColumnElement[bool]:
         return is_null
     if isinstance(value, list) and len(value) > MAX_IN:
         refuse(f"{key} has more than {MAX_IN} values")
+    if operator in {"", "_in"} and name == "id":
+        return _identified(entity, value if isinstance(value, list) else [value])
+    if operator == "" and (known := entity.conditions.get((name, str(value)))) is not None:
+        return known
     given = [_value(name, each) for each in value] if isinstance(value, list) else _value(name, value)
     if entity.fields.get(name) == AMOUNT:
         column = sql_cast(column, Numeric(78, 0))
     elif name == "bounty_id" or entity.fields.get(name) == NUMBER:
         column = sql_cast(column, BigInteger)  # as wide as the type in the schema, not as the column
     return OPERATORS[operator](column, given)
+
+
+def _identified(entity: Entity, ids: list[object]) -> ColumnElement[bool]:
+    """Whether a row has one of these ids: by the columns that an id is made of, which the indexes know."""
+    columns = [entity.rows.c[name] for name in entity.key]
+    found = [parts for each in ids if (parts := _parts(columns, _text(each))) is not None]
+    return tuple_(*columns).in_(found) if found else false()
+
+
+def _parts(columns: list[ColumnElement[Any]], given: str) -> tuple[object, ...] | None:
+    """The value of each column of an id; None where no row can have it."""
+    parts = given.split("-")
+    if len(parts) != len(columns):
+        return None
+    values: list[object] = []
+    for column, part in zip(columns, parts, strict=True):
+        if not isinstance(column.type, Integer):
+            values.append(part)
+        elif _NUMBER.fullmatch(part) and int(part) <= _MAX_BIGINT:
+            values.append(int(part))
+        else:
+            return None
+    return tuple(values)
 
 
 def _value(name: str, value: object) -> object:

@@ -5,7 +5,7 @@ Ordered by their next deadline, open bounties would change under the reader, so 
 then newest first within final.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from service_common.db import app
@@ -14,10 +14,23 @@ from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, read_totals
 from service_common.domain.lifecycle import BountyStatus
 from service_common.errors import Issue, ServiceError
-from service_common.types import UnixSeconds
+from service_common.types import Address, UnixSeconds
 from service_common.wire.bounties import BountyItem, BountyList, BountyQuery
 from service_common.wire.cursor import BountySort, Cursor
-from sqlalchemy import ColumnElement, Numeric, RowMapping, Select, and_, exists, func, literal, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Numeric,
+    RowMapping,
+    Select,
+    and_,
+    exists,
+    false,
+    func,
+    literal,
+    select,
+    tuple_,
+    union_all,
+)
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
@@ -26,15 +39,12 @@ MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""
 _AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
 _IS_FINAL: Final = t.finalizations.c.bounty_id.is_not(None)
-_KEYS: Final[Mapping[BountySort, ColumnElement[Any]]] = {
-    BountySort.NEWEST: _IS_FINAL,
-    BountySort.DEADLINE: t.bounties.c.submission_deadline,
-    BountySort.AWARD: _AWARD,
-}
-"""What each order sorts by; then by the id, newest first but for deadlines."""
+_IS_OPEN: Final = t.open_bounties.c.bounty_id.is_not(None)
 _TEXTS: Final = app.challenge_summaries.c
-_SOURCE: Final = t.bounties.outerjoin(t.finalizations, t.finalizations.c.bounty_id == t.bounties.c.bounty_id).outerjoin(
-    app.challenge_summaries, _TEXTS.spec_commitment == t.bounties.c.spec_commitment
+_SOURCE: Final = (
+    t.bounties.outerjoin(t.finalizations, t.finalizations.c.bounty_id == t.bounties.c.bounty_id)
+    .outerjoin(t.open_bounties, t.open_bounties.c.bounty_id == t.bounties.c.bounty_id)
+    .outerjoin(app.challenge_summaries, _TEXTS.spec_commitment == t.bounties.c.spec_commitment)
 )
 
 
@@ -45,39 +55,61 @@ def list_bounties(deps: Dependencies, query: BountyQuery) -> BountyList:
         raise ServiceError("invalid_request", "The request is malformed.", issues=[issue])
     with deps.facts.open() as facts:
         matches = _conditions(query, facts.head.block_time)
-        page = matches if query.cursor is None else [*matches, _after(query.cursor)]
-        rows = facts.connection.execute(_rows(query).where(*page)).mappings().all()
+        if query.guardian_address is not None:
+            matches.append(_pinned(facts, query.guardian_address))
+        rows = facts.connection.execute(_page(query, matches)).mappings().all()
         shown, total = rows[: query.limit], _total(facts, query, matches)
         following = _cursor(query.sort, shown[-1]).to_text() if len(rows) > query.limit else None
         return BountyList(tuple(_item(facts, row) for row in shown), following, total)
 
 
-def _rows(query: BountyQuery) -> Select[Any]:
-    """A page of bounties with all that is shown of each, and one row more."""
-    key, bounty_id, s = _KEYS[query.sort], t.bounties.c.bounty_id, t.submissions.c
+def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
+    """Whether a bounty pinned a roster with this Guardian. The versions are read first: of one that is on no roster, or
+    on all, the database would otherwise not know how many bounties to expect."""
+    m = t.roster_members.c
+    versions = facts.connection.execute(select(m.version).where(m.guardian == guardian)).scalars().all()
+    return t.bounties.c.roster_version.in_(versions) if versions else false()
+
+
+def _page(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Select[Any]:
+    """The rows of a page, and one more: those that come after the cursor's place in its order."""
+    b, cursor, most = t.bounties.c, query.cursor, query.limit + 1
+    if query.sort is BountySort.NEWEST:
+        groups = union_all(*_groups(query, matches)).subquery()
+        return select(groups).order_by(groups.c.key, groups.c.bounty_id.desc()).limit(most)
+    if query.sort is BountySort.DEADLINE:
+        deadline = b.submission_deadline
+        found = _rows(deadline).where(*matches).order_by(deadline, b.bounty_id).limit(most)
+        return found if cursor is None else found.where(tuple_(deadline, b.bounty_id) > _place(cursor))
+    found = _rows(_AWARD).where(*matches).order_by(_AWARD.desc(), b.bounty_id.desc()).limit(most)
+    return found if cursor is None else found.where(tuple_(_AWARD, b.bounty_id) < _place(cursor))
+
+
+def _groups(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Iterator[Select[Any]]:
+    """Open bounties, then final ones, each newest first and read no further than the page goes."""
+    bounty_id, cursor = t.bounties.c.bounty_id, query.cursor
+    for key, condition in ((0, _IS_OPEN), (1, _IS_FINAL)):
+        if cursor is None or key >= cursor.key:
+            found = _rows(literal(key)).where(condition, *matches)
+            if cursor is not None and key == cursor.key:
+                found = found.where(bounty_id < cursor.bounty_id)
+            yield found.order_by(bounty_id.desc()).limit(query.limit + 1)
+
+
+def _rows(key: ColumnElement[Any]) -> Select[Any]:
+    """Bounties with all that is shown of each, and what they are sorted by."""
+    bounty_id, s = t.bounties.c.bounty_id, t.submissions.c
     solvers = select(func.count(s.solver.distinct())).where(s.bounty_id == bounty_id).scalar_subquery()
     columns = (*t.bounties.c, *ENDING_COLUMNS, _TEXTS.title, _TEXTS.summary, solvers.label("solvers"), key.label("key"))
-    order = {
-        BountySort.NEWEST: (key, bounty_id.desc()),
-        BountySort.DEADLINE: (key, bounty_id),
-        BountySort.AWARD: (key.desc(), bounty_id.desc()),
-    }[query.sort]
-    return select(*columns).select_from(_SOURCE).order_by(*order).limit(query.limit + 1)
+    return select(*columns).select_from(_SOURCE)
+
+
+def _place(cursor: Cursor) -> ColumnElement[Any]:
+    return tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
 
 
 def _cursor(sort: BountySort, row: RowMapping) -> Cursor:
     return Cursor(sort, int(row["key"]), row["bounty_id"])
-
-
-def _after(cursor: Cursor) -> ColumnElement[bool]:
-    """What comes after the cursor's place in its order."""
-    key, bounty_id = _KEYS[cursor.sort], t.bounties.c.bounty_id
-    if cursor.sort is BountySort.DEADLINE:
-        return tuple_(key, bounty_id) > tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
-    if cursor.sort is BountySort.AWARD:
-        return tuple_(key, bounty_id) < tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
-    older = bounty_id < cursor.bounty_id
-    return or_(and_(~_IS_FINAL, older), _IS_FINAL) if cursor.key == 0 else and_(_IS_FINAL, older)
 
 
 def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:
@@ -105,13 +137,10 @@ def _item(facts: HubFacts, row: RowMapping) -> BountyItem:
 
 
 _FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
-    "status": lambda status: ~_IS_FINAL if status is BountyStatus.OPEN else _IS_FINAL,
+    "status": lambda status: _IS_OPEN if status is BountyStatus.OPEN else _IS_FINAL,
     "poster_address": lambda poster: t.bounties.c.poster == poster,
     "solver_address": lambda solver: exists().where(
         t.submissions.c.bounty_id == t.bounties.c.bounty_id, t.submissions.c.solver == solver
-    ),
-    "guardian_address": lambda guardian: exists().where(
-        t.roster_members.c.version == t.bounties.c.roster_version, t.roster_members.c.guardian == guardian
     ),
     "search": lambda words: _TEXTS.words.op("@@")(func.websearch_to_tsquery("simple", words)),
     "min_award": lambda least: literal(least, Numeric) <= _AWARD,
@@ -119,13 +148,13 @@ _FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,
     "deadline_before": lambda moment: t.bounties.c.submission_deadline < moment,
 }
-"""What each filter of the query asks of a bounty, whatever the time is."""
+"""What a filter of the query asks of a bounty, whatever the time and the rosters are."""
 
 
 def _conditions(query: BountyQuery, now: UnixSeconds) -> list[ColumnElement[bool]]:
     b = t.bounties.c
-    accepting = and_(~_IS_FINAL, b.submission_deadline > now)
-    judgeable = and_(~_IS_FINAL, b.reveal_at <= now, b.judging_deadline > now)
+    accepting = and_(_IS_OPEN, b.submission_deadline > now)
+    judgeable = and_(_IS_OPEN, b.reveal_at <= now, b.judging_deadline > now)
     asked = [(name, getattr(query, name)) for name in _FILTERS]
     found = [_FILTERS[name](value) for name, value in asked if value is not None]
     for wanted, condition in ((query.accepting, accepting), (query.judgeable, judgeable)):

@@ -10,7 +10,7 @@ from service_common.db.hub_reads import Head, read_head, read_totals
 from service_common.types import TokenAmount, UnixSeconds
 from service_common.wire.deployment import DeploymentStatus, DeploymentTotals, IndexPosition
 from service_common.wire.values import IndexState
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, func, select
 
 from service_api.dependencies import Dependencies
 
@@ -56,17 +56,17 @@ def _position(head: Head, lag: int) -> IndexPosition:
 
 def _totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
     kept, b = read_totals(connection), t.bounties.c
-    is_open = ~exists().where(t.finalizations.c.bounty_id == b.bounty_id)
-    # Nothing ends before its submission deadline, so these need no look at the endings.
-    accepting = select(func.count()).select_from(t.bounties).where(b.submission_deadline > now)
-    judgeable = (
-        select(func.count()).select_from(t.bounties).where(b.judging_deadline > now, b.reveal_at <= now, is_open)
-    )
+    is_open = t.open_bounties.c.bounty_id == b.bounty_id
+    counted = select(
+        func.count().filter(b.submission_deadline > now).label("accepting"),
+        func.count().filter(b.judging_deadline > now, b.reveal_at <= now).label("judgeable"),
+    ).join_from(t.open_bounties, t.bounties, is_open)
+    now_open = connection.execute(counted).one()
     return DeploymentTotals(
         bounty_count=kept.bounties,
         open_count=kept.open,
-        accepting_count=connection.execute(accepting).scalar_one(),
-        judgeable_count=connection.execute(judgeable).scalar_one(),
+        accepting_count=now_open.accepting,
+        judgeable_count=now_open.judgeable,
         awarded_count=kept.awarded,
         unawarded_count=kept.unawarded,
         escrow_held=TokenAmount(kept.held),

@@ -1,0 +1,210 @@
+"""Reads cost the same in a large deployment: PostgreSQL's plan of every statement, over an index of many bounties.
+
+No plan may read through a table that grows, or take more of its rows than a page shows: with the planner's default
+settings, its statistics fresh. What is asked is every public read with each filter and order, the GraphQL queries of
+the client, the pages and docs/subgraph.md, and what authorizations, the settler and the reviews of a Submission read.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import pytest
+from flask.testing import FlaskClient
+from service_api.app import make_app
+from service_api.dependencies import Dependencies
+from service_cli.guardian import judgeable as client_queries
+from service_common.clock import SystemClock
+from service_common.db.hub_facts import FactSource
+from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
+from service_common.types import BountyId, UnixSeconds
+from service_indexer.due import read_due
+from service_web.api.answers import Api
+from service_web.api.client import Answer, ApiClient, Question
+from sqlalchemy import Engine, event
+
+from tests import large
+from tests.api.conftest import Service
+from tests.api.test_subgraph_examples import EXAMPLES
+from tests.servers import DatabaseServer
+
+T = TypeVar("T")
+BOUNTIES = 6_000
+MOST_ROWS = 1_500
+"""A quarter of the bounties: more of a growing table's rows than this, by the planner's own estimate, is too many."""
+GROWING = {
+    "logs", "bounties", "submissions", "verdicts", "finalizations", "claims", "heartbeats", "totals", "changes",
+    "challenge_pages", "challenge_summaries", "verification_records", "written_verdicts", "submission_envelopes",
+}  # fmt: skip
+LISTS = [
+    "", "sort=deadline", "sort=award", "status=open", "status=final", "status=open&sort=deadline", "accepting=true",
+    "judgeable=true", "accepting=true&sort=deadline", "search=word12", "search=nothing-of-it", "status=open&sort=award",
+    f"poster_address={large.POSTER}", f"poster_address={large.POSTER}&sort=award", f"solver_address={large.SOLVER}",
+    f"guardian_address={large.GUARDIANS[0]}", "guardian_address=0x" + "99" * 20,
+]  # fmt: skip
+
+
+@dataclass
+class Statements:
+    """What was sent to the database while it was listened to."""
+
+    engine: Engine
+    sent: list[tuple[str, Any]] = field(default_factory=list)
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+            if statement.lstrip().startswith(("SELECT", "WITH")):
+                self.sent.append((statement, parameters))
+
+        event.listen(self.engine, "before_cursor_execute", note)
+        try:
+            yield
+        finally:
+            event.remove(self.engine, "before_cursor_execute", note)
+
+    def wasteful(self) -> list[str]:
+        """Each place where a plan reads too much of a growing table, with its statement."""
+        found = []
+        with self.engine.connect() as connection:
+            for statement, parameters in self.sent:
+                explained = connection.exec_driver_sql("EXPLAIN (FORMAT JSON) " + statement, parameters).scalar_one()
+                found += [f"{place}\n{statement}" for place in wasteful_places(explained[0]["Plan"], limited=False)]
+        return found
+
+
+def wasteful_places(node: dict[str, Any], *, limited: bool) -> Iterator[str]:
+    """Whole reads of a growing table below a node; one of which most rows are wanted ends early where there is a limit."""
+    kind, table, many = node["Node Type"], node.get("Relation Name"), node["Plan Rows"] > MOST_ROWS
+    if table in GROWING and not (limited if many else kind != "Seq Scan"):
+        yield f"{kind} of {node['Plan Rows']} rows of {table}"
+    below = limited or kind == "Limit"
+    if kind in {"Sort", "Hash", "Materialize", "Aggregate", "Bitmap Heap Scan"} and node.get("Strategy") != "Sorted":
+        below = False  # it takes all that is below before it gives its first row
+    for child in node.get("Plans", []):
+        yield from wasteful_places(child, limited=below)
+
+
+@pytest.fixture(scope="module")
+def deployment(service: Service) -> Iterator[tuple[Dependencies, Statements]]:
+    """The api over an index of its own that is large."""
+    own = service.world.database
+    database = DatabaseServer(own.server, own.passwords).new()
+    config = service.dependencies.config.chain
+    large.fill(database.url(), config.chain_id, config.hub_address, BOUNTIES)
+    engine = database.engine("service_api")
+    yield replace(service.dependencies, engine=engine, clock=SystemClock()), Statements(engine)
+    database.close()
+
+
+@pytest.fixture
+def statements(deployment: tuple[Dependencies, Statements]) -> Statements:
+    deployment[1].sent.clear()
+    return deployment[1]
+
+
+@pytest.fixture
+def client(deployment: tuple[Dependencies, Statements]) -> FlaskClient:
+    """Anew for each test, so that nothing is kept from the one before."""
+    return make_app(deployment[0]).test_client()
+
+
+OPEN, FINAL = BountyId(BOUNTIES), BountyId(10)
+
+
+@pytest.mark.parametrize("query", LISTS)
+def test_list__by_each_filter_and_order__is_read_no_further_than_it_shows(
+    client: FlaskClient, statements: Statements, query: str
+) -> None:
+    address = f"/api/bounties?limit=20&{query}"
+    for _ in range(3):
+        with statements.listening():
+            response = client.get(address)
+        assert response.status_code == 200, response.text
+        cursor = (response.json or {})["next_cursor"]
+        if cursor is None:
+            break
+        address = f"/api/bounties?limit=20&{query}&cursor={cursor}"
+    assert statements.wasteful() == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [f"/api/bounties/{OPEN}", f"/api/bounties/{FINAL}", "/api/status", "/api/changes",
+     f"/api/changes?after={BOUNTIES * 2}", "/api/deployment", "/api/written-verdicts/0x" + "ab" * 32],
+)  # fmt: skip
+def test_route__that_anyone_may_ask__reads_what_it_shows(
+    client: FlaskClient, statements: Statements, path: str
+) -> None:
+    with statements.listening():
+        assert client.get(path).status_code in {200, 404}
+    assert statements.sent
+    assert statements.wasteful() == []
+
+
+def asked(client: FlaskClient, query: str, variables: dict[str, object]) -> None:
+    response = client.post("/subgraph", json={"query": query, "variables": variables})
+    assert response.status_code == 200, response.text
+    assert "errors" not in (response.json or {}), response.text
+
+
+@pytest.mark.parametrize("query", [*EXAMPLES, client_queries.JUDGEABLE, client_queries.SEALED, client_queries.OWED])
+def test_query__of_the_documents_and_the_client__reads_what_it_shows(
+    client: FlaskClient, statements: Statements, query: str
+) -> None:
+    now = large.STARTED + BOUNTIES * large.SPACING
+    given = {"guardian": large.GUARDIANS[0], "time": now, "skip": 0, "first": 100}
+    with statements.listening():
+        asked(client, query, {name: value for name, value in given.items() if f"${name}" in query})
+    assert statements.wasteful() == []
+
+
+class InProcess(ApiClient):
+    """The pages' client, of an api in this process."""
+
+    def __init__(self, app: FlaskClient) -> None:
+        self._app = app
+
+    def ask(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
+        sent = {"data": question.body, "content_type": "application/json"} if question.body else {}
+        response = self._app.open(question.path, method="POST" if question.body else "GET", **sent)
+        assert response.status_code == 200, response.text
+        return Answer(parse(response.get_data()), None, 0, UnixSeconds(0), 0.0)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda api: api.head(),
+        lambda api: api.history(FINAL),
+        lambda api: api.person(large.POSTER),
+        lambda api: api.person(large.GUARDIANS[0]),
+        lambda api: api.bounty_rows(frozenset({OPEN, FINAL})),
+        lambda api: api.rosters(),
+        lambda api: api.decided(),
+        lambda api: api.verdicts(),
+        lambda api: api.recent(),
+    ],
+)
+def test_query__of_the_pages__reads_what_it_shows(
+    client: FlaskClient, statements: Statements, ask: Callable[[Api], object]
+) -> None:
+    with statements.listening():
+        ask(Api(InProcess(client)))
+    assert statements.wasteful() == []
+
+
+def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
+    deployment: tuple[Dependencies, Statements], statements: Statements
+) -> None:
+    facts = FactSource(statements.engine, deployment[0].config.chain.chain_id, SystemClock(), 10**9)
+    with statements.listening(), facts.open() as moment:
+        bounty = moment.bounty(FINAL)
+        moment.roster(bounty)
+        moment.active_submission(FINAL, large.SOLVER)
+        read_latest_verdicts(moment.connection, FINAL)
+        read_verdicts_of(moment.connection, FINAL, large.GUARDIANS[0])
+        read_bounty_logs(moment.connection, FINAL, bounty.changed_at)
+        assert read_due(moment.connection, moment.head)
+    assert statements.wasteful() == []
