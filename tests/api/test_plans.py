@@ -75,7 +75,7 @@ class Statements:
 
 
 def wasteful_places(node: dict[str, Any], *, limited: bool) -> Iterator[str]:
-    """Whole reads of a growing table below a node; one of which most rows are wanted ends early where there is a limit."""
+    """Whole reads of a growing table below a node. One of which many rows are wanted ends early where there is a limit."""
     kind, table, many = node["Node Type"], node.get("Relation Name"), node["Plan Rows"] > MOST_ROWS
     if table in GROWING and not (limited if many else kind != "Seq Scan"):
         yield f"{kind} of {node['Plan Rows']} rows of {table}"
@@ -167,8 +167,10 @@ class InProcess(ApiClient):
         self._app = app
 
     def ask(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
-        sent = {"data": question.body, "content_type": "application/json"} if question.body else {}
-        response = self._app.open(question.path, method="POST" if question.body else "GET", **sent)
+        method = "GET" if question.body is None else "POST"
+        response = self._app.open(
+            question.path, method=method, data=question.body, content_type=question.body and "application/json"
+        )
         assert response.status_code == 200, response.text
         return Answer(parse(response.get_data()), None, 0, UnixSeconds(0), 0.0)
 

@@ -236,7 +236,7 @@ def assert_only_the_work(stage: Stage, case: Case) -> None:
 def assert_no_key_left(stage: Stage, case: Case, before: Before) -> None:
     keys = [value for name, value in case.home.environment.items() if "PRIVATE_KEY" in name]
     needles = [key.removeprefix("0x") for value in keys for key in (json.loads(value) if value[:1] == "[" else [value])]
-    assert needles
+    assert needles or "--solver-address" in case.words
     for request in (*stage.api.server.requests[before.requests :], *stage.rpc.server.requests):
         sent = f"{request.path}{request.query}{request.headers}".encode() + request.body
         assert not any(needle.encode() in sent for needle in needles)

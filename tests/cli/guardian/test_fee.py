@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+from service_cli.chain import sender
+
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import ESCROW, Ledger
@@ -18,6 +21,29 @@ def test_heartbeat__by_a_guardian__is_recorded_and_can_be_given_again(ledger: Le
     assert first["guardian"] == account
     assert first["tx_hash"] != second["tx_hash"]
     assert ledger.nonce(account) - before == 2
+
+
+def test_heartbeat__right_after_another__waits_for_its_own_block(
+    ledger: Ledger, rpc: RpcProxy, guardian: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = guardian.run("guardian:heartbeat").last
+    monkeypatch.setattr(sender, "_LOOK_SECONDS", 0.0)
+    looks: list[str] = []
+
+    def mine_at_the_third_look(method: str, _params: list[object], result: object) -> object:
+        if method == "eth_getTransactionReceipt" and result is None:
+            looks.append(method)
+            if len(looks) == 3:
+                ledger.node.mine()
+        return result
+
+    rpc.after = mine_at_the_third_look
+    ledger.node.rpc.call("evm_setAutomine", False)
+    try:
+        second = guardian.run("guardian:heartbeat").last
+    finally:
+        ledger.node.rpc.call("evm_setAutomine", True)
+    assert (len(looks) >= 3, first["tx_hash"] != second["tx_hash"]) == (True, True)
 
 
 def test_heartbeat__by_a_stranger__is_refused_in_words(ledger: Ledger, guardian: Terminal, rpc: RpcProxy) -> None:

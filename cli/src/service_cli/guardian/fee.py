@@ -6,12 +6,11 @@ Both need only the chain. Run again after an interruption, each continues its ow
 from typing import Final
 
 from service_common.chain.hub import BountyView
-from service_common.domain.hub_events import GuardianFeeClaimed, GuardianHeartbeat
+from service_common.domain.hub_events import GuardianFeeClaimed
 from service_common.types import Address, BountyId
 
 from service_cli.chain.about import about_sent
 from service_cli.chain.finality import once_final
-from service_cli.chain.receipts import ExpectedEvent, account_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
@@ -27,8 +26,8 @@ _STEP: Final = TransactionStep("transaction")
 def heartbeat(settings: Settings) -> None:
     """The command ``guardian:heartbeat``."""
     session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    call = HubCall("heartbeat", [], "record a sign of life")
-    transaction = Transaction(call, ExpectedEvent(GuardianHeartbeat, [account_topic(session.account)]))
+    # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
+    transaction = Transaction(HubCall("heartbeat", [], "record a sign of life"), expects=None)
     with session.journal("heartbeat", session.account) as journal:
         receipt = send(session, transaction, journal, _STEP)
         journal.forget(*_STEP.entries)

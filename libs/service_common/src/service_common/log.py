@@ -25,7 +25,7 @@ def parse_level(text: str) -> int:
     return _LEVELS[text.lower()]
 
 
-class _Stderr(io.TextIOBase):
+class _Stderr(io.StringIO):
     """What ``sys.stderr`` is when a line is written: who captures it puts another in its place, and closes that."""
 
     def write(self, text: str) -> int:

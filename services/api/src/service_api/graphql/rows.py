@@ -6,6 +6,7 @@ and the bytes of the answer are counted as they come, and what exceeds them ends
 
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, cast
@@ -230,7 +231,7 @@ def _identified(entity: Entity, ids: list[object]) -> ColumnElement[bool]:
     return tuple_(*columns).in_(found) if found else false()
 
 
-def _parts(columns: list[ColumnElement[Any]], given: str) -> tuple[object, ...] | None:
+def _parts(columns: Sequence[ColumnElement[Any]], given: str) -> tuple[object, ...] | None:
     """The value of each column of an id; None where no row can have it."""
     parts = given.split("-")
     if len(parts) != len(columns):
