@@ -75,7 +75,7 @@ class Statements:
 
 
 def wasteful_places(node: dict[str, Any], *, limited: bool) -> Iterator[str]:
-    """Whole reads of a growing table below a node. One of which many rows are wanted ends early where there is a limit."""
+    """Whole reads of a growing table below a node; where many of its rows are wanted, a limit ends the read early."""
     kind, table, many = node["Node Type"], node.get("Relation Name"), node["Plan Rows"] > MOST_ROWS
     if table in GROWING and not (limited if many else kind != "Seq Scan"):
         yield f"{kind} of {node['Plan Rows']} rows of {table}"

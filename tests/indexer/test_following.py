@@ -1,8 +1,8 @@
 """The copy follows the chain: every kind of event, in order, with where it came from."""
 
 from service_common.db import hub_index as t
+from service_common.db.bounty_pages import read_bounty_page
 from service_common.db.hub_reads import (
-    read_active_submissions,
     read_announced_roster,
     read_bounty,
     read_current_roster,
@@ -10,6 +10,7 @@ from service_common.db.hub_reads import (
     read_fee_policy,
     read_head,
     read_latest_verdicts,
+    read_roster,
     read_submission_history,
 )
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
@@ -52,9 +53,10 @@ def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
         assert bounty.ending.outcome is Outcome.AWARDED
         assert bounty.ending.reason is SettlementReason.JUDGED
         assert bounty.ending.submission_commitment == second
-        active = {
-            s.event.solver: s.event.submission_commitment for s in read_active_submissions(connection, bounty_id, 10)
-        }
+        _, page = read_bounty_page(connection, world.chain_id, bounty_id)
+        assert page is not None
+        assert (page.bounty, page.roster, page.submission_count) == (bounty, read_roster(connection, 1), 2)
+        active = {s.event.solver: s.event.submission_commitment for s in page.submissions}
         assert active == {world.solver(1).address: second, world.solver(2).address: other}
         history = read_submission_history(connection, bounty_id, bounty.ending.winner)
         assert [s.event.submission_commitment for s in history] == [first, second]

@@ -47,13 +47,39 @@ class FactSource:
         """One moment of the copy."""
         try:
             with reading(self.engine) as connection:
-                head = read_head(connection, self.chain_id)
-                if head is None or head.halted is not None:
-                    raise ServiceError(_PROJECTION, "The indexed Hub state is not available yet.", retry_after=5)
-                behind = self.clock.now() - head.block_time > self.max_lag_seconds
-                yield HubFacts(connection, head, behind)
+                head = self.require_readable(read_head(connection, self.chain_id))
+                yield HubFacts(connection, head, self.is_behind(head))
         except DatabaseUnavailable as error:
-            raise ServiceError(_PROJECTION, "The indexed Hub state cannot be read at the moment.") from error
+            raise unreadable() from error
+
+    def require_readable(self, head: Head | None) -> Head:
+        """Raise 503 unless there is a copy, and it moves."""
+        if head is None or head.halted is not None:
+            raise ServiceError(_PROJECTION, "The indexed Hub state is not available yet.", retry_after=5)
+        return head
+
+    def is_behind(self, head: Head) -> bool:
+        """Whether the copy lags so far that it cannot show that something does not exist."""
+        return self.clock.now() - head.block_time > self.max_lag_seconds
+
+
+def unreadable() -> ServiceError:
+    """While the database does not answer."""
+    return ServiceError(_PROJECTION, "The indexed Hub state cannot be read at the moment.")
+
+
+def no_such_bounty(is_behind: bool) -> ServiceError:
+    """404 for a bounty that the copy does not have, 503 while it is too far behind to know."""
+    if is_behind:
+        return ServiceError(_PROJECTION, "The indexed Hub state is behind the chain; the bounty may exist.")
+    return ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
+
+
+def require_pinned(bounty: Bounty, roster: Roster | None) -> Roster:
+    """The roster that a bounty pinned; 503 where the copy has none, or another one under its version."""
+    if roster is None or roster.guardian_roster_hash != bounty.terms.guardian_roster_hash:
+        raise ServiceError(_PROJECTION, "The indexed Hub state is incomplete.")
+    return roster
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +99,13 @@ class HubFacts:
     def indexed_bounty(self, bounty_id: BountyId) -> Bounty:
         """A bounty as far as the copy knows it, finalized or not: for display, never for authorization."""
         bounty = read_bounty(self.connection, bounty_id)
-        if bounty is not None:
-            return bounty
-        if self.behind:
-            raise ServiceError(_PROJECTION, "The indexed Hub state is behind the chain; the bounty may exist.")
-        raise ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
+        if bounty is None:
+            raise no_such_bounty(self.behind)
+        return bounty
 
     def roster(self, bounty: Bounty) -> Roster:
         """The roster the bounty pinned. It was published before the bounty, so it is at least as final."""
-        roster = read_roster(self.connection, bounty.terms.roster_version)
-        if roster is None or roster.guardian_roster_hash != bounty.terms.guardian_roster_hash:
-            raise ServiceError(_PROJECTION, "The indexed Hub state is incomplete.")
-        return roster
+        return require_pinned(bounty, read_roster(self.connection, bounty.terms.roster_version))
 
     def ending(self, bounty: Bounty) -> BountyFinalized | None:
         """How the bounty ended; None while open; 503 while the ending is not finalized."""

@@ -9,9 +9,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Connection,
     RowMapping,
+    Select,
     Subquery,
     Table,
     func,
@@ -119,20 +121,23 @@ class AnnouncedRoster:
 def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
     """How far the copy of this chain is; None before the first block is indexed."""
     row = connection.execute(select(t.head).where(t.head.c.chain_id == chain_id)).mappings().first()
-    if row is None:
-        return None
+    return None if row is None else head_of_row(row)
+
+
+def head_of_row(row: Row, prefix: str = "") -> Head:
+    """The head of a row of ``head``, whose columns may be among others with a prefix."""
     return Head(
-        ChainId(row["chain_id"]),
-        Address(row["hub_address"]),
-        BlockNumber(row["block_number"]),
-        Bytes32(row["block_hash"]),
-        UnixSeconds(row["block_time"]),
-        BlockNumber(row["finalized_number"]),
-        UnixSeconds(row["finalized_time"]),
-        row["halted"],
-        BlockNumber(row["tip_number"]),
-        row["reorg_count"],
-        row["deepest_reorg"],
+        ChainId(row[f"{prefix}chain_id"]),
+        Address(row[f"{prefix}hub_address"]),
+        BlockNumber(row[f"{prefix}block_number"]),
+        Bytes32(row[f"{prefix}block_hash"]),
+        UnixSeconds(row[f"{prefix}block_time"]),
+        BlockNumber(row[f"{prefix}finalized_number"]),
+        UnixSeconds(row[f"{prefix}finalized_time"]),
+        row[f"{prefix}halted"],
+        BlockNumber(row[f"{prefix}tip_number"]),
+        row[f"{prefix}reorg_count"],
+        row[f"{prefix}deepest_reorg"],
     )
 
 
@@ -196,19 +201,15 @@ def _publications() -> Subquery:
     return select(c.version, c.guardian_roster_hash, effective, following).subquery("publications")
 
 
-def read_active_submissions(
-    connection: Connection, bounty_id: BountyId, limit: int
-) -> list[Logged[SubmissionRecorded]]:
+def active_submissions(bounty_id: BountyId | BindParameter[BountyId], limit: int) -> Select[Any]:
     """Each Solver's current Submission, oldest first."""
     latest = _latest(t.submissions, bounty_id, t.submissions.c.solver)
-    rows = connection.execute(select(latest).order_by(latest.c.block_number, latest.c.log_index).limit(limit))
-    return [_logged(SubmissionRecorded, row) for row in rows.mappings()]
+    return select(latest).order_by(latest.c.block_number, latest.c.log_index).limit(limit)
 
 
-def count_active_submissions(connection: Connection, bounty_id: BountyId) -> int:
-    """How many Solvers have a current Submission."""
-    counted = select(func.count(t.submissions.c.solver.distinct())).where(t.submissions.c.bounty_id == bounty_id)
-    return connection.execute(counted).scalar_one()
+def submission_of_row(row: Row) -> Logged[SubmissionRecorded]:
+    """The Submission of a row of ``submissions``."""
+    return _logged(SubmissionRecorded, row)
 
 
 def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
@@ -319,7 +320,7 @@ def bounty_of_row(row: RowMapping) -> Bounty:
     return Bounty(own, _logged(BountyFinalized, ending))
 
 
-def _latest(table: Table, bounty_id: BountyId, key: ColumnElement[str]) -> Subquery:
+def _latest(table: Table, bounty_id: BountyId | BindParameter[BountyId], key: ColumnElement[str]) -> Subquery:
     """One bounty's newest row per ``key``."""
     c = table.c
     return (

@@ -8,9 +8,10 @@ of the read; a record that cannot be kept is served and derived again later.
 import json
 
 from service_common.db import app as t
+from service_common.db.bounty_pages import BountyPage, KeptRecord
 from service_common.db.engine import DatabaseUnavailable, writing
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts
+from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
 from service_common.domain.bounty import Bounty
 from service_common.domain.commitments import log_digest
 from service_common.domain.record import VerificationRecord, derive_record
@@ -19,46 +20,54 @@ from service_common.log import get_logger
 from service_common.types import to_bytes
 from service_common.wire.bounties import RecordError
 from service_common.wire.values import JsonObject, RecordFailure
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql import insert
+
+from service_api.dependencies import Dependencies
 
 log = get_logger(__name__)
 
 
-def find_record(engine: Engine, facts: HubFacts, bounty: Bounty) -> JsonObject | RecordError:
-    """The record of a bounty whose ending is indexed, as its JSON object."""
+class _NotDerivable(Exception):
+    """The facts of a final bounty do not make a record."""
+
+
+def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject | RecordError | None:
+    """The record of a bounty as its JSON object; None while it is open."""
+    bounty = page.bounty
     if bounty.finalized is None:
-        raise ValueError("an open bounty has no record")
-    if not facts.head.is_finalized(bounty.finalized.origin.block_number):
-        if facts.behind:
+        return None
+    if not head.is_finalized(bounty.finalized.origin.block_number):
+        if deps.facts.is_behind(head):
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
     try:
-        cached = _cached(facts, bounty)
-        if cached is not None:
-            return cached
-        content = _derive(facts, bounty).canonical_bytes()
-    except (ServiceError, ValueError):
+        return _derive_and_keep(deps, bounty) if page.record is None else _kept(page.record, bounty)
+    except (_NotDerivable, ValueError):
         log.exception("record not derived", bounty_id=bounty.bounty_id)
         return RecordError(
             RecordFailure.DERIVATION_FAILED, "The record could not be derived from the indexed Hub state."
         )
+
+
+def _derive_and_keep(deps: Dependencies, bounty: Bounty) -> JsonObject:
+    with deps.facts.open() as facts:  # a final ending is the same at any later moment
+        try:
+            content = _derive(facts, bounty).canonical_bytes()
+        except ServiceError as error:
+            raise _NotDerivable from error
     try:
-        _keep(engine, bounty, content)
+        _keep(deps.engine, bounty, content)
     except DatabaseUnavailable:
         log.exception("record not kept", bounty_id=bounty.bounty_id)
     return _parsed(content)
 
 
-def _cached(facts: HubFacts, bounty: Bounty) -> JsonObject | None:
+def _kept(record: KeptRecord, bounty: Bounty) -> JsonObject:
     """What an earlier read kept; ``ValueError`` where it is of another ending than the indexed one, or damaged."""
-    c = t.verification_records.c
-    row = facts.connection.execute(select(c.content, c.block_hash).where(c.bounty_id == bounty.bounty_id)).first()
-    if row is None:
-        return None
-    if row.block_hash != bounty.changed_at.block_hash:
+    if record.block_hash != bounty.changed_at.block_hash:
         raise ValueError("a cached record of another block")
-    return _parsed(bytes(row.content))
+    return _parsed(record.content)
 
 
 def _derive(facts: HubFacts, bounty: Bounty) -> VerificationRecord:
