@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 
 import psutil
+import psycopg
 import pytest
 import structlog
 from local_stack import postgres, valkey
@@ -13,6 +14,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from service_common.db import engine as module
 from service_common.db.engine import DatabaseUnavailable, check_database, make_engine
 from service_common.jobs.queues import connect
+from sqlalchemy import text
 from structlog.testing import capture_logs
 
 
@@ -44,6 +46,27 @@ def test_database__that_stops_answering__is_unavailable_and_then_used_again(
     finally:
         send(server.child, signal.SIGCONT)
     check_database(engine)
+    engine.dispose()
+
+
+@pytest.mark.parametrize(("after", "failures"), [(-1.0, 0), (60.0, 1)])
+def test_connection__that_the_server_closed__is_replaced_before_use_after_a_pause_and_else_once_it_failed(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch, after: float, failures: int
+) -> None:
+    monkeypatch.setattr(module, "CHECKED_AFTER_SECONDS", after)
+    engine = make_engine(server.url(), application="test", pool_size=2)
+    with engine.connect() as one, engine.connect() as other:
+        ids = [each.execute(text("SELECT pg_backend_pid()")).scalar_one() for each in (one, other)]
+    with psycopg.connect(server.url(), autocommit=True) as administrator:
+        for each in ids:
+            administrator.execute("SELECT pg_terminate_backend(%s, 10000)", [each])
+    failed = 0
+    for _ in range(3):
+        try:
+            check_database(engine)
+        except DatabaseUnavailable:
+            failed += 1
+    assert failed == failures
     engine.dispose()
 
 

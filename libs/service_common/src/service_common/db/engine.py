@@ -5,19 +5,23 @@ connections and never answers. Library errors leave this package as ``DatabaseUn
 the log has. A transaction is one span, without its statements.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from service_common.log import get_logger
 from service_common.traces import port as traces
 
 STATEMENT_TIMEOUT_MS: Final = 10_000
+CHECKED_AFTER_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = STATEMENT_TIMEOUT_MS / 1000 + 2
 """How long the client waits by its own clock: a server that hangs cannot keep the statement's limit."""
 
@@ -40,13 +44,12 @@ class _PatientConnection(psycopg.Connection[Any]):
 
 
 def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
-    """An engine for ``postgresql://`` URLs; connections are checked before use."""
+    """An engine for ``postgresql://`` URLs; a connection that was not used for ``CHECKED_AFTER_SECONDS`` is checked."""
     engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
-        pool_pre_ping=True,
         connect_args={
             "application_name": application,
             "connect_timeout": 3,
@@ -58,7 +61,26 @@ def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
     def connect(_dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
         return _PatientConnection.connect(*arguments, **options)
 
+    _check_idle_connections(engine)
     return engine
+
+
+def _check_idle_connections(engine: Engine) -> None:
+    """Ask whether a connection still works only after a pause: under load that would be half of all questions. One that
+    broke meanwhile makes one 503, and then the pool replaces all that are as old."""
+
+    @event.listens_for(engine, "checkin")
+    def returned(_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info["returned_at"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def check(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
+        if time.monotonic() - record.info.get("returned_at", float("inf")) <= CHECKED_AFTER_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except psycopg.Error as error:
+            raise DisconnectionError from error
 
 
 @contextmanager
