@@ -17,6 +17,7 @@ from sqlalchemy import (
     Subquery,
     Table,
     func,
+    literal_column,
     null,
     or_,
     select,
@@ -341,6 +342,12 @@ def last_active(guardian: ColumnElement[str]) -> ColumnElement[int | None]:
         return ordered.limit(1).scalar_subquery()
 
     return func.greatest(newest(t.verdicts), newest(t.heartbeats))
+
+
+def by_sorting(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A number to order by, as an expression that no index has: few rows are to be found by another condition and then
+    sorted, rather than looked for along the index of all."""
+    return column + literal_column("0")
 
 
 def _logged(kind: type[T], row: Row) -> Logged[T]:

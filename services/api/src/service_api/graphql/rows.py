@@ -21,6 +21,7 @@ from graphql import (
     SelectionSetNode,
 )
 from graphql.execution import get_argument_values, get_directive_values
+from service_common.db.hub_reads import by_sorting
 from service_common.types import parse_bounty_id
 from sqlalchemy import (
     BigInteger,
@@ -196,9 +197,11 @@ def _arguments(request: GraphQLRequest, node: FieldNode, entity: Entity, name: s
     if not 1 <= first <= MAX_FIRST or not 0 <= skip <= MAX_SKIP:
         refuse(f"first is 1 to {MAX_FIRST}, skip 0 to {MAX_SKIP}")
     order_by = given.get("orderBy") or next(iter(entity.fields))
-    order = c[_ORDERED_AS.get(order_by, order_by)]
+    order, where = c[_ORDERED_AS.get(order_by, order_by)], given.get("where") or {}
+    if where.get("status") == "open" and isinstance(order.type, Integer):
+        order = by_sorting(order)
     ordered = order.desc() if given.get("orderDirection") == "desc" else order.asc()
-    conditions = tuple(_condition(entity, key, value) for key, value in (given.get("where") or {}).items())
+    conditions = tuple(_condition(entity, key, value) for key, value in where.items())
     return {"conditions": conditions, "order": (ordered, c.id), "first": first, "skip": skip}
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from service_common.db import app
 from service_common.db import hub_index as t
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, read_totals
+from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, by_sorting, read_totals
 from service_common.domain.lifecycle import BountyStatus
 from service_common.errors import Issue, ServiceError
 from service_common.types import Address, UnixSeconds
@@ -77,11 +77,13 @@ def _page(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Select[Any]
     if query.sort is BountySort.NEWEST:
         groups = union_all(*_groups(query, matches)).subquery()
         return select(groups).order_by(groups.c.key, groups.c.bounty_id.desc()).limit(most)
+    is_of_open = query.status is BountyStatus.OPEN or query.accepting or query.judgeable
     if query.sort is BountySort.DEADLINE:
-        deadline = b.submission_deadline
-        found = _rows(deadline).where(*matches).order_by(deadline, b.bounty_id).limit(most)
-        return found if cursor is None else found.where(tuple_(deadline, b.bounty_id) > _place(cursor))
-    found = _rows(_AWARD).where(*matches).order_by(_AWARD.desc(), b.bounty_id.desc()).limit(most)
+        key = by_sorting(b.submission_deadline) if is_of_open else b.submission_deadline
+        found = _rows(key).where(*matches).order_by(key, b.bounty_id).limit(most)
+        return found if cursor is None else found.where(tuple_(b.submission_deadline, b.bounty_id) > _place(cursor))
+    key = by_sorting(_AWARD) if is_of_open else _AWARD
+    found = _rows(key).where(*matches).order_by(key.desc(), b.bounty_id.desc()).limit(most)
     return found if cursor is None else found.where(tuple_(_AWARD, b.bounty_id) < _place(cursor))
 
 
