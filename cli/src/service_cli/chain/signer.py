@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service_common.auth.signature import account_of_key
+from service_common.chain.deployment import NETWORKS
 from service_common.types import Address
 
-from service_cli.config.environment import Environment
+from service_cli.chain.keystore import Keystore
+from service_cli.config.environment import Environment, KeyForm, KeySource, forms_of
 from service_cli.config.keys import parse_private_key
+from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import event, say
 
@@ -90,23 +93,51 @@ _WALLETS: Final = {
 """The option that takes an account whose key stays in a wallet, where there is one instead of the variable."""
 
 
-def local_signer(environment: Environment, variable: str) -> LocalSigner:
+def local_signer(settings: Settings, variable: str) -> LocalSigner:
     """The signer behind a key variable, or a refusal that names it."""
-    text = environment.secret(variable)
-    if text is None:
+    environment = settings.environment
+    source = environment.source(variable)
+    if source is None:
         wallet = _WALLETS.get(variable)
         instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
-        next_action = f"Set {variable}, or {variable}_FILE to a file that holds it{instead}."
+        next_action = (
+            f"Set {variable}, or {variable}_FILE to a file that holds it{instead}; more ways: docs/wallets.md."
+        )
         raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
-    for name in (variable, f"{variable}_FILE"):
-        os.environ.pop(name, None)  # no child process inherits it
+    mention_plain_key(settings, source)
+    return _signer_of(environment, variable, source)
+
+
+def account_of(settings: Settings, variable: str) -> Address:
+    """Whose key it is; a keystore that names its account stays locked."""
+    source = settings.environment.source(variable)
+    if source is not None and source.form is KeyForm.KEYSTORE and (account := Keystore.read(source).account):
+        return account
+    return local_signer(settings, variable).address
+
+
+def _signer_of(environment: Environment, variable: str, source: KeySource) -> LocalSigner:
+    if source.form is KeyForm.KEYSTORE:
+        if source.value not in environment.read:
+            environment.read[source.value] = Keystore.read(source).unlock(environment, variable).hex()
+        text = environment.read[source.value]
+    else:
+        text = environment.read_source(source).strip()
+    for form in forms_of(variable):
+        os.environ.pop(form.variable(variable), None)  # no child process inherits it
     try:
         key = parse_private_key(text)
         return LocalSigner(account_of_key(key), key)
     except ValueError:
-        message = f"{variable} is not a private key."
+        message = f"{source.variable} gives no private key."
         next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
         raise CommandRefused("key_malformed", message, next_action=next_action) from None
+
+
+def mention_plain_key(settings: Settings, source: KeySource) -> None:
+    """One line where a key of real money is in the environment itself."""
+    if source.form is KeyForm.VARIABLE and settings.chain_id == NETWORKS["mainnet"]:
+        say(f"note: {source.variable} holds a plain key of real money; a keystore or a command keeps it safer")
 
 
 def _with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:

@@ -42,7 +42,7 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
         warn_of_balance(chain, external, call)
         show_transaction(chain, call)
         return
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_CLAIMANT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_CLAIMANT_PRIVATE_KEY"))
     with session.journal("claim", str(bounty_id), session.account) as journal:
         function = journal.get(FUNCTION)
         if function is None or not _STEP.was_attempted(journal):

@@ -19,12 +19,11 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
-from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import amount_shown
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
 from service_cli.claimant.claim import Payment, paid, show_transaction
 from service_cli.claimant.due import Due, DuePart, find_due
-from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.json_values import list_of, object_of, text_of
@@ -105,7 +104,7 @@ def claim_all(settings: Settings, external: Address | None, *, by_log: bool = Fa
     if external is not None:
         _prepare_all(ChainClient.checked(settings), external, by_log=by_log)
         return
-    session = Session.open(settings, _signer(settings.environment))
+    session = Session.open(settings, _signer(settings))
     chain, tally = session.chain, _Tally(session.account)
     with session.journal("claimall", session.account) as journal:
         batch = journal.get(BATCH)
@@ -225,19 +224,17 @@ def _named(part: DuePart) -> str:
     return f"{_NAMES[part.kind]} of bounty {part.bounty_id}"
 
 
-def _signer(environment: Environment) -> LocalSigner:
+def _signer(settings: Settings) -> LocalSigner:
     """The Claimant's key, or where it is not set the one account that the other roles' keys are of."""
-    if _is_set(environment, _CLAIMANT_KEY):
-        return local_signer(environment, _CLAIMANT_KEY)
-    signers = {
-        (found := local_signer(environment, name)).address: found for name in _KEYS if _is_set(environment, name)
-    }
-    if len(signers) > 1:
-        message = f"The configured keys are of {len(signers)} accounts, and {_CLAIMANT_KEY} is not set."
+    if _is_set(settings, _CLAIMANT_KEY):
+        return local_signer(settings, _CLAIMANT_KEY)
+    accounts = {account_of(settings, name): name for name in _KEYS if _is_set(settings, name)}
+    if len(accounts) > 1:
+        message = f"The configured keys are of {len(accounts)} accounts, and {_CLAIMANT_KEY} is not set."
         next_action = f"Set {_CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
         raise CommandRefused("account_ambiguous", message, next_action=next_action)
-    return next(iter(signers.values())) if signers else local_signer(environment, _CLAIMANT_KEY)
+    return local_signer(settings, next(iter(accounts.values()), _CLAIMANT_KEY))
 
 
-def _is_set(environment: Environment, name: str) -> bool:
-    return bool(environment.get(name) or environment.get(f"{name}_FILE"))
+def _is_set(settings: Settings, name: str) -> bool:
+    return settings.environment.source(name) is not None

@@ -31,7 +31,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, solver: Address, commit
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     _require_final(chain, bounty_id, (solver, commitment))
     delivery_key = _delivery_key(api, chain)
-    session = Session(chain, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session(chain, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     submission, identity = open_as_guardian(session, keyring_of(settings), bounty_id, (solver, commitment))
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(

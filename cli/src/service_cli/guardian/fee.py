@@ -26,7 +26,7 @@ _STEP: Final = TransactionStep("transaction")
 
 def heartbeat(settings: Settings) -> None:
     """The command ``guardian:heartbeat``."""
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     call = HubCall("heartbeat", [], "record a sign of life")
     transaction = Transaction(call, ExpectedEvent(GuardianHeartbeat, [account_topic(session.account)]))
     with session.journal("heartbeat", session.account) as journal:
@@ -38,7 +38,7 @@ def heartbeat(settings: Settings) -> None:
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``guardian:claim-fee``."""
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     chain, guardian = session.chain, session.account
 
     def check(bounty: BountyView) -> None:

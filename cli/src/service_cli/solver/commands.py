@@ -81,7 +81,7 @@ def solver_submit(
     signer = (
         ExternalSigner(solver_address)
         if solver_address is not None
-        else local_signer(settings.environment, "SERVICE_SOLVER_PRIVATE_KEY")
+        else local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")
     )
     options = SubmitOptions(accept_term_differences, without_api, replace, use_gitignore, include_suspicious)
     if check:
