@@ -9,7 +9,8 @@ import sys
 
 import pytest
 from eth_account import Account
-from service_cli.chain.signer import ExternalSigner, _with_integers, local_signer
+from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.signer import _with_integers, local_signer
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_common.chain.deployment import LOCAL_CHAIN_ID

@@ -1,9 +1,8 @@
 """The one place that signs.
 
 A signature is made only over typed data or a transaction that this client encoded itself; a local key stays
-in this object, is never printed, and is taken out of the process's environment on reading it. ``ExternalSigner`` holds
-no key: it shows the typed data and reads the wallet's signature from stdin; a line that may be a key is refused, never
-echoed or sent.
+in this object, is never printed, and is taken out of the process's environment on reading it. ``outside`` has the
+wallets that hold their key themselves.
 """
 
 import os
@@ -21,12 +20,10 @@ from service_cli.config.environment import Environment, KeyForm, KeySource, form
 from service_cli.config.keys import parse_private_key
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, say
+from service_cli.shell.output import say
 
 if TYPE_CHECKING:
     from eth_account import Account
-
-_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Signer(Protocol):
@@ -55,35 +52,6 @@ class LocalSigner:
         """The raw signed transaction."""
         say(f"signing: {summary}")
         return bytes(eth_account().sign_transaction(dict(fields), self._key).raw_transaction)
-
-
-@dataclass(frozen=True, slots=True)
-class ExternalSigner:
-    """A wallet outside this process: typed data out on stdout, its hex signature in on stdin."""
-
-    address: Address
-
-    def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
-        say(f"to sign in your wallet: {summary}; paste the signature as one line")
-        event("submit.approval_required", {"solver": self.address, "typed_data": dict(typed_data)})
-        return _signature(sys.stdin.readline().strip())
-
-
-def _signature(line: str) -> bytes:
-    """What a wallet answered: 65 bytes or more; what may be a private key instead goes nowhere."""
-    digits = line[2:] if line[:2] in {"0x", "0X"} else line
-    if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
-        raise CommandRefused(
-            "signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits."
-        )
-    if len(digits) == 64:
-        message = "These 32 bytes are no signature. If they are your private key, it was not sent, and not kept."
-        next_action = "Paste the signature that the wallet shows. Never paste a key: take it out of your terminal."
-        raise CommandRefused("signature_malformed", message, next_action=next_action)
-    if len(digits) < 130:
-        message = f"A signature has 65 bytes or more; these are {len(digits) // 2}. Nothing was sent."
-        raise CommandRefused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
-    return bytes.fromhex(digits)
 
 
 _WALLETS: Final = {

@@ -1,22 +1,31 @@
 """The Claimant's command, ``claim``. What it does is imported when it runs."""
 
+from typing import TYPE_CHECKING
+
 import click
 from service_common.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wallet_options
 from service_cli.shell.command import argument_error, command
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @command("claim", "claim", api=True)
 @click.option("--all", "everything", is_flag=True, help="Claim all that the account is owed in every role, in one go.")
 @click.option("--by-log", is_flag=True, help="With --all: find the bounties in the Hub's own log; ask no API.")
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
+@click.option("--browser", is_flag=True, help="With --claimant-address: send on a page, in a browser wallet.")
+@click.option("--safe", "safe_file", type=NEW_FILE, help="With --claimant-address: write the call for a Safe, too.")
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
 def claim(
     bounty_id: BountyId | None,
     claimant_address: Address | None,
     everything: bool,
     by_log: bool,
+    browser: bool,
+    safe_file: "Path | None",
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -25,6 +34,10 @@ def claim(
     Picks the right call from finalized contract state. Needs only the chain: no API call and no signed request. After
     an award the Poster claims, too: the shares of Guardians who recorded no Verdict. An outcome whose block the chain
     has not finalized is waited for, half an hour at most (not_finalized); run it again to go on waiting.
+
+    With --claimant-address a wallet sends. --browser opens a page of this machine for a browser wallet and waits for
+    the transaction; --safe writes the call for the transaction builder of a Safe, and once its owners have executed
+    it, running the command again finds it.
 
     With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 by one
     transaction. A part that the Hub refuses is reported, and the others are claimed. The API's list says which
@@ -47,6 +60,8 @@ def claim(
     Examples: service-cli claim 7
               service-cli claim --all
               service-cli claim 7 --claimant-address $ACCOUNT
+              service-cli claim 7 --claimant-address $ACCOUNT --browser
+              service-cli claim 7 --claimant-address $ACCOUNT --safe claim.json
     """
     from service_cli.config.settings import CHAIN, load_settings
     from service_cli.shell.output import print_json
@@ -55,7 +70,10 @@ def claim(
         raise argument_error("BOUNTY_ID", "Name a bounty, or --all; one of the two.")
     if by_log and not everything:
         raise argument_error("--by-log", "goes with --all.")
-    if claimant_address is not None:  # a program reads what the wallet is to send
+    check_wallet_options("--claimant-address", claimant_address, browser=browser, safe_file=safe_file)
+    if everything and (browser or safe_file is not None):
+        raise argument_error("--all", "goes with neither --browser nor --safe: name one bounty.")
+    if claimant_address is not None and not browser:  # a program reads what the wallet is to send
         print_json()
     settings = load_settings(network, api_base_url, CHAIN)
     if bounty_id is None:
@@ -65,4 +83,10 @@ def claim(
         return
     from service_cli.claimant.claim import claim
 
-    claim(settings, bounty_id, claimant_address)
+    if claimant_address is None:
+        claim(settings, bounty_id, None)
+        return
+    from service_cli.chain.outside import external_signer
+
+    with external_signer(claimant_address, browser=browser, safe_file=safe_file) as signer:
+        claim(settings, bounty_id, signer)
