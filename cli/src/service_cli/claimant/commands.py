@@ -60,8 +60,6 @@ def claim(
     Examples: service-cli claim 7
               service-cli claim --all
               service-cli claim 7 --claimant-address $ACCOUNT
-              service-cli claim 7 --claimant-address $ACCOUNT --browser
-              service-cli claim 7 --claimant-address $ACCOUNT --safe claim.json
     """
     from service_cli.config.settings import CHAIN, load_settings
     from service_cli.shell.output import print_json

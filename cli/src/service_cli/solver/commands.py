@@ -78,8 +78,6 @@ def solver_submit(
               service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
               service-cli solver:submit --replace 7 work/
-              service-cli solver:submit --browser --solver-address $ACCOUNT 7 work/
-              service-cli solver:submit --safe submit.json --solver-address $ACCOUNT 7 work/
     """
     from contextlib import AbstractContextManager, nullcontext
 
