@@ -204,8 +204,9 @@ def _signing(account: Address, typed_data: Mapping[str, object], summary: str) -
         title=f"Sign: {summary}",
         lines=[
             ("What it is", "a request to the service; it moves no money and is valid for about five minutes"),
-            *((name, str(value)) for name, value in message.items()),
+            *((name, str(value)) for name, value in message.items() if value != ""),
             ("Hub", str(domain["verifyingContract"])),
+            ("Chain", str(domain["chainId"])),
             ("Account", account),
         ],
         button="Sign in the wallet",
@@ -227,6 +228,7 @@ def _sending(chain: ChainClient, account: Address, call: HubCall, *, again: bool
             *([("Careful", twice)] if again else []),
             ("What it is", f"a transaction that calls {call.function} of the Hub; it was simulated and succeeds"),
             ("Hub", target),
+            ("Chain", str(chain.chain_id)),
             ("Value", "0: it sends no ether, and costs gas"),
             ("Account", account),
         ],

@@ -11,6 +11,9 @@ from service_cli.shell.command import argument_error, command
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from service_cli.chain.outside import ExternalSigner
+    from service_cli.config.settings import Settings
+
 
 @command("claim", "claim", api=True)
 @click.option("--all", "everything", is_flag=True, help="Claim all that the account is owed in every role, in one go.")
@@ -69,22 +72,24 @@ def claim(
     if by_log and not everything:
         raise argument_error("--by-log", "goes with --all.")
     check_wallet_options("--claimant-address", claimant_address, browser=browser, safe_file=safe_file)
-    if everything and (browser or safe_file is not None):
-        raise argument_error("--all", "goes with neither --browser nor --safe: name one bounty.")
     if claimant_address is not None and not browser:  # a program reads what the wallet is to send
         print_json()
     settings = load_settings(network, api_base_url, CHAIN)
-    if bounty_id is None:
-        from service_cli.claimant.claim_all import claim_all
-
-        claim_all(settings, claimant_address, by_log=by_log)
-        return
-    from service_cli.claimant.claim import claim
-
     if claimant_address is None:
-        claim(settings, bounty_id, None)
+        _claim(settings, bounty_id, None, by_log=by_log)
         return
     from service_cli.chain.outside import external_signer
 
     with external_signer(claimant_address, browser=browser, safe_file=safe_file) as signer:
-        claim(settings, bounty_id, signer)
+        _claim(settings, bounty_id, signer, by_log=by_log)
+
+
+def _claim(settings: "Settings", bounty_id: BountyId | None, wallet: "ExternalSigner | None", *, by_log: bool) -> None:
+    if bounty_id is None:
+        from service_cli.claimant.claim_all import claim_all
+
+        claim_all(settings, wallet, by_log=by_log)
+        return
+    from service_cli.claimant.claim import claim
+
+    claim(settings, bounty_id, wallet)

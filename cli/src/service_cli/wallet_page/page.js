@@ -91,7 +91,7 @@
   async function act() {
     const provider = chosen();
     if (!provider) {
-      show('This browser shows no wallet. Open the address that service-cli prints next in the browser that has one.');
+      show('This browser shows no wallet. Close this page, run the command again, and open its address where yours is.');
       return;
     }
     at('act').disabled = true;
