@@ -80,6 +80,14 @@ def test_safe__that_submits_and_claims__loads_the_files_and_is_found_once_it_has
     executed(ledger, safe, keyless.home / "submit.json")
     recorded = keyless.run(*submit).event("submit.submission_recorded")
     assert recorded["submission_commitment"] == ledger.submission(number, safe.address)
+    other, roster = b"\x42" * 32, bytes.fromhex(ledger.hub.roster_hash[2:])
+    ledger.people.owner.wallet.forget_nonce()
+    for commitment in (other, bytes.fromhex(str(recorded["submission_commitment"])[2:])):  # elsewhere, and back
+        call = ledger.contract.encode("submit", number, commitment, roster)
+        assert signed(keyless, safe, *submit, "--replace").last["event"] == (
+            "submit.submission_recorded" if commitment is other else "submit.transaction_prepared"
+        )
+        safe.execute(ledger.people.owner.wallet, ledger.contract.address, call)
     ledger.reveal(number)
     ledger.award(number, safe.address, str(recorded["submission_commitment"]))
     claim = ("claim", "--claimant-address", safe.address, "--safe", "claim.json", bounty)

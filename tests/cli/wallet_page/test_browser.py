@@ -101,6 +101,20 @@ def test_submit__by_a_browser_wallet__is_recorded_and_everything_wrong_refused_w
         assert ended(again)[1] == ["submit.submission_recorded"]
 
 
+def test_submit__by_a_wallet_that_signs_with_another_key__is_refused_and_sends_nothing(
+    ledger: Ledger, api: ApiTwin, browser: Browser, keyless: Terminal, bounty: str
+) -> None:
+    account, other = ledger.people.solvers[0].wallet.address, ledger.people.solvers[1].wallet
+    browser.wallet = Wallet(ledger.node.url, other.private_key, chain_id=31337, shows=account)
+    with running(keyless, "solver:submit", "--browser", "--solver-address", account, bounty, "work") as process:
+        browser.do("open", "other", url=address_of(process))
+        browser.until("other", "Sign: get an upload URL")
+        browser.press("other", "service-cli has stopped")
+        code, _, last = ended(process)
+    assert (code, last["code"], api.approvals()) == (1, "signature_mismatch", [])
+    assert str(last["message"]) in browser.do("look", "other")["text"]
+
+
 def test_claim__by_a_browser_wallet__pays_and_a_page_that_is_closed_is_no_end(
     ledger: Ledger, browser: Browser, keyless: Terminal
 ) -> None:

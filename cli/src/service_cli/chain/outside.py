@@ -128,15 +128,19 @@ def give_to_wallet(
 
 def _awaited(chain: ChainClient, proof: Proof, given: Given) -> Receipt:
     """The event of what the wallet sent, with enough blocks on top; its transaction may be another than it named."""
-    ends = time.monotonic() + sender.RECEIPT_SECONDS
+    ends, unanswered = time.monotonic() + sender.RECEIPT_SECONDS, False
     with Waiting("waiting for the block") as waiting:
         while time.monotonic() < ends:
-            head = chain.latest()
-            found = proof.newest(chain, given.from_block)
-            if found is not None and found.block_number <= sender.settled_block(chain, head) and _holds(chain, head):
-                return found
-            if found is None:
-                _require_not_reverted(chain, given)
+            try:
+                if (found := _settled(chain, proof, given)) is not None:
+                    return found
+                unanswered = False
+            except CommandFailed as failure:
+                if failure.code != "chain_unavailable":
+                    raise
+                if not unanswered:
+                    say(f"{failure.message} Looking again; what your wallet sent is remembered.")
+                unanswered = True
             waiting.tick()
             time.sleep(_POLL_SECONDS)
     message = "What your wallet sent is in no block yet, or waits for other owners."
@@ -144,18 +148,24 @@ def _awaited(chain: ChainClient, proof: Proof, given: Given) -> Receipt:
     raise CommandFailed("transaction_pending", message, next_action=next_action)
 
 
+def _settled(chain: ChainClient, proof: Proof, given: Given) -> Receipt | None:
+    """One look; what it concludes is so while one block is the tip, and lies deep enough below it."""
+    head = chain.latest()
+    deep = sender.settled_block(chain, head)
+    found = proof.newest(chain, given.from_block)
+    if found is not None:
+        return found if found.block_number <= deep and _holds(chain, head) else None
+    reverted = next((receipt_of(chain, sent) for sent in given.hashes[-1:]), None)
+    if reverted is not None and not reverted.succeeded and reverted.block_number <= deep and _holds(chain, head):
+        message = f"Transaction {reverted.tx_hash} of your wallet was mined and reverted; nothing changed."
+        next_action = "See with service-cli bounty:show what changed, then run the command again."
+        raise CommandRefused("transaction_reverted", message, next_action=next_action)
+    return None
+
+
 def _holds(chain: ChainClient, head: Header) -> bool:
     with chain_errors():
         return header_at(chain.rpc, head.number).hash == head.hash
-
-
-def _require_not_reverted(chain: ChainClient, given: Given) -> None:
-    for sent in given.hashes[-1:]:
-        receipt = receipt_of(chain, sent)
-        if receipt is not None and not receipt.succeeded:
-            message = f"Transaction {sent} of your wallet was mined and reverted; nothing changed."
-            next_action = "See with service-cli bounty:show what changed, then run the command again."
-            raise CommandRefused("transaction_reverted", message, next_action=next_action)
 
 
 def _is_pending(chain: ChainClient, sent: Bytes32) -> bool:

@@ -98,10 +98,12 @@ def _by_wallet(
     """Give the wallet the same call each time, until it is mined; None where nobody waits for that."""
     proof = _recorded(work, commitment)
     given = journal.get(GIVEN)
-    if given is not None and given.data == call.data and given.hashes:
+    if given is not None and given.data == call.data:
         receipt = done_by_wallet(work.chain, proof, journal)
-        if receipt is not None:
+        if receipt is not None and active(work) == commitment:
             return receipt
+        if receipt is not None:
+            journal.forget(GIVEN)  # recorded once, and replaced since
     simulate(work.chain, work.solver, call)
     was_shown = journal.get(SHOWN) == call.data
     journal.note(SHOWN, call.data)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from socketserver import TCPServer
 from threading import BoundedSemaphore, Condition, Thread
 from typing import Any, Final
 
@@ -154,7 +155,7 @@ class _State:
     def answer(self, number: object, result: object) -> bool:
         """Take the answer to the task that is asked now; anything else is not for it."""
         with self._changed:
-            if number != self._number or self._task is None or not isinstance(result, str):
+            if number != self._number or self._task is None or self._answer is not None or not isinstance(result, str):
                 return False
             self._answer = result
             self._changed.notify_all()
@@ -190,6 +191,11 @@ class _Server(ThreadingHTTPServer):
         self.host = f"{_HOST}:{self.server_port}"
         self.origin = f"http://{self.host}"
         Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def server_bind(self) -> None:
+        """Without the name server's answer, which the standard library would wait for."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = _HOST, self.server_address[1]
 
     @property
     def address(self) -> str:
