@@ -322,7 +322,11 @@ def test_keystore__in_capitals_as_other_programs_write_it__is_opened(
     assert local_signer(settings({**opened, KEYSTORE: file}), POSTER).address == OWNER
 
 
-@pytest.mark.parametrize(("typed", "code"), [(WORDS, "chain_unavailable"), ("wrong", "passphrase_wrong")])
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [(f"{WORDS}\n", "chain_unavailable"), ("wrong\n", "passphrase_wrong"), ("\x04", "passphrase_missing")],
+    ids=["right", "wrong", "Ctrl-D"],
+)
 def test_passphrase__at_a_terminal__is_asked_for_and_not_shown(
     shell: Terminal, opened: dict[str, str], typed: str, code: str
 ) -> None:
@@ -330,10 +334,10 @@ def test_passphrase__at_a_terminal__is_asked_for_and_not_shown(
     values = {KEYSTORE: opened[KEYSTORE], "SERVICE_HUB_ADDRESS": OWNER, "LANG": "C.UTF-8", **nowhere}
     home = Terminal(shell.home, values)
     words = ("poster:open-winning-submission", "1", "--network", "mainnet")
-    seen = at_terminal(home, *words, typed=f"{typed}\n", prompt=f"({POSTER}): ")
+    seen = at_terminal(home, *words, typed=typed, prompt=f"({POSTER}): ")
     assert f"Passphrase of the keystore of {OWNER} ({POSTER}): " in seen.screen
     assert json.loads(seen.stdout.splitlines()[-1])["code"] == code
-    assert typed not in seen.screen.partition("Passphrase of")[2]
+    assert typed.strip() not in seen.screen.partition("Passphrase of")[2]
 
 
 @pytest.mark.parametrize(

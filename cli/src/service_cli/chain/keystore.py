@@ -8,6 +8,7 @@ command, else from a person at a terminal, unseen. What a file asks of this mach
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -75,13 +76,14 @@ def _passphrase(environment: Environment, name: str, account: Address | None) ->
     source = environment.passphrase_source(name)
     if source is not None:
         return environment.read_source(source).rstrip("\r\n")
-    variables = " or ".join(form.variable(passphrase_of(name)) for form in PASSPHRASE_FORMS)
-    if not sys.stdin.isatty():
-        message = "The keystore needs its passphrase, and there is no terminal to type it at."
-        raise CommandRefused("passphrase_missing", message, next_action=f"Set {variables}.")
-    from getpass import getpass
+    if sys.stdin.isatty():
+        from getpass import getpass
 
-    return getpass(f"Passphrase of the keystore{f' of {account}' if account else ''} ({name}): ")
+        with suppress(EOFError):  # Ctrl-D
+            return getpass(f"Passphrase of the keystore{f' of {account}' if account else ''} ({name}): ")
+    variables = " or ".join(form.variable(passphrase_of(name)) for form in PASSPHRASE_FORMS)
+    message = "The keystore needs its passphrase, and nobody typed it at a terminal."
+    raise CommandRefused("passphrase_missing", message, next_action=f"Type it at a terminal, or set {variables}.")
 
 
 def _content_of(text: str) -> dict[str, object]:
