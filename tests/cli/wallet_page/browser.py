@@ -35,6 +35,7 @@ class Wallet:
     chain_id: int
     shows: str = ""
     declines: bool = False
+    accounts: list[str] | None = None
     asked: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
 
@@ -47,7 +48,7 @@ class Wallet:
         self.asked.append(method)
         match method:
             case "eth_requestAccounts":
-                return {"result": [self.shows or self.account]}
+                return {"result": [self.shows or self.account] if self.accounts is None else self.accounts}
             case "eth_chainId":
                 return {"result": hex(self.chain_id)}
             case "wallet_switchEthereumChain":
@@ -113,6 +114,10 @@ class Browser:
         answer = self._answers.get(timeout=30)
         assert "error" not in answer, (what, page, more, answer)
         return answer
+
+    def open(self, page: str, url: str, has: str = "announced") -> int:
+        """Open a page that finds such a wallet; the answer's status."""
+        return int(self.do("open", page, url=url, has=has)["status"])
 
     def until(self, page: str, text: str) -> None:
         """Wait until the page shows this text."""

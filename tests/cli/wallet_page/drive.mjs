@@ -2,14 +2,16 @@
 //
 //     node drive.mjs FOLDER      FOLDER is the npm package that has the browser
 //
-// stdin: {id, do: open, page, url}, {id, do: until, page, text}, {id, do: press, page}, {id, do: look, page},
+// stdin: {id, do: open, page, url, has}, where has is one of announced (EIP-6963), old (window.ethereum), two and none; {id, do: until, page, text}, {id, do: press, page}, {id, do: look, page}, {id, do: check, page},
 // {id, do: close, page}, and {wallet, result} or {wallet, error} for what the wallet was asked.
 // stdout: {id, ...} for each of the former, and {wallet, method, params} for each request to the wallet.
 // Exit code 3: no browser could be started on this machine.
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
 const require = createRequire(`${process.argv[2]}/package.json`);
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const print = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 let browser;
@@ -35,7 +37,7 @@ function request(method, params) {
   return new Promise((resolve) => asked.set(wallet, resolve));
 }
 
-const injected = () => {
+const injected = (has) => {
   const provider = {
     async request({ method, params }) {
       const { result, error } = await window.testWallet(method, params ?? []);
@@ -43,22 +45,32 @@ const injected = () => {
       return result;
     },
   };
-  const info = { uuid: '4b1f6c52-6b0f-4f0e-8f5a-2f6d1e0f9a11', name: 'Test wallet', icon: 'data:,', rdns: 'test' };
-  const announce = () => window.dispatchEvent(
-    new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }),
+  if (has === 'none') return;
+  if (has === 'old') {
+    window.ethereum = provider;
+    return;
+  }
+  const announce = (uuid, name) => window.dispatchEvent(
+    new CustomEvent('eip6963:announceProvider', {
+      detail: Object.freeze({ info: { uuid, name, icon: 'data:,', rdns: 'test' }, provider }),
+    }),
   );
-  window.addEventListener('eip6963:requestProvider', announce);
-  announce();
+  const all = () => {
+    announce('4b1f6c52-6b0f-4f0e-8f5a-2f6d1e0f9a11', '<b>Test wallet</b>');
+    if (has === 'two') announce('4b1f6c52-6b0f-4f0e-8f5a-2f6d1e0f9a12', 'Another wallet');
+  };
+  window.addEventListener('eip6963:requestProvider', all);
+  all();
 };
 
 const commands = {
-  async open({ page, url }) {
+  async open({ page, url, has }) {
     const opened = await browser.newPage();
     const findings = [];
     opened.on('console', (message) => findings.push(message.text()));
     opened.on('pageerror', (error) => findings.push(error.message));
     await opened.exposeFunction('testWallet', request);
-    await opened.evaluateOnNewDocument(injected);
+    await opened.evaluateOnNewDocument(injected, has);
     pages.set(page, { opened, findings });
     const answer = await opened.goto(url);
     return { status: answer.status() };
@@ -73,6 +85,12 @@ const commands = {
     }), text);
     if (shown !== true) throw new Error(`shown instead: ${shown} ${findings}`);
     return {};
+  },
+  async check({ page }) {
+    const { opened } = pages.get(page);
+    await opened.evaluate(axe); // by the debugger's means, which no policy concerns
+    const found = await opened.evaluate(async () => (await window.axe.run()).violations.map((each) => each.id));
+    return { found };
   },
   async press({ page }) {
     await pages.get(page).opened.click('#act');

@@ -4,10 +4,14 @@ import json
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from queue import Queue
+from threading import Thread
 
 import pytest
+from service_cli.errors import CommandFailed
+from service_cli.wallet_page import server
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import spawn
@@ -70,13 +74,13 @@ def test_submit__by_a_browser_wallet__is_recorded_and_everything_wrong_refused_w
     words = ("solver:submit", "--browser", "--solver-address", person.address, bounty, "work")
     with running(keyless, *words) as process:
         address = address_of(process)
-        assert browser.do("open", "first", url=address)["status"] == 200
+        assert browser.open("first", address) == 200
         browser.until("first", "Sign: get an upload URL")
         browser.press("first", f"Your wallet shows the account {OTHER}, and this is for {person.address}")
         wallet.shows = ""
         browser.press("first", "Your wallet is on chain 1, and this is for chain 31337")
         assert wallet.asked[-1] == "eth_chainId"
-        assert browser.do("open", "second", url=address)["status"] == 410
+        assert browser.open("second", address) == 410
         assert "opens only once" in browser.do("look", "second")["text"]
         wallet.chain_id, wallet.declines = 31337, True
         browser.press("first", "You declined it in the wallet, and nothing was signed or sent")
@@ -107,7 +111,7 @@ def test_submit__by_a_wallet_that_signs_with_another_key__is_refused_and_sends_n
     account, other = ledger.people.solvers[0].wallet.address, ledger.people.solvers[1].wallet
     browser.wallet = Wallet(ledger.node.url, other.private_key, chain_id=31337, shows=account)
     with running(keyless, "solver:submit", "--browser", "--solver-address", account, bounty, "work") as process:
-        browser.do("open", "other", url=address_of(process))
+        browser.open("other", address_of(process))
         browser.until("other", "Sign: get an upload URL")
         browser.press("other", "service-cli has stopped")
         code, _, last = ended(process)
@@ -122,13 +126,13 @@ def test_claim__by_a_browser_wallet__pays_and_a_page_that_is_closed_is_no_end(
     wallet = browser.wallet = Wallet(ledger.node.url, person.private_key, chain_id=31337)
     words = ("claim", "--browser", "--claimant-address", person.address, number)
     with running(keyless, *words) as process:
-        browser.do("open", "closed", url=address_of(process))
+        browser.open("closed", address_of(process))
         browser.until("closed", "Send: claim the refund of 25 tUSDC")
         browser.do("close", "closed")
         code, _, last = ended(process)
     assert (code, last["code"], wallet.sent) == (1, "page_closed", [])
     with running(keyless, *words) as process:
-        browser.do("open", "claim", url=address_of(process))
+        browser.open("claim", address_of(process))
         browser.until("claim", "You were asked for this before")
         browser.press("claim", "Done")
         code, names, last = ended(process)
@@ -141,10 +145,49 @@ def test_page__interrupted_by_ctrl_c__ends_and_says_so(ledger: Ledger, browser: 
     number, person = str(ledger.ended_in_silence()), ledger.people.poster.wallet
     browser.wallet = Wallet(ledger.node.url, person.private_key, chain_id=31337)
     with running(keyless, "claim", "--browser", "--claimant-address", person.address, number) as process:
-        browser.do("open", "stopped", url=address_of(process))
+        browser.open("stopped", address_of(process))
         browser.until("stopped", "Send: claim the refund")
         process.send_signal(signal.SIGINT)
         _, words = process.communicate(timeout=60)
         assert process.returncode == 130
         assert b"run the command again to continue" in words
         browser.until("stopped", "service-cli has ended")
+
+
+@pytest.mark.parametrize(
+    ("has", "told"),
+    [
+        ("none", "This browser shows no wallet."),
+        ("old", "Your wallet shows the account none"),
+        ("two", "Your wallet shows the account none"),
+    ],
+)
+def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the_chosen_one(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, has: str, told: str
+) -> None:
+    addresses: Queue[str] = Queue()
+    monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
+    monkeypatch.setattr(server, "FAREWELL_SECONDS", 0.0)
+    browser.wallet = Wallet("", "0x" + "11" * 32, chain_id=1, accounts=[])
+    task = server.Task(OTHER, 1, "Sign: <i>it</i>", [("Name", "<img src=x>")], "Sign", "personal_sign", ["<b>"])
+    with server.WalletPage({}) as page:
+        Thread(target=suppressing(page.ask), args=(task,), daemon=True).start()
+        browser.open(has, addresses.get(timeout=10), has)
+        browser.until(has, "Sign: <i>it</i>")
+        browser.press(has, told)
+        seen = browser.do("look", has)
+        assert "<img src=x>" in seen["text"]
+        assert ("Another wallet" in seen["text"]) is (has == "two")
+        assert browser.do("check", has)["found"] == []
+        assert seen["findings"] == []
+        browser.do("close", has)
+
+
+def suppressing(ask: Callable[[server.Task], str]) -> Callable[[server.Task], None]:
+    """The same for a thread, which nobody hears."""
+
+    def run(task: server.Task) -> None:
+        with suppress(CommandFailed):
+            ask(task)
+
+    return run
