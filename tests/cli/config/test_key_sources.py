@@ -246,6 +246,15 @@ def test_keystore__shows_its_account_without_a_passphrase_and_asks_for_it_to_sig
         account_of(settings({KEYSTORE: file}), POSTER)
 
 
+def test_keystore__of_a_dotenv__is_named_when_it_is_used(
+    opened: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert local_signer(settings({}, fallback=opened), POSTER).address == OWNER
+    told = capsys.readouterr().err
+    assert f"note: {KEYSTORE} was taken from .env\n" in told
+    assert f"note: {PASSPHRASE}_FILE was taken from .env\n" in told
+
+
 def test_keystore__whose_key_was_opened__is_kept_out_of_what_is_sealed(opened: dict[str, str], tmp_path: Path) -> None:
     each = settings(opened)
     assert {len(loaded_keys(each.environment).files), len(loaded_keys(each.environment).hexadecimal)} == {2, 0}

@@ -16,7 +16,7 @@ from typing import Final
 from service_common.auth.signature import account_of_key
 from service_common.types import Address, parse_address
 
-from service_cli.config.environment import PASSPHRASE_FORMS, Environment, KeySource, passphrase_of
+from service_cli.config.environment import DOTENV, PASSPHRASE_FORMS, Environment, KeySource, passphrase_of
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import say, warn
@@ -50,6 +50,8 @@ class Keystore:
         except (ValueError, RecursionError) as error:
             reason = str(error) if type(error) is ValueError else "is not JSON"
             raise _malformed(source, reason) from None
+        if source.level == DOTENV:
+            warn(f"note: {source.variable} was taken from .env")
         if exposed:
             warn(f"warning: the keystore of {source.variable} can be read by other users; chmod 600 it")
         return Keystore(source, account, content)
