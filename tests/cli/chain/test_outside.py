@@ -1,6 +1,7 @@
 """Wallets outside this process: a Safe that executes later, a transaction that fails, and files that are in the way."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,23 @@ class Refund:
         assert receipt is not None
         return receipt.tx_hash
 
+    def sent_by(self, then: Callable[[], None]) -> str:
+        """The transaction that a wallet sends when it is asked, after which ``then`` is called."""
+        hashes: list[str] = []
+
+        class Sending(Page):
+            def ask(page, task: object) -> str:  # noqa: N805
+                hashes.append(self.sent())
+                then()
+                return hashes[0]
+
+        signer = ExternalSigner(self.account, Sending(""))  # type: ignore[arg-type]
+        with open_journal(self.chain.chain_id, self.chain.hub.address, "claim", str(self.bounty)) as journal:
+            receipt = give_to_wallet(self.chain, signer, self.call, self.proof, journal, lambda: None)
+        assert receipt is not None
+        assert [receipt.tx_hash] == hashes
+        return hashes[0]
+
     def look(self) -> object:
         """What a later run finds."""
         with open_journal(self.chain.chain_id, self.chain.hub.address, "claim", str(self.bounty)) as journal:
@@ -230,6 +248,36 @@ def test_wallet__whose_transaction_waits_in_the_pool__is_not_asked_again(
     with pytest.raises(CommandFailed) as failed:
         refund.look()
     assert failed.value.code == "transaction_pending"
+
+
+def test_wallet__whose_command_is_killed_before_it_hears_of_the_transaction__is_not_asked_again(
+    refund: Refund, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+
+    def killed(_page: Page, _task: object) -> str:
+        sent.append(refund.sent())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Page, "ask", killed)
+    with pytest.raises(KeyboardInterrupt):
+        refund.give("")
+    assert [refund.look()] == sent
+
+
+def test_wallet__while_the_endpoint_is_silent__is_waited_for_all_the_same(
+    refund: Refund, rpc: RpcProxy, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent: dict[str, object] = {"error": {"code": -32000, "message": "try again"}}
+    calls: list[str] = []
+
+    def before(method: str, _params: Params) -> dict[str, object] | None:
+        calls.extend([method] if method == "eth_getLogs" else [])
+        return silent if method == "eth_getLogs" and len(calls) < 4 else None
+
+    sent = refund.sent_by(lambda: setattr(rpc, "before", before))
+    assert sent in capsys.readouterr().err
+    assert calls.count("eth_getLogs") >= 4
 
 
 def test_wallet__whose_transaction_reverted__is_refused(refund: Refund) -> None:
