@@ -36,6 +36,8 @@ class Wallet:
     shows: str = ""
     declines: bool = False
     accounts: list[str] | None = None
+    answers: str = ""
+    """Instead of a signature."""
     asked: list[str] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
 
@@ -53,8 +55,8 @@ class Wallet:
                 return {"result": hex(self.chain_id)}
             case "wallet_switchEthereumChain":
                 return {"error": UNKNOWN_CHAIN}
-        if self.declines:
-            return {"error": DECLINED}
+        if self.declines or self.answers:
+            return {"error": DECLINED} if self.declines else {"result": self.answers}
         if method == "eth_signTypedData_v4":
             signed = Account.sign_typed_data(self.key, full_message=_with_integers(json.loads(params[1])))
             return {"result": "0x" + signed.signature.hex()}

@@ -2,7 +2,7 @@
 //
 //     node drive.mjs FOLDER      FOLDER is the npm package that has the browser
 //
-// stdin: {id, do: open, page, url, has}, where has is one of announced (EIP-6963), old (window.ethereum), two and none; {id, do: until, page, text}, {id, do: press, page}, {id, do: look, page}, {id, do: check, page},
+// stdin: {id, do: open, page, url, has}, where has is one of announced (EIP-6963), old (window.ethereum), two and none; {id, do: until, page, text}, {id, do: press, page}, {id, do: look, page}, {id, do: check, page}, {id, do: shoot, page, file},
 // {id, do: close, page}, and {wallet, result} or {wallet, error} for what the wallet was asked.
 // stdout: {id, ...} for each of the former, and {wallet, method, params} for each request to the wallet.
 // Exit code 3: no browser could be started on this machine.
@@ -71,6 +71,7 @@ const commands = {
     opened.on('pageerror', (error) => findings.push(error.message));
     await opened.exposeFunction('testWallet', request);
     await opened.evaluateOnNewDocument(injected, has);
+    await opened.setViewport({ width: 360, height: 640 });
     pages.set(page, { opened, findings });
     const answer = await opened.goto(url);
     return { status: answer.status() };
@@ -98,8 +99,17 @@ const commands = {
   },
   async look({ page }) {
     const { opened, findings } = pages.get(page);
-    const text = await opened.evaluate(() => document.body.innerText);
-    return { text, findings, address: opened.url() };
+    const seen = await opened.evaluate(() => ({
+      text: document.body.innerText,
+      wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    }));
+    return { ...seen, findings, address: opened.url() };
+  },
+  async shoot({ page, file }) {
+    const { opened } = pages.get(page);
+    await opened.setViewport({ width: 760, height: 100 });
+    await opened.screenshot({ path: file, fullPage: true });
+    return {};
   },
   async close({ page }) {
     await pages.get(page).opened.close();

@@ -169,7 +169,9 @@ def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the
     monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
     monkeypatch.setattr(server, "FAREWELL_SECONDS", 0.0)
     browser.wallet = Wallet("", "0x" + "11" * 32, chain_id=1, accounts=[])
-    task = server.Task(OTHER, 1, "Sign: <i>it</i>", [("Name", "<img src=x>")], "Sign", "personal_sign", ["<b>"])
+    task = server.Task(
+        OTHER, 1, f"Sign: <i>it</i> {'9' * 66}", [("Name", "<img src=x>")], "Sign", "personal_sign", ["<b>"]
+    )
     with server.WalletPage({}) as page:
         Thread(target=suppressing(page.ask), args=(task,), daemon=True).start()
         browser.open(has, addresses.get(timeout=10), has)
@@ -177,6 +179,7 @@ def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the
         browser.press(has, told)
         seen = browser.do("look", has)
         assert "<img src=x>" in seen["text"]
+        assert seen["wide"] <= 0
         assert ("Another wallet" in seen["text"]) is (has == "two")
         assert browser.do("check", has)["found"] == []
         assert seen["findings"] == []
