@@ -48,7 +48,7 @@ def claim(
     SERVICE_CLAIMANT_PRIVATE_KEY, or where that is not set the one that another role has.
 
     \b
-    Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE), unless --claimant-address is given
+    Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --claimant-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL
     Prints:   claim.waiting (bounty_id, block_number, finalized_block_number, final_at), while the outcome is not final
               claim.prepared (bounty_id, claimant, function_name, claimable_amount)

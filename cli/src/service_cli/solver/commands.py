@@ -53,7 +53,7 @@ def solver_submit(
     executed it, running the command again finds it.
 
     \b
-    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
+    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --solver-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
     Prints:   submit.left_out (path), once for each name that is left out

@@ -23,7 +23,7 @@ from typing import Any, Final
 from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import Waiting, warn
+from service_cli.shell.output import warn
 
 ASK_SECONDS: Final = 30 * 60.0
 """How long a person may take for one answer."""
@@ -100,8 +100,7 @@ class WalletPage:
             address = self._server.address
             warn(f"open this address in the browser that has your wallet, once: {address}")
             open_browser(address, self._environment)
-        with Waiting("waiting for your wallet"):
-            return self._state.ask(task)
+        return self._state.ask(task)
 
 
 class _State:
