@@ -31,12 +31,14 @@ def at_terminal(
     columns: int = 80,
     stop_when: Callable[[str], bool] | None = None,
     typed: str | None = None,
+    prompt: str = "",
     watched: bool = False,
     **more: str,
 ) -> Seen:
     """Run a command; Ctrl-C once ``stop_when`` holds of what the terminal got.
 
-    With ``typed`` stdin is the same terminal, and that is what a person types; ``watched`` makes it stdout, too.
+    With ``typed`` stdin is the same terminal, and that is what a person types, once ``prompt`` is there; ``watched``
+    makes it stdout, too.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -51,8 +53,10 @@ def at_terminal(
         stdout=theirs if watched else subprocess.PIPE, stderr=theirs,
     ) as process:  # fmt: skip
         os.close(theirs)
-        os.write(ours, (typed or "").encode())
         ends = time.monotonic() + 60
+        while prompt not in screen.decode(errors="replace") and process.poll() is None and time.monotonic() < ends:
+            time.sleep(0.02)
+        os.write(ours, (typed or "").encode())
         while stop_when is not None and process.poll() is None and time.monotonic() < ends:
             if stop_when(screen.decode(errors="replace")):
                 process.send_signal(signal.SIGINT)

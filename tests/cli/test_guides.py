@@ -10,17 +10,18 @@ from service_cli.main import COMMANDS, group
 
 TOP = Path(__file__).parents[2]
 PAGES = [*sorted((TOP / "docs" / "guides").glob("*.md")), TOP / "docs" / "faq.md"]
+WALLETS = TOP / "docs" / "wallets.md"
 VALUES = {"$ACCOUNT": "0x" + "ab" * 20, "$SOLVER": "0x" + "cd" * 20, "$COMMITMENT": "0x" + "ef" * 32}
 ROLES = {"poster.md", "solver.md", "guardian.md", "integrator.md"}
 
 
 def shown(text: str) -> list[str]:
-    """The commands of a page: lines after a prompt, and whole commands in running text."""
+    """The commands of a page: lines after a prompt or of a shell's block, and whole commands in running text."""
     spans = (" ".join(span.split()) for span in re.findall(r"`(service-cli [^`]+)`", text))
-    return [*re.findall(r"^\$ (service-cli .*)$", text, re.MULTILINE), *spans]
+    return [*re.findall(r"^(?:\$ )?(service-cli .*)$", text, re.MULTILINE), *spans]
 
 
-SHOWN = [(path.name, line) for path in PAGES for line in shown(path.read_text(encoding="utf-8"))]
+SHOWN = [(path.name, line) for path in (*PAGES, WALLETS) for line in shown(path.read_text(encoding="utf-8"))]
 
 
 def parse(line: str) -> str:

@@ -1,7 +1,9 @@
 """``status``: accounts, and what waits for them by the contract."""
 
+import json
 from collections.abc import Callable
 
+from eth_account import Account
 from service_common.types import BountyId
 
 from tests.cli.api_twin import ApiTwin, refusal
@@ -40,6 +42,19 @@ def test_status__of_a_poster__shows_what_it_holds_and_what_waits(
     claimed = poster.run("claim", str(refundable)).last
     assert claimed["claimable_amount"] == str(ESCROW)
     assert (str(refundable), "claim", None) not in tasks_of(poster.run("status"))
+
+
+def test_status__of_a_locked_keystore__shows_its_account_and_asks_for_no_passphrase(
+    ledger: Ledger, api: ApiTwin, poster: Terminal
+) -> None:
+    person = ledger.people.poster.wallet
+    sealed = Account.encrypt(bytes.fromhex(person.private_key.removeprefix("0x")), "words", kdf="scrypt", iterations=2)
+    (poster.home / "key.json").write_text(json.dumps(sealed))
+    showing(api)
+    plain = {name: value for name, value in poster.environment.items() if "PRIVATE_KEY" not in name}
+    ran = Terminal(poster.home, {**plain, "SERVICE_POSTER_KEYSTORE": "key.json"}).run("status")
+    shown = ran.event("status.account")
+    assert (shown["account"], shown["roles"]) == (person.address, ["poster"])
 
 
 def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recorded(

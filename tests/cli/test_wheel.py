@@ -142,6 +142,7 @@ def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: P
     assert {name.split("/")[1] for name in names if name.startswith("service_common/")} == PACKAGES | {"py.typed"}
     assert "service_common/chain/deployments/mainnet.json" in names
     assert "service_common/chain/abi/Hub.json" in names
+    assert {"service_cli/wallet_page/page.html", "service_cli/wallet_page/page.js"} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "test" in name]
 
 

@@ -85,12 +85,12 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[str, ...]]:
     """Each account with the roles whose keys it has."""
-    from service_cli.chain.signer import local_signer
+    from service_cli.chain.signer import account_of
 
     found: dict[Address, tuple[str, ...]] = {}
     for role, variable in _ROLES.items():
-        if settings.environment.get(variable) or settings.environment.get(f"{variable}_FILE"):
-            account = local_signer(settings.environment, variable).address
+        if settings.environment.source(variable) is not None:
+            account = account_of(settings, variable)
             found[account] = (*found.get(account, ()), role)
     return found | {address: found.get(address, ()) for address in addresses}
 

@@ -9,8 +9,11 @@ import sys
 
 import pytest
 from eth_account import Account
-from service_cli.chain.signer import ExternalSigner, _with_integers, local_signer
+from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.signer import _with_integers, local_signer
 from service_cli.config.environment import Environment
+from service_cli.config.settings import Settings
+from service_common.chain.deployment import LOCAL_CHAIN_ID
 from service_common.types import Address
 
 from tests.cli.api_twin import ApiTwin
@@ -107,7 +110,8 @@ def test_local_signer__once_it_has_the_key__takes_it_from_the_environment_and_ne
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", SIGNING_KEY)
-    signer = local_signer(Environment(dict(os.environ), {}), "SERVICE_POSTER_PRIVATE_KEY")
+    settings = Settings(Environment(dict(os.environ), {}), LOCAL_CHAIN_ID, None, None)
+    signer = local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY")
     assert "SERVICE_POSTER_PRIVATE_KEY" not in os.environ
     assert SIGNING_KEY[2:] not in repr(signer) + str(signer)
     typed = {

@@ -45,7 +45,8 @@ def _audit(
     bundle. With --html the same is one page of its own, without script and without a request.
 
     \b
-    Reads:    SERVICE_POSTER_PRIVATE_KEY or SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE), only with --sign-as
+    Reads:    SERVICE_POSTER_PRIVATE_KEY or SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore),
+              only with --sign-as
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL; nothing with --from
     Prints:   service_audit.check (check, subject, result, detail, differences)
               service_audit.bundle_written (bounty_id, path), with --bundle

@@ -83,7 +83,7 @@ def _from_chain(
         require_writable(request.bundle)
     chain = ChainClient(settings)
     chain.check_deployment()
-    signer = None if request.sign_as is None else local_signer(settings.environment, KEYS[request.sign_as])
+    signer = None if request.sign_as is None else local_signer(settings, KEYS[request.sign_as])
     api = api_of(settings, chain)
     given = request.from_block
     starts = first_blocks(chain, api, bounty_id) if given is None else [BlockNumber(given)]

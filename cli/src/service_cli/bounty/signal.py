@@ -15,7 +15,7 @@ from typing import Final
 from service_common.domain.lifecycle import Outcome, SettlementReason
 from service_common.types import BountyId
 
-from service_cli.config.environment import SECRETS
+from service_cli.config.environment import without_keys
 from service_cli.shell.output import ring, warn
 
 _NOTIFIER: Final = "notify-send"
@@ -66,7 +66,7 @@ def split_command(text: str) -> tuple[str, ...]:
 
 
 def _run(words: list[str], more: dict[str, str], seconds: int | None) -> None:
-    plain = {name: value for name, value in os.environ.items() if name not in SECRETS}
+    plain = without_keys(os.environ)
     try:
         done = subprocess.run(  # the user's own command line, without a shell
             words,

@@ -24,7 +24,7 @@ from service_common.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock
 from service_cli.chain.receipts import Receipt, receipt_of
-from service_cli.chain.session import Session, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import (
     Attempt,
@@ -151,6 +151,12 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
         message,
         next_action="Stop the other program that uses this account, then run the command again.",
     )
+
+
+def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
+    """The newest block with enough blocks on top, itself counted."""
+    wanted = _LOCAL_CONFIRMATIONS if chain.is_local else _CONFIRMATIONS
+    return BlockNumber(max(0, head.number - wanted + 1))
 
 
 class _Sending:
@@ -287,9 +293,7 @@ class _Sending:
         return receipt.block_number <= self._depth(head)
 
     def _depth(self, head: Header) -> BlockNumber:
-        """The newest block with enough blocks on top, itself counted."""
-        wanted = _LOCAL_CONFIRMATIONS if self.chain.is_local else _CONFIRMATIONS
-        return BlockNumber(max(0, head.number - wanted + 1))
+        return settled_block(self.chain, head)
 
     def _is_part(self, head: Header) -> bool:
         """Whether the chain still holds the block that was the tip when the look began."""

@@ -1,9 +1,8 @@
 """The one place that signs.
 
 A signature is made only over typed data or a transaction that this client encoded itself; a local key stays
-in this object, is never printed, and is taken out of the process's environment on reading it. ``ExternalSigner`` holds
-no key: it shows the typed data and reads the wallet's signature from stdin; a line that may be a key is refused, never
-echoed or sent.
+in this object, is never printed, and is taken out of the process's environment on reading it. ``outside`` has the
+wallets that hold their key themselves.
 """
 
 import os
@@ -13,17 +12,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service_common.auth.signature import account_of_key
+from service_common.chain.deployment import NETWORKS
 from service_common.types import Address
 
-from service_cli.config.environment import Environment
+from service_cli.chain.keystore import Keystore
+from service_cli.config.environment import Environment, KeyForm, KeySource, forms_of
 from service_cli.config.keys import parse_private_key
+from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, say
+from service_cli.shell.output import say
 
 if TYPE_CHECKING:
     from eth_account import Account
-
-_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Signer(Protocol):
@@ -54,35 +54,6 @@ class LocalSigner:
         return bytes(eth_account().sign_transaction(dict(fields), self._key).raw_transaction)
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalSigner:
-    """A wallet outside this process: typed data out on stdout, its hex signature in on stdin."""
-
-    address: Address
-
-    def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
-        say(f"to sign in your wallet: {summary}; paste the signature as one line")
-        event("submit.approval_required", {"solver": self.address, "typed_data": dict(typed_data)})
-        return _signature(sys.stdin.readline().strip())
-
-
-def _signature(line: str) -> bytes:
-    """What a wallet answered: 65 bytes or more; what may be a private key instead goes nowhere."""
-    digits = line[2:] if line[:2] in {"0x", "0X"} else line
-    if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
-        raise CommandRefused(
-            "signature_malformed", "Stdin gave no hex signature.", next_action="Paste 0x and hex digits."
-        )
-    if len(digits) == 64:
-        message = "These 32 bytes are no signature. If they are your private key, it was not sent, and not kept."
-        next_action = "Paste the signature that the wallet shows. Never paste a key: take it out of your terminal."
-        raise CommandRefused("signature_malformed", message, next_action=next_action)
-    if len(digits) < 130:
-        message = f"A signature has 65 bytes or more; these are {len(digits) // 2}. Nothing was sent."
-        raise CommandRefused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
-    return bytes.fromhex(digits)
-
-
 _WALLETS: Final = {
     "SERVICE_SOLVER_PRIVATE_KEY": "--solver-address",
     "SERVICE_CLAIMANT_PRIVATE_KEY": "--claimant-address",
@@ -90,23 +61,51 @@ _WALLETS: Final = {
 """The option that takes an account whose key stays in a wallet, where there is one instead of the variable."""
 
 
-def local_signer(environment: Environment, variable: str) -> LocalSigner:
+def local_signer(settings: Settings, variable: str) -> LocalSigner:
     """The signer behind a key variable, or a refusal that names it."""
-    text = environment.secret(variable)
-    if text is None:
+    environment = settings.environment
+    source = environment.source(variable)
+    if source is None:
         wallet = _WALLETS.get(variable)
         instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
-        next_action = f"Set {variable}, or {variable}_FILE to a file that holds it{instead}."
+        next_action = (
+            f"Set {variable}, or {variable}_FILE to a file that holds it{instead}; more ways: docs/wallets.md."
+        )
         raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
-    for name in (variable, f"{variable}_FILE"):
-        os.environ.pop(name, None)  # no child process inherits it
+    mention_plain_key(settings, source)
+    return _signer_of(environment, variable, source)
+
+
+def account_of(settings: Settings, variable: str) -> Address:
+    """Whose key it is; a keystore that names its account stays locked."""
+    source = settings.environment.source(variable)
+    if source is not None and source.form is KeyForm.KEYSTORE and (account := Keystore.read(source).account):
+        return account
+    return local_signer(settings, variable).address
+
+
+def _signer_of(environment: Environment, variable: str, source: KeySource) -> LocalSigner:
+    if source.form is KeyForm.KEYSTORE:
+        if source.value not in environment.read:
+            environment.read[source.value] = Keystore.read(source).unlock(environment, variable).hex()
+        text = environment.read[source.value]
+    else:
+        text = environment.read_source(source).strip()
+    for form in forms_of(variable):
+        os.environ.pop(form.variable(variable), None)  # no child process inherits it
     try:
         key = parse_private_key(text)
         return LocalSigner(account_of_key(key), key)
     except ValueError:
-        message = f"{variable} is not a private key."
+        message = f"{source.variable} gives no private key."
         next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
         raise CommandRefused("key_malformed", message, next_action=next_action) from None
+
+
+def mention_plain_key(settings: Settings, source: KeySource) -> None:
+    """One line where a key of real money is in the environment itself."""
+    if source.form is KeyForm.VARIABLE and settings.chain_id == NETWORKS["mainnet"]:
+        say(f"note: {source.variable} holds a plain key of real money; a keystore or a command keeps it safer")
 
 
 def _with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:

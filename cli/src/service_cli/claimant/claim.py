@@ -10,7 +10,8 @@ from service_common.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.finality import once_final
-from service_cli.chain.journal import text_entry
+from service_cli.chain.journal import open_journal, text_entry
+from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
@@ -34,15 +35,12 @@ class Entitlement:
     amount: TokenAmount
 
 
-def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> None:
-    """The command ``claim``; with ``external`` the call is only prepared for that account."""
+def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | None) -> None:
+    """The command ``claim``; with ``external`` the call is only given to that wallet."""
     if external is not None:
-        chain = ChainClient.checked(settings)
-        call = _prepare(chain, bounty_id, external)
-        warn_of_balance(chain, external, call)
-        show_transaction(chain, call)
+        _claim_by_wallet(ChainClient.checked(settings), bounty_id, external)
         return
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_CLAIMANT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_CLAIMANT_PRIVATE_KEY"))
     with session.journal("claim", str(bounty_id), session.account) as journal:
         function = journal.get(FUNCTION)
         if function is None or not _STEP.was_attempted(journal):
@@ -54,10 +52,37 @@ def claim(settings: Settings, bounty_id: BountyId, external: Address | None) -> 
         receipt = send(session, Transaction(call, paid(kind, bounty_id, session.account)), journal, _STEP)
         amount = _amount(receipt)
         journal.forget(FUNCTION, *_STEP.entries)
+    _print_claimed(session.chain, session.account, receipt, amount)
+
+
+def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSigner) -> None:
+    """What an earlier run gave to the wallet is looked for first: it may have been paid since."""
+    account = wallet.address
+    with open_journal(chain.chain_id, chain.hub.address, "claim", str(bounty_id), account) as journal:
+        given, receipt = journal.get(GIVEN), None
+        if given is not None:
+            is_award = given.data == _call("claim", bounty_id, "").data
+            kind: Payment = AwardClaimed if is_award else RefundClaimed
+            receipt = done_by_wallet(chain, paid(kind, bounty_id, account), journal)
+        if receipt is None:
+            call = _prepare(chain, bounty_id, account)
+            warn_of_balance(chain, account, call)
+            kind = AwardClaimed if call.function == "claim" else RefundClaimed
+            receipt = give_to_wallet(
+                chain, wallet, call, paid(kind, bounty_id, account), journal, lambda: show_transaction(chain, call)
+            )
+        if receipt is None:
+            return
+        amount = _amount(receipt)
+        journal.forget(GIVEN)
+    _print_claimed(chain, account, receipt, amount)
+
+
+def _print_claimed(chain: ChainClient, account: Address, receipt: Receipt, amount: TokenAmount) -> None:
     event(
         "claim.claimed",
         {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number, "claimable_amount": str(amount)},
-        about_sent(session.chain, session.account, receipt.tx_hash),
+        about_sent(chain, account, receipt.tx_hash),
     )
 
 

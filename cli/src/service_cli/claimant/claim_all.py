@@ -7,6 +7,7 @@ as paid, so nothing can be paid twice, even where another program claims at the 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, ProtocolFeeClaimed, RefundClaimed
@@ -15,16 +16,16 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import Address, TokenAmount, parse_amount, parse_bounty_id
 
 from service_cli.chain.about import about_chain, about_sent
-from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.receipts import Receipt, receipt_of
+from service_cli.chain.journal import Journal, JournalEntry, open_journal
+from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
+from service_cli.chain.receipts import ExpectedEvent, Receipt, receipt_of
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
-from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import amount_shown
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
 from service_cli.claimant.claim import Payment, paid, show_transaction
 from service_cli.claimant.due import Due, DuePart, find_due
-from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.json_values import list_of, object_of, text_of
@@ -100,12 +101,15 @@ class _Tally:
             raise CommandRefused("claims_refused", message, issues=self.problems[:50], next_action=next_action)
 
 
-def claim_all(settings: Settings, external: Address | None, *, by_log: bool = False) -> None:
-    """The command ``claim --all``; with ``external`` the transactions are only prepared for that account."""
-    if external is not None:
-        _prepare_all(ChainClient.checked(settings), external, by_log=by_log)
+def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bool = False) -> None:
+    """The command ``claim --all``; with ``external`` the transactions are only given to that wallet."""
+    if external is not None and (external.page is not None or external.safe_file is not None):
+        _claim_all_by_wallet(ChainClient.checked(settings), external, by_log=by_log)
         return
-    session = Session.open(settings, _signer(settings.environment))
+    if external is not None:
+        _prepare_all(ChainClient.checked(settings), external.address, by_log=by_log)
+        return
+    session = Session.open(settings, _signer(settings))
     chain, tally = session.chain, _Tally(session.account)
     with session.journal("claimall", session.account) as journal:
         batch = journal.get(BATCH)
@@ -128,6 +132,35 @@ def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> None:
             warn_of_balance(chain, account, call)
             show_transaction(chain, call)
             tally.claimed |= {(part.kind, part.bounty_id): part.amount for part in accepted}
+    tally.finish(chain, due)
+
+
+def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: bool) -> None:
+    """Each transaction given to a wallet; what an earlier run gave it is looked for first.
+
+    A file for a Safe has one transaction: once that is executed, the next run writes the next one.
+    """
+    account = wallet.address
+    tally = _Tally(account)
+    with open_journal(chain.chain_id, chain.hub.address, "claimall", account) as journal:
+        batch = journal.get(BATCH)
+        if batch and (receipt := done_by_wallet(chain, _proof(batch, account), journal)) is not None:
+            _report(chain, receipt, batch, tally)
+            journal.forget(BATCH, GIVEN)
+        due = _find(chain, account, by_log=by_log)
+        left = [part for part in due.parts if (part.kind, part.bounty_id) not in tally.claimed]
+        for first in range(0, len(left), MOST_CLAIMS):
+            if not (accepted := _accepted(chain, left[first : first + MOST_CLAIMS], tally)):
+                continue
+            call = _call(accepted)
+            warn_of_balance(chain, account, call)
+            journal.note(BATCH, accepted)
+            proof, show = _proof(accepted, account), partial(show_transaction, chain, call)
+            if (receipt := give_to_wallet(chain, wallet, call, proof, journal, show)) is None:
+                tally.claimed |= {(part.kind, part.bounty_id): part.amount for part in accepted}
+                break
+            _report(chain, receipt, accepted, tally)
+            journal.forget(BATCH, GIVEN)
     tally.finish(chain, due)
 
 
@@ -172,13 +205,25 @@ def _refusal(chain: ChainClient, account: Address, part: DuePart) -> ServiceErro
 def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePart], tally: _Tally) -> None:
     """One transaction, sent once; what it paid is what its block shows."""
     journal.note(BATCH, parts)
-    first = parts[0]
-    proof = paid(_EVENTS[first.kind], first.bounty_id, session.account)
-    receipt = send(session, Transaction(_call(parts), proof), journal, _STEP)
-    found = _payments(receipt, session.account)
+    receipt = send(session, Transaction(_call(parts), _proof(parts, session.account)), journal, _STEP)
+    _report(session.chain, receipt, parts, tally)
+    journal.forget(BATCH, *_STEP.entries)
+
+
+def _proof(
+    parts: Sequence[DuePart], account: Address
+) -> ExpectedEvent[AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed]:
+    """The event of one part shows the whole transaction."""
+    return paid(_EVENTS[parts[0].kind], parts[0].bounty_id, account)
+
+
+def _report(chain: ChainClient, receipt: Receipt, parts: Sequence[DuePart], tally: _Tally) -> None:
+    """What a transaction paid, part by part."""
+    account = tally.account
+    found = _payments(receipt, account)
     if len(found) < len(parts):  # found by one event of it: the others are in its receipt
-        whole = receipt_of(session.chain, receipt.tx_hash)
-        found = found if whole is None else _payments(whole, session.account)
+        whole = receipt_of(chain, receipt.tx_hash)
+        found = found if whole is None else _payments(whole, account)
     is_first = True
     for part in parts:
         amount = found.get((part.kind, part.bounty_id))
@@ -188,10 +233,9 @@ def _send(session: Session[LocalSigner], journal: Journal, parts: Sequence[DuePa
             continue
         tally.claimed[part.kind, part.bounty_id] = amount
         place = {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
-        about = about_sent(session.chain, session.account, receipt.tx_hash) if is_first else about_chain(session.chain)
+        about = about_sent(chain, account, receipt.tx_hash) if is_first else about_chain(chain)
         is_first = False  # its cost is shown once
-        event("claim.part_claimed", part.names(session.account) | {"amount": str(amount)} | place, about)
-    journal.forget(BATCH, *_STEP.entries)
+        event("claim.part_claimed", part.names(account) | {"amount": str(amount)} | place, about)
 
 
 def _payments(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, int], TokenAmount]:
@@ -225,19 +269,17 @@ def _named(part: DuePart) -> str:
     return f"{_NAMES[part.kind]} of bounty {part.bounty_id}"
 
 
-def _signer(environment: Environment) -> LocalSigner:
+def _signer(settings: Settings) -> LocalSigner:
     """The Claimant's key, or where it is not set the one account that the other roles' keys are of."""
-    if _is_set(environment, _CLAIMANT_KEY):
-        return local_signer(environment, _CLAIMANT_KEY)
-    signers = {
-        (found := local_signer(environment, name)).address: found for name in _KEYS if _is_set(environment, name)
-    }
-    if len(signers) > 1:
-        message = f"The configured keys are of {len(signers)} accounts, and {_CLAIMANT_KEY} is not set."
+    if _is_set(settings, _CLAIMANT_KEY):
+        return local_signer(settings, _CLAIMANT_KEY)
+    accounts = {account_of(settings, name): name for name in _KEYS if _is_set(settings, name)}
+    if len(accounts) > 1:
+        message = f"The configured keys are of {len(accounts)} accounts, and {_CLAIMANT_KEY} is not set."
         next_action = f"Set {_CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
         raise CommandRefused("account_ambiguous", message, next_action=next_action)
-    return next(iter(signers.values())) if signers else local_signer(environment, _CLAIMANT_KEY)
+    return local_signer(settings, next(iter(accounts.values()), _CLAIMANT_KEY))
 
 
-def _is_set(environment: Environment, name: str) -> bool:
-    return bool(environment.get(name) or environment.get(f"{name}_FILE"))
+def _is_set(settings: Settings, name: str) -> bool:
+    return settings.environment.source(name) is not None

@@ -1,15 +1,17 @@
-"""Where a run's values come from: what is exported, then ``.env``; a key from a variable or from the file it names.
+"""Where a run's values come from: what is exported, the user's own file, then ``.env``; a key in one of its forms.
 
-An exported value wins in either form, and both forms at one level are refused. Of ``.env`` only ``SERVICE_`` variables
-are used; a malformed line of one is refused by its number. What ``.env`` decides is shown in one line before anything
-is signed with it, since somebody else may have put it there, and a variable that looks mistyped is named. No message
-quotes a key, the credential in an address, or a value of unexpected form.
+A key is set by a variable, a file, a command that prints it, or a keystore. What is exported wins in any form, and two
+forms at one level are refused. Of ``.env`` only ``SERVICE_`` variables are used; a malformed line of one is refused by
+its number. What ``.env`` decides is shown in one line before anything is signed with it, since somebody else may have
+put it there; for the same reason no command of it is ever run. A variable that looks mistyped is named. No message
+quotes a key, a command, the credential in an address, or a value of unexpected form.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from io import StringIO
 from pathlib import Path
 from typing import Final
@@ -75,58 +77,192 @@ SECRETS: Final = (
     "SERVICE_SUBSCRIBER_PRIVATE_KEY",
     "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON",
 )
-"""The keys of this client's roles, each also by a file that ``NAME_FILE`` names."""
+"""The keys of this client's roles, each set in one of the forms of ``KeyForm``."""
+_ACCOUNT_KEY: Final = "_PRIVATE_KEY"
+
+
+class KeyForm(Enum):
+    """How a key or a passphrase is set."""
+
+    VARIABLE = ""
+    FILE = "_FILE"
+    COMMAND = "_COMMAND"
+    KEYSTORE = "_KEYSTORE"
+
+    def variable(self, name: str) -> str:
+        """The variable that sets ``name`` in this form."""
+        return (name.removesuffix(_ACCOUNT_KEY) if self is KeyForm.KEYSTORE else name) + self.value
+
+
+def forms_of(name: str) -> tuple[KeyForm, ...]:
+    """The forms in which a key can be set; a keystore holds an account's key and no encryption keys."""
+    plain = (KeyForm.VARIABLE, KeyForm.FILE, KeyForm.COMMAND)
+    return (*plain, KeyForm.KEYSTORE) if name.endswith(_ACCOUNT_KEY) else plain
+
+
+def passphrase_of(name: str) -> str:
+    """What the passphrase of a key's keystore is called; set as a file or a command, never as a variable."""
+    return f"{KeyForm.KEYSTORE.variable(name)}_PASSPHRASE"
+
+
+PASSPHRASE_FORMS: Final = (KeyForm.FILE, KeyForm.COMMAND)
+KEY_VARIABLES: Final = (
+    *(form.variable(name) for name in SECRETS for form in forms_of(name)),
+    *(
+        form.variable(passphrase_of(name))
+        for name in SECRETS
+        if name.endswith(_ACCOUNT_KEY)
+        for form in PASSPHRASE_FORMS
+    ),
+)
+"""Every variable that sets a key, or the passphrase of one."""
+DOTENV: Final = ".env"
+_EXPORTED: Final = "environment"
+
+
+@dataclass(frozen=True, slots=True)
+class KeySource:
+    """The one place from which a key or a passphrase is taken."""
+
+    variable: str
+    form: KeyForm
+    value: str = field(repr=False)
+    """The key itself, or the file, command or keystore that has it."""
+    level: str
+    """``environment``, the user's configuration file by its path, or ``.env``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What is exported, and what ``.env`` adds to it."""
+    """What is exported, what ``.env`` adds to it, and the keys that the user's own configuration file names."""
 
     exported: Mapping[str, str]
     fallback: Mapping[str, str]
+    own: Mapping[str, str] = field(default_factory=dict)
+    own_path: str = ""
     read: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Secrets by the file they came from: a pipe gives its content once."""
+    """Secrets by the file, command or keystore they came from: a pipe gives its content once."""
 
     @staticmethod
     def of_process() -> "Environment":
-        """This process's environment and the ``.env`` of the working directory."""
-        return Environment(dict(os.environ), read_dotenv(Path(".env")))
+        """This process's environment, the user's configuration file, and the ``.env`` of the working directory."""
+        path, own = configured_keys()
+        return Environment(dict(os.environ), read_dotenv(Path(DOTENV)), own, path)
 
     def get(self, name: str) -> str | None:
         """A plain value; an exported one wins, an empty one counts as unset."""
         return self.exported.get(name) or self.fallback.get(name) or None
 
+    def source(self, name: str) -> KeySource | None:
+        """Where a key is taken from; two forms of it at one level are refused."""
+        return _only(self.sources(name))
+
+    def sources(self, name: str) -> list[KeySource]:
+        """The forms in which a key is set at the first level that has any; more than one contradict each other."""
+        return self._sources(name, forms_of(name))
+
+    def passphrase_source(self, name: str) -> KeySource | None:
+        """Where the passphrase of a key's keystore is taken from."""
+        return _only(self._sources(passphrase_of(name), PASSPHRASE_FORMS))
+
     def secret(self, name: str) -> str | None:
-        """A secret from ``NAME`` or the file named by ``NAME_FILE``; both at one level is refused."""
-        for level, source in ((self.exported, ""), (self.fallback, " in .env")):
-            value, file = level.get(name), level.get(f"{name}_FILE")
-            if value and file:
-                problem = contradiction(name, source)
-                raise CommandRefused("configuration_contradictory", problem, next_action="Keep one of the two.")
-            if file:
-                value = self.read[file] = self.read.get(file) or _read_secret(name, file)
-            if value:
-                if source:
-                    warn(f"note: {name} was taken from .env")
-                return value
-        return None
+        """A secret from its variable, file or command; None where it is not set, or is a keystore's."""
+        source = self.source(name)
+        return None if source is None or source.form is KeyForm.KEYSTORE else self.read_source(source).strip()
+
+    def read_source(self, source: KeySource) -> str:
+        """What a variable, file or command holds, as it is."""
+        if source.level == DOTENV:
+            warn(f"note: {source.variable} was taken from .env")
+        match source.form:
+            case KeyForm.VARIABLE:
+                return source.value
+            case KeyForm.FILE:
+                read = _read_secret
+            case _:
+                read = _run_command
+        if source.value not in self.read:
+            self.read[source.value] = read(source)
+        return self.read[source.value]
+
+    def _levels(self) -> Iterator[tuple[str, Mapping[str, str]]]:
+        yield _EXPORTED, self.exported
+        yield self.own_path, self.own
+        yield DOTENV, self.fallback
+
+    def _sources(self, name: str, forms: tuple[KeyForm, ...]) -> list[KeySource]:
+        for level, values in self._levels():
+            found = [
+                KeySource(variable, form, values[variable], level)
+                for form in forms
+                if values.get(variable := form.variable(name)) and not (level == DOTENV and form is KeyForm.COMMAND)
+            ]
+            if found:
+                return found
+        return []
 
 
-def contradiction(name: str, source: str = "") -> str:
-    """What is wrong with a key that is set in both forms."""
-    return f"{name} and {name}_FILE are both set{source}."
+def _only(found: list[KeySource]) -> KeySource | None:
+    if len(found) > 1:
+        problem, next_action = contradiction(found)
+        raise CommandRefused("configuration_contradictory", problem, next_action=next_action)
+    return found[0] if found else None
 
 
-def _read_secret(name: str, file: str) -> str:
+def contradiction(found: list[KeySource]) -> tuple[str, str]:
+    """What is wrong with a key that is set in several forms, and what to do."""
+    *most, last = (source.variable for source in found)
+    where = "" if found[0].level == _EXPORTED else f" in {found[0].level}"
+    both, rest = ("both", "of the two") if len(found) == 2 else ("all", "of them")
+    return f"{', '.join(most)} and {last} are {both} set{where}.", f"Keep one {rest}."
+
+
+def configured_keys() -> tuple[str, dict[str, str]]:
+    """The user's configuration file, and what its table ``keys`` sets: files, commands and keystores, no key itself.
+
+    Refused where other users may write it: what it names is run.
+    """
+    from service_cli.shell.user_file import TABLE, read_user_file
+
+    found = read_user_file()
+    if found is None or TABLE not in found.values:
+        return "", {}
+    table, path = found.values[TABLE], found.path
+    fix = "See docs/wallets.md for what it may hold."
+    if found.exposed:
+        message = f"{path} can be changed by other users, and names keys."
+        raise CommandRefused("configuration_unsafe", message, next_action=f"chmod 600 {path}, or remove its keys.")
+    if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
+        message = f"{TABLE} in {path} is not a table of names and text."
+        raise CommandRefused("configuration_malformed", message, next_action=fix)
+    for name in table:
+        if name not in KEY_VARIABLES or name in SECRETS:
+            message = f"{TABLE} in {path} has {printable(name, 80)}, which is none of the names it may have."
+            raise CommandRefused("configuration_malformed", message, next_action=fix)
+    return path, {str(name): str(value) for name, value in table.items()}
+
+
+def without_keys(values: Mapping[str, str]) -> dict[str, str]:
+    """An environment for another program: no key is in it, the files and commands that have one stay named."""
+    return {name: value for name, value in values.items() if name not in SECRETS}
+
+
+def _read_secret(source: KeySource) -> str:
     try:
-        text, exposed = read_small(Path(file), pipes=True)
+        text, exposed = read_small(Path(source.value), pipes=True)
     except (OSError, Unusable) as error:
         reason = str(error) if isinstance(error, Unusable) else "cannot be read"
-        problem = f"The file named by {name}_FILE {reason}."
+        problem = f"The file named by {source.variable} {reason}."
         raise CommandRefused("configuration_malformed", problem, next_action="Check its path and rights.") from None
     if exposed:
-        warn(f"warning: the file of {name}_FILE can be read by other users; chmod 600 it")
-    return text.strip()
+        warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
+    return text
+
+
+def _run_command(source: KeySource) -> str:
+    from service_cli.config.key_command import run_key_command
+
+    return run_key_command(source.variable, source.value, without_keys(os.environ))
 
 
 _ACCOUNTS: Final = ("SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS")
@@ -134,7 +270,7 @@ _URLS: Final = ("SERVICE_RPC_URL", "SERVICE_API_BASE_URL", "SERVICE_SUBGRAPH_END
 _ACCOUNT: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _NETWORK: Final = re.compile(r"[a-z0-9]{1,16}")
 _KNOWN: Final = (
-    *_ACCOUNTS, *_URLS, *SECRETS, *(f"{name}_FILE" for name in SECRETS), "SERVICE_CHAIN_ID",
+    *_ACCOUNTS, *_URLS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG", OUTPUT_VARIABLE,
 )  # fmt: skip
@@ -154,6 +290,9 @@ def tell_sources(environment: Environment) -> None:
         warn(f"note: taken from .env: {', '.join(_shown(environment, name) for name in sorted(decided))}")
     if environment.fallback.get(OUTPUT_VARIABLE):
         warn(f"warning: {OUTPUT_VARIABLE} of .env is not used, since programs rely on the output; export it")
+    for name in sorted(name for name in environment.fallback if name in KEY_VARIABLES and name.endswith("_COMMAND")):
+        if environment.fallback[name]:
+            warn(f"warning: {name} of .env is not run, since the file may be somebody else's; export it")
     for name in sorted({*environment.exported, *environment.fallback}):
         if (meant := _meant(name)) is not None and environment.get(name):
             warn(f"warning: {printable(name, 80)} is not read by this client; did you mean {meant}?")
@@ -174,7 +313,7 @@ def without_credentials(url: str) -> str:
 
 def _decides(environment: Environment, name: str) -> bool:
     """Keys are named where they are used."""
-    other = name.removesuffix("_FILE") in SECRETS or name == OUTPUT_VARIABLE
+    other = name in KEY_VARIABLES or name == OUTPUT_VARIABLE
     return bool(environment.fallback[name]) and not environment.exported.get(name) and not other
 
 

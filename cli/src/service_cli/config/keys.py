@@ -3,8 +3,8 @@
 At most 64 KiB of a regular file are read, or of a pipe as a shell makes it of ``<(pass show key)``; a device that never
 ends is refused. Before anything is sealed, signed or sent, a directory or document that holds a key of this run is
 refused with the file's name: every ``SERVICE_…_PRIVATE_KEY`` and keyring counts, of all roles, from a variable, its
-``_FILE`` or ``.env``. Files that only look like secrets are found, too; a person decides on them. No key is ever
-printed or part of an exception.
+``_FILE``, ``.env``, or the command or keystore that this run has used. Files that only look like secrets are found,
+too; a person decides on them. No key is ever printed or part of an exception.
 """
 
 import os
@@ -64,7 +64,9 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
         raise Unusable("is not text") from None
 
 
-_VARIABLE: Final = re.compile(r"SERVICE_[A-Z0-9_]*PRIVATE_KEYS?(?:_JSON)?(?P<file>_FILE)?")
+_VARIABLE: Final = re.compile(r"SERVICE_[A-Z0-9_]*PRIVATE_KEYS?(?:_JSON)?(?:_FILE)?")
+_SEALED: Final = re.compile(r"SERVICE_[A-Z0-9_]*_KEYSTORE(?:_PASSPHRASE_FILE)?")
+"""A file that nobody else is to have, and whose content is no key."""
 _HEX: Final = re.compile(r"(?<![0-9a-f])(?:0x)?([0-9a-f]{64})(?![0-9a-f])")
 _AGE: Final = re.compile(r"age-secret-key-1[0-9a-z]{16,}")
 _AGE_PREFIX: Final = b"age-secret-key-1"
@@ -118,12 +120,14 @@ class LoadedKeys:
 
 def loaded_keys(environment: "Environment", *, open_files: bool = True) -> LoadedKeys:
     """Every key of this environment; without ``open_files`` a file that holds one is known by what it is, unread."""
-    texts: list[str] = []
+    texts = list(environment.read.values())
     files: set[tuple[int, int]] = set()
-    for name, value in _variables((environment.exported, environment.fallback)):
-        if name.endswith("_FILE"):
+    for name, value in _variables((environment.exported, environment.own, environment.fallback)):
+        if _SEALED.fullmatch(name):
             files |= _identity(value)
-            texts.extend([environment.read[value]] if value in environment.read else _text(value) if open_files else ())
+        elif name.endswith("_FILE"):
+            files |= _identity(value)
+            texts.extend(() if value in environment.read or not open_files else _text(value))
         else:
             texts.append(value)
     lower = [text.lower() for text in texts]
@@ -140,7 +144,7 @@ def holds_age_key(data: bytes) -> bool:
 def _variables(levels: Iterable[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
     for level in levels:
         for name, value in level.items():
-            if value and _VARIABLE.fullmatch(name):
+            if value and (_VARIABLE.fullmatch(name) or _SEALED.fullmatch(name)):
                 yield name, value
 
 

@@ -1,7 +1,7 @@
 """``config``: each setting as a run would see it, and where it came from.
 
 Secrets are never shown, only that they are set; of an RPC address only the host is, since its path may hold a key. A
-key that is set in both forms is shown as refused.
+key that is set in two forms is shown as refused.
 """
 
 from service_cli.config.environment import SECRETS, contradiction, without_credentials
@@ -29,14 +29,13 @@ def _show(name: str, value: str | None, source: str) -> None:
 
 
 def _secret(settings: Settings, name: str) -> tuple[str | None, str]:
-    for level, source in ((settings.environment.exported, "environment"), (settings.environment.fallback, ".env")):
-        found = [variable for variable in (name, f"{name}_FILE") if level.get(variable)]
-        if len(found) == 2:
-            problem = contradiction(name, " in .env" if source == ".env" else "")
-            return f"refused: {problem} Keep one of the two.", source
-        if found:
-            return "set, hidden", f"{source} ({found[0]})"
-    return None, "unset"
+    found = settings.environment.sources(name)
+    if not found:
+        return None, "unset"
+    if len(found) > 1:
+        problem, next_action = contradiction(found)
+        return f"refused: {problem} {next_action}", found[0].level
+    return "set, hidden", f"{found[0].level} ({found[0].variable})"
 
 
 def _plain(name: str, value: str | None) -> str | None:

@@ -195,7 +195,7 @@ def guardian_verdict(
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE), but for --template
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), but for --template
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
     Prints:   guardian_verdict.published, .read_back, .recorded (bounty_id, guardian, kind, solver,
               submission_commitment, report_commitment; the last with tx_hash, block_number)
@@ -315,7 +315,7 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     With --roster it says which of them the current roster holds: new bounties are sealed to that one.
 
     \b
-    Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE), unless FILE is given
+    Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE, _COMMAND), unless FILE is given
     Defaults: with --roster SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Prints:   guardian_keys.key (position, public_key, recipient, in_roster)
@@ -342,7 +342,7 @@ def guardian_heartbeat(network: str | None) -> None:
     """Record on chain that this Guardian is active, so that Posters see a living roster before they fund.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
     Prints:   guardian_heartbeat.recorded (guardian, tx_hash, block_number)
     Refuses:  an account that was never on a roster
@@ -362,7 +362,7 @@ def guardian_claim_fee(bounty_id: BountyId, network: str | None) -> None:
     An outcome whose block the chain has not finalized is waited for, half an hour at most.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
     Prints:   guardian_claim_fee.waiting (bounty_id, block_number, finalized_block_number, final_at)
               guardian_claim_fee.claimed (bounty_id, guardian, amount, tx_hash, block_number)

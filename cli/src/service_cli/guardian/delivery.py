@@ -40,7 +40,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, B
     check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
     _require_final(chain, bounty_id, winner)
     delivery_key = _delivery_key(api, chain)
-    session = Session(chain, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session(chain, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     submission, identity = open_as_guardian(session, keyring_of(settings), bounty_id, winner)
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(

@@ -25,7 +25,7 @@ _STEP: Final = TransactionStep("transaction")
 
 def heartbeat(settings: Settings) -> None:
     """The command ``guardian:heartbeat``."""
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
     transaction = Transaction(HubCall("heartbeat", [], "record a sign of life"), expects=None)
     with session.journal("heartbeat", session.account) as journal:
@@ -37,7 +37,7 @@ def heartbeat(settings: Settings) -> None:
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
     """The command ``guardian:claim-fee``."""
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     chain, guardian = session.chain, session.account
 
     def check(bounty: BountyView) -> None:

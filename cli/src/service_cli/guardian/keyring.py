@@ -17,7 +17,7 @@ from service_common.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, r
 from service_common.errors import ServiceError
 from service_common.types import Bytes32
 
-from service_cli.config.environment import Environment
+from service_cli.config.environment import Environment, KeyForm
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, remark, say, warn
@@ -61,7 +61,8 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
 
 
 def _target(environment: Environment, path: Path | None) -> Path:
-    named = path or environment.get(_FILE_VARIABLE)
+    sources = environment.sources(VARIABLE)
+    named = path or next((found.value for found in sources if found.form is KeyForm.FILE), None)
     if named is None:
         message = "No file is named for the keys."
         raise CommandRefused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
@@ -69,14 +70,14 @@ def _target(environment: Environment, path: Path | None) -> Path:
 
 
 def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
-    """The keys there are already: in the file, or where that is new, in the variable."""
+    """The keys there are already: in the file, or where that is new, in the variable or what its command prints."""
     if not os.path.lexists(target):
         if rotate:
             message = f"{target} is not there: there is nothing to rotate."
             next_action = "Check the path; to make a first key leave --rotate out."
             raise CommandRefused("nothing_to_rotate", message, next_action=next_action)
-        text = environment.get(VARIABLE)
-        return () if text is None else _parsed(text, VARIABLE)
+        sources = [found for found in environment.sources(VARIABLE) if found.form is not KeyForm.FILE]
+        return _parsed(environment.read_source(sources[0]), sources[0].variable) if sources else ()
     if not rotate:
         message = f"{target} is there already."
         raise CommandRefused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")

@@ -30,7 +30,7 @@ from service_common.types import Address, BountyId, Bytes32
 
 from service_cli.chain.journal import note_done, opened_name
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.forgetting import OpenedWork
@@ -155,7 +155,7 @@ def guardian_open(
     if source is not None:
         submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
-        signer, keyring = local_signer(settings.environment, ACCOUNT_KEY), keyring_of(settings)
+        signer, keyring = local_signer(settings, ACCOUNT_KEY), keyring_of(settings)
         session = Session.open(settings, signer)
         submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     event("guardian_open.submission_verified", submission.names())
@@ -188,7 +188,7 @@ def open_from_folder(
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
     def fetch() -> Submission:
-        session = Session(opening.chain, local_signer(settings.environment, ACCOUNT_KEY))
+        session = Session(opening.chain, local_signer(settings, ACCOUNT_KEY))
         return fetch_submission(session.api, session.signer, bounty_id, pair)
 
     keyring = keyring_of(settings)
@@ -206,11 +206,12 @@ def open_from_folder(
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     """This Guardian's encryption keys, newest first."""
-    text = settings.environment.secret("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
-    if text is None:
+    source = settings.environment.source("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
+    if source is None:
         message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
         raise CommandRefused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
-    return parse_keyring(text)
+    mention_plain_key(settings, source)
+    return parse_keyring(settings.environment.read_source(source).strip())
 
 
 @dataclass(frozen=True, slots=True)

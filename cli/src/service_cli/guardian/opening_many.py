@@ -121,7 +121,7 @@ class _Listed:
         """Read and show the list; what would keep every Submission closed is refused here, once."""
         keyring_of(settings)
         if with_api:
-            session = Session.open(settings, local_signer(settings.environment, ACCOUNT_KEY))
+            session = Session.open(settings, local_signer(settings, ACCOUNT_KEY))
             chain = session.chain
             _require_guardian(session, bounty_id)
         else:

@@ -60,7 +60,7 @@ def record_from_editor(
     settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, *, replace: bool
 ) -> None:
     """``guardian:verdict`` without a file: refuse what the Hub would refuse, then have the reasons written."""
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     draft_names = ("draft", str(bounty_id), session.account, kind.value, named[1] if named else "none")
     with session.journal(*draft_names) as journal, _kept(draft := journal.folder / "reasons.md"):
         if draft.exists():  # perhaps of a Verdict that is on its way: recording goes on with that one

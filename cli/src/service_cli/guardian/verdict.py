@@ -113,7 +113,7 @@ def record_verdict(
     settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes, *, replace: bool
 ) -> None:
     """The command ``guardian:verdict`` with the reasons as ``body``."""
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     record(session, bounty_id, kind, named, body, replace=replace)
 
 

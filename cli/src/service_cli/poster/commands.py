@@ -215,7 +215,7 @@ def poster_open_winning_submission(
     new or empty). The server never sees the one-time private key, the content key or the files.
 
     \b
-    Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   open_winning_submission.key_retrieved (bounty_id, solver, submission_commitment)
               open_winning_submission.artifact_opened (bounty_id, solver, submission_commitment, output_dir,

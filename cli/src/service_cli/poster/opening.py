@@ -26,7 +26,7 @@ from service_cli.submissions import beacon_of, check_envelope, fetch_submission,
 
 def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir: Path | None) -> None:
     """The command ``poster:open-winning-submission``."""
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     chain = session.chain
     bounty = chain.bounty(bounty_id)
     if bounty.outcome is not Outcome.AWARDED:

@@ -49,7 +49,7 @@ _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the co
 def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, again: bool = False) -> None:
     """The command ``poster:publish-fund``."""
     challenge, commitment = _checked_page(settings, page)
-    session = Session.open(settings, local_signer(settings.environment, "SERVICE_POSTER_PRIVATE_KEY"))
+    session = Session.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     chain = session.chain
     with _journal(session, commitment, again=again) as journal:
         if (done := journal.get(FUNDED)) is not None:

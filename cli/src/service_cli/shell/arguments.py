@@ -63,11 +63,31 @@ def _bounty_id(text: str) -> BountyId:
         ) from None  # one message for everything wrong with it
 
 
+def _path(text: str) -> "Path":
+    from pathlib import Path
+
+    if not text:
+        raise ValueError("it is empty")
+    return Path(text)
+
+
 BOUNTY_ID: Final = Value("a bounty id", _bounty_id)
 ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
 COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID")
 BASE_URL: Final = Value("an API's address", _base_url, "URL")
+NEW_FILE: Final = Value("a file", _path, "FILE")
+
+
+def check_wallet_options(option: str, account: object, *, browser: bool, safe_file: object) -> None:
+    """A usage error where the wallet's account is not named, or two ways to it are."""
+    if browser and safe_file is not None:
+        raise click.BadParameter(
+            "goes without --safe: a Safe's owners sign in their own wallets.", param_hint="--browser"
+        )
+    for name, is_given in (("--browser", browser), ("--safe", safe_file is not None)):
+        if is_given and account is None:
+            raise click.BadParameter(f"needs {option}, the account that the wallet has.", param_hint=name)
 
 
 MAX_BYTES: Final = 256 * 1024

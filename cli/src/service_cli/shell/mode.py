@@ -13,9 +13,7 @@ from typing import Final, NamedTuple, NoReturn
 from service_cli.errors import CommandRefused
 
 VARIABLE: Final = "SERVICE_OUTPUT"
-_SETTING: Final = "output"
 _DEFAULT: Final = "default"
-_MAX_BYTES: Final = 64 * 1024
 _HINT: Final = (
     "note: this prints JSON for programs; --text prints sentences and tables, and SERVICE_OUTPUT=text keeps it so "
     "(shown once)"
@@ -53,16 +51,12 @@ def chosen_mode(*, text: bool, json: bool) -> Choice:
     return _configured() or Choice(Mode.JSON, _DEFAULT)
 
 
-def configuration_file() -> str | None:
-    """``$XDG_CONFIG_HOME/service-cli/config.toml``, else below ``~/.config``; None for somebody without a home."""
-    return _of_user("XDG_CONFIG_HOME", ".config", "config.toml")
-
-
 def show_hint_once() -> None:
     """At a terminal, once in this user's life: that there is text, too."""
     from service_cli.shell.output import is_quiet, warn
+    from service_cli.shell.user_file import of_user
 
-    seen = None if is_quiet() else _of_user("XDG_STATE_HOME", ".local/state", "text-mode-shown")
+    seen = None if is_quiet() else of_user("XDG_STATE_HOME", ".local/state", "text-mode-shown")
     if seen is None or sys.stdout is None or sys.stderr is None or not (sys.stdout.isatty() and sys.stderr.isatty()):
         return
     try:
@@ -74,31 +68,14 @@ def show_hint_once() -> None:
 
 
 def _configured() -> Choice | None:
-    """What the configuration file chooses; it holds nothing else, and every other key is refused."""
-    path = configuration_file()
-    if path is None:
-        return None
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123  # pathlib takes longer to load than help to be shown
-            data = file.read(_MAX_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        _refuse(f"{path} cannot be read: {error.strerror or 'it failed'}.", "Check its rights, or remove it.")
-    fix = f'Write {_SETTING} = "text" into it and nothing else, or remove it.'
-    try:
-        if len(data) > _MAX_BYTES:
-            raise ValueError
-        import tomllib  # only for those who have such a file
+    """What the user's configuration file chooses."""
+    from service_cli.shell.user_file import OUTPUT, read_user_file
 
-        values = tomllib.loads(data.decode())
-    except (ValueError, RecursionError):
-        _refuse(f"{path} is not a TOML file of this client.", fix)
-    if set(values) - {_SETTING}:
-        _refuse(f"{path} has a key other than {_SETTING}.", fix)
-    if (value := values.get(_SETTING)) is None:
+    found = read_user_file()
+    if found is None or (value := found.values.get(OUTPUT)) is None:
         return None
-    return Choice(_mode(value) or _refuse(f"{_SETTING} in {path} is neither text nor json.", fix), path)
+    fix = f'Write {OUTPUT} = "text" into it, or remove that line.'
+    return Choice(_mode(value) or _refuse(f"{OUTPUT} in {found.path} is neither text nor json.", fix), found.path)
 
 
 def _mode(value: object) -> Mode | None:
@@ -107,9 +84,3 @@ def _mode(value: object) -> Mode | None:
 
 def _refuse(message: str, next_action: str) -> NoReturn:
     raise CommandRefused("configuration_malformed", message, next_action=next_action)
-
-
-def _of_user(variable: str, default: str, name: str) -> str | None:
-    """A file of this client below one of the user's folders; a relative one is none (XDG Base Directory)."""
-    base = os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default)  # noqa: PTH111, PTH118
-    return os.path.join(base, "service-cli", name) if os.path.isabs(base) else None  # noqa: PTH117, PTH118

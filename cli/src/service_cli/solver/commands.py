@@ -5,12 +5,14 @@ from pathlib import Path
 import click
 from service_common.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wallet_options
 from service_cli.shell.command import command
 
 
 @command("solver:submit", "submit", api=True)
 @click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
+@click.option("--browser", is_flag=True, help="With --solver-address: sign and send on a page, in a browser wallet.")
+@click.option("--safe", "safe_file", type=NEW_FILE, help="With --solver-address: write the call for a Safe, too.")
 @click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
 @click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
 @click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
@@ -23,6 +25,8 @@ def solver_submit(
     bounty_id: BountyId,
     artifact_dir: Path,
     solver_address: Address | None,
+    browser: bool,
+    safe_file: Path | None,
     accept_term_differences: bool,
     without_api: bool,
     replace: bool,
@@ -44,15 +48,20 @@ def solver_submit(
     What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
     secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
 
+    With --solver-address a wallet signs and sends. --browser opens a page of this machine for a browser wallet and
+    waits for the transaction; --safe writes the call for the transaction builder of a Safe, and once its owners have
+    executed it, running the command again finds it.
+
     \b
-    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE), unless --solver-address is given
+    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --solver-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
     Prints:   submit.left_out (path), once for each name that is left out
               submit.file (path, byte_length), once for each file, with --check
               submit.checked (bounty_id, solver, file_count, byte_length, left_out_count, secret_files, gas, gas_cost,
               balance, submission_deadline, reveal_at, replaces, warnings), with --check
-              submit.approval_required (solver, typed_data), with --solver-address; answer on stdin
+              submit.approval_required (solver, typed_data), with --solver-address; answer on stdin, or with
+              --browser on the page instead
               submit.ciphertext_uploaded (bounty_id, solver, byte_length)
               submit.sealed_kept (bounty_id, solver, submission_commitment, directory), with --without-api
               submit.submission_prepared (mode, bounty_id, solver, submission_commitment, guardian_roster_hash,
@@ -70,23 +79,27 @@ def solver_submit(
               service-cli solver:submit --without-api 7 work/
               service-cli solver:submit --replace 7 work/
     """
-    from service_cli.chain.signer import ExternalSigner, local_signer
+    from contextlib import AbstractContextManager, nullcontext
+
+    from service_cli.chain.outside import external_signer
+    from service_cli.chain.signer import Signer, local_signer
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
     from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
 
-    if solver_address is not None:  # a program reads what the wallet is to sign
+    check_wallet_options("--solver-address", solver_address, browser=browser, safe_file=safe_file)
+    if solver_address is not None and not browser:  # a program reads what the wallet is to sign
         print_json()
     settings = load_settings(network, api_base_url, (*(CHAIN if without_api else CHAIN_AND_API), *BEACON))
-    signer = (
-        ExternalSigner(solver_address)
-        if solver_address is not None
-        else local_signer(settings.environment, "SERVICE_SOLVER_PRIVATE_KEY")
-    )
     options = SubmitOptions(accept_term_differences, without_api, replace, use_gitignore, include_suspicious)
-    if check:
-        from service_cli.solver.check import check_submission
-
-        check_submission(settings, signer, bounty_id, artifact_dir, options)
+    if solver_address is None:
+        wallet: AbstractContextManager[Signer] = nullcontext(local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"))
     else:
-        submit(settings, signer, bounty_id, artifact_dir, options)
+        wallet = external_signer(solver_address, browser=browser, safe_file=safe_file)
+    with wallet as signer:
+        if check:
+            from service_cli.solver.check import check_submission
+
+            check_submission(settings, signer, bounty_id, artifact_dir, options)
+        else:
+            submit(settings, signer, bounty_id, artifact_dir, options)

@@ -11,6 +11,7 @@ from service_common.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal
+from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import Session, chain_errors
@@ -84,21 +85,37 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
         receipt = send(session, Transaction(call, _recorded(work, commitment)), journal, step)
     elif recorded:
         receipt = _found(work, commitment, journal)
+    elif isinstance(signer, ExternalSigner) and (given := _by_wallet(work, signer, call, commitment, journal)):
+        receipt = given
     else:
-        _show(work, call, journal)
         return
     _print_recorded(work, envelope, receipt)
 
 
-def _show(work: Work, call: HubCall, journal: Journal) -> None:
-    """The same call each time, until it is mined."""
+def _by_wallet(
+    work: Work, signer: ExternalSigner, call: HubCall, commitment: Bytes32, journal: Journal
+) -> Receipt | None:
+    """Give the wallet the same call each time, until it is mined; None where nobody waits for that."""
+    proof = _recorded(work, commitment)
+    given = journal.get(GIVEN)
+    if given is not None and given.data == call.data:
+        receipt = done_by_wallet(work.chain, proof, journal)
+        if receipt is not None and active(work) == commitment:
+            return receipt
+        if receipt is not None:
+            journal.forget(GIVEN)  # recorded once, and replaced since
     simulate(work.chain, work.solver, call)
-    event("submit.transaction_prepared", prepared_transaction(work.chain, call))
-    until = moment(work.bounty.submission_deadline, work.chain.latest().time)
-    say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
-    if journal.get(SHOWN) == call.data:
-        say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
+    was_shown = journal.get(SHOWN) == call.data
     journal.note(SHOWN, call.data)
+
+    def show() -> None:
+        event("submit.transaction_prepared", prepared_transaction(work.chain, call))
+        until = moment(work.bounty.submission_deadline, work.chain.latest().time)
+        say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
+        if was_shown:
+            say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
+
+    return give_to_wallet(work.chain, signer, call, proof, journal, show)
 
 
 def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> None:

@@ -49,7 +49,7 @@ def webhook_add(
     choice is registered once: run again, no secret is made.
 
     \b
-    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   webhook_add.registered (webhook_id, url, account_address, bounty_id, all_bounties, finality, state,
               secret_file)
@@ -70,7 +70,7 @@ def webhook_list(network: str | None, api_base_url: str | None) -> None:
     """List the webhooks of the account of your key, and how their receivers do.
 
     \b
-    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   webhook_list.webhook (webhook_id, url, account_address, bounty_id, all_bounties, finality, state,
               created_at, last_attempt_at, last_success_at, last_result, last_status, failure_count, failing_since,
@@ -92,7 +92,7 @@ def webhook_test(webhook_id: "WebhookId", network: str | None, api_base_url: str
     One that is not active gets the challenge again, and is active once its receiver answers it.
 
     \b
-    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   webhook_test.requested (webhook_id, state)
     Refuses:  a webhook of another account, or none
@@ -114,7 +114,7 @@ def webhook_rotate(webhook_id: "WebhookId", secret_file: Path, network: str | No
     """Get another secret for a webhook of yours. For a day, messages carry the former one's signature, too.
 
     \b
-    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   webhook_rotate.rotated (webhook_id, secret_file)
     Refuses:  a webhook of another account, or none; a file for the secret that exists
@@ -132,7 +132,7 @@ def webhook_remove(webhook_id: "WebhookId", network: str | None, api_base_url: s
     """Remove a webhook of yours; its receiver gets nothing more.
 
     \b
-    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE)
+    Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   webhook_remove.removed (webhook_id)
     Refuses:  a webhook of another account, or none

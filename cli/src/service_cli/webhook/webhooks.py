@@ -80,7 +80,7 @@ def remove(settings: Settings, webhook_id: WebhookId) -> None:
 
 
 def _signed(settings: Settings, method: str, path: str, summary: str, body: bytes = b"") -> Answer:
-    signer = local_signer(settings.environment, "SERVICE_SUBSCRIBER_PRIVATE_KEY")
+    signer = local_signer(settings, "SERVICE_SUBSCRIBER_PRIVATE_KEY")
     session: Session[LocalSigner] = Session.open(settings, signer)
     media_type = "application/json" if body else None
     return session.api.signed(session.signer, method, _ROUTE + path, body=body, media_type=media_type, summary=summary)

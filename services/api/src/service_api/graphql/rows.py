@@ -197,7 +197,8 @@ def _arguments(request: GraphQLRequest, node: FieldNode, entity: Entity, name: s
     if not 1 <= first <= MAX_FIRST or not 0 <= skip <= MAX_SKIP:
         refuse(f"first is 1 to {MAX_FIRST}, skip 0 to {MAX_SKIP}")
     order_by = given.get("orderBy") or next(iter(entity.fields))
-    order, where = c[_ORDERED_AS.get(order_by, order_by)], given.get("where") or {}
+    order: ColumnElement[Any] = c[_ORDERED_AS.get(order_by, order_by)]
+    where = given.get("where") or {}
     if where.get("status") == "open" and isinstance(order.type, Integer):
         order = by_sorting(order)
     ordered = order.desc() if given.get("orderDirection") == "desc" else order.asc()

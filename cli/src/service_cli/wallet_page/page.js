@@ -1,0 +1,138 @@
+// Asks the wallet for one thing after the other that service-cli has prepared, and returns what it answers.
+// The command checks every answer itself: this page decides nothing.
+'use strict';
+(() => {
+  const session = document.body.dataset.session;
+  const at = (id) => document.getElementById(id);
+  const wallets = new Map();
+  let task = null;
+  let ended = false;
+
+  history.replaceState(null, '', '/'); // the address opens once, and is of no use to anybody afterwards
+
+  const show = (text) => { at('status').textContent = text; };
+
+  function addWallet(id, name, provider) {
+    if (!id || wallets.has(id) || typeof provider?.request !== 'function') return;
+    wallets.set(id, provider);
+    const option = document.createElement('option');
+    option.value = id;
+    option.textContent = String(name).slice(0, 80);
+    at('wallets').append(option);
+    at('choice').hidden = wallets.size < 2;
+  }
+
+  window.addEventListener('eip6963:announceProvider', ({ detail }) => {
+    addWallet(detail?.info?.uuid, detail?.info?.name, detail?.provider);
+  });
+
+  function chosen() {
+    window.dispatchEvent(new Event('eip6963:requestProvider'));
+    if (wallets.size === 0) addWallet('injected', 'Browser wallet', window.ethereum);
+    return wallets.get(at('wallets').value);
+  }
+
+  async function post(path, body, keepalive = false) {
+    const answer = await fetch(`/${session}/${path}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      keepalive,
+    });
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.json();
+  }
+
+  function present(next) {
+    task = next;
+    at('title').textContent = task.title;
+    at('lines').replaceChildren(...task.lines.flatMap(([name, value]) => {
+      const term = document.createElement('dt');
+      const text = document.createElement('dd');
+      term.textContent = name;
+      text.textContent = value;
+      return [term, text];
+    }));
+    at('exact').textContent = `${task.method}\n${JSON.stringify(task.params, null, 2)}`;
+    at('details').hidden = false;
+    at('act').textContent = task.button;
+    at('act').disabled = false;
+    at('act').hidden = false;
+    show('');
+    chosen();
+  }
+
+  function clear(title, text) {
+    task = null;
+    at('title').textContent = title;
+    at('lines').replaceChildren();
+    at('act').hidden = true;
+    at('details').hidden = true;
+    show(text);
+  }
+
+  // What this wallet gets wrong before it is asked, as a sentence; null where nothing is.
+  async function problem(provider) {
+    const accounts = await provider.request({ method: 'eth_requestAccounts' });
+    if (!accounts.some((account) => String(account).toLowerCase() === task.account)) {
+      return `Your wallet shows the account ${accounts[0] ?? 'none'}, and this is for ${task.account}. ` +
+        'Choose that account in the wallet, then press again.';
+    }
+    const chain = async () => Number(await provider.request({ method: 'eth_chainId' }));
+    if ((await chain()) === task.chain_id) return null;
+    const wanted = [{ chainId: `0x${task.chain_id.toString(16)}` }];
+    await provider.request({ method: 'wallet_switchEthereumChain', params: wanted }).catch(() => null);
+    const found = await chain();
+    if (found === task.chain_id) return null;
+    return `Your wallet is on chain ${found}, and this is for chain ${task.chain_id}. ` +
+      'Choose that chain in the wallet, then press again.';
+  }
+
+  async function act() {
+    const provider = chosen();
+    if (!provider) {
+      show('This browser shows no wallet. Close this page, run the command again, and open its address where yours is.');
+      return;
+    }
+    at('act').disabled = true;
+    show('Look at your wallet.');
+    try {
+      const wrong = await problem(provider);
+      if (wrong) {
+        show(wrong);
+      } else {
+        const result = await provider.request({ method: task.method, params: task.params });
+        const { number } = task;
+        clear('Checking', 'service-cli checks what the wallet answered.');
+        await post('answer', { number, result: String(result) });
+        return;
+      }
+    } catch (error) {
+      show(error?.code === 4001
+        ? 'You declined it in the wallet, and nothing was signed or sent. Press again, or close this page.'
+        : `It did not work: ${String(error?.message ?? error).slice(0, 500)}`);
+    }
+    at('act').disabled = false;
+  }
+
+  async function follow() {
+    while (!ended) {
+      const next = await post('next', { seen: task?.number ?? 0 });
+      if (next.end) {
+        ended = true;
+        clear(next.end.title, next.end.text);
+      } else if (next.task) {
+        present(next.task);
+      }
+    }
+  }
+
+  at('act').addEventListener('click', act);
+  window.addEventListener('pagehide', () => {
+    if (!ended) post('closed', {}, true).catch(() => null);
+  });
+  follow().catch(() => {
+    if (!ended) clear('service-cli has ended', 'Look at the terminal. To continue, run the command again.');
+    ended = true;
+  });
+})();

@@ -1,0 +1,196 @@
+"""``--browser`` in a headless browser with a test wallet: a submission and a claim, and what is refused on the way."""
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from queue import Queue
+from threading import Thread
+
+import pytest
+from service_cli.errors import CommandFailed
+from service_cli.wallet_page import server
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.kill import spawn
+from tests.cli.ledger import Ledger
+from tests.cli.terminal import Terminal, events_of
+from tests.cli.wallet_page.browser import Browser, Wallet, started
+
+OTHER = "0x" + "ab" * 20
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with started(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+@pytest.fixture
+def keyless(solver: Terminal) -> Terminal:
+    """A shell without a key, whose browser is a program that keeps the address it is given."""
+    (solver.home / "work").mkdir()
+    (solver.home / "work" / "main.py").write_text("print(1)\n")
+    opener = solver.home / "open"
+    opener.write_text(f'#!/bin/sh\necho "$1" > {solver.home}/address\n')
+    opener.chmod(0o700)
+    plain = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
+    return Terminal(solver.home, {**plain, "BROWSER": f"{opener} %s"})
+
+
+@contextmanager
+def running(shell: Terminal, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A command as a process, which does not outlive the test."""
+    with spawn(shell, *words) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def address_of(process: "subprocess.Popen[bytes]") -> str:
+    """Where the page is, as a person reads it."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if found := re.search(rb"http://127\.0\.0\.1:\d+/\S+", line):
+            return found[0].decode()
+    raise AssertionError(process.communicate())
+
+
+def ended(process: "subprocess.Popen[bytes]") -> tuple[int, list[str], dict[str, object]]:
+    """Exit code, the events' names and the last event."""
+    out, _ = process.communicate(timeout=60)
+    events = events_of(out.decode())
+    return process.returncode, [str(event["event"]) for event in events], dict(events[-1])
+
+
+def test_submit__by_a_browser_wallet__is_recorded_and_everything_wrong_refused_with_a_sentence(
+    ledger: Ledger, api: ApiTwin, browser: Browser, keyless: Terminal, bounty: str
+) -> None:
+    person = ledger.people.solvers[0].wallet
+    wallet = browser.wallet = Wallet(ledger.node.url, person.private_key, chain_id=1, shows=OTHER)
+    words = ("solver:submit", "--browser", "--solver-address", person.address, bounty, "work")
+    with running(keyless, *words) as process:
+        address = address_of(process)
+        assert browser.open("first", address) == 200
+        browser.until("first", "Sign: get an upload URL")
+        browser.press("first", f"Your wallet shows the account {OTHER}, and this is for {person.address}")
+        wallet.shows = ""
+        browser.press("first", "Your wallet is on chain 1, and this is for chain 31337")
+        assert wallet.asked[-1] == "eth_chainId"
+        assert browser.open("second", address) == 410
+        assert "opens only once" in browser.do("look", "second")["text"]
+        wallet.chain_id, wallet.declines = 31337, True
+        browser.press("first", "You declined it in the wallet, and nothing was signed or sent")
+        assert (api.approvals(), wallet.sent) == ([], [])
+        wallet.declines = False
+        browser.press("first", "Sign: prepare Submission")
+        assert f"POST /api/bounties/{bounty}" in browser.do("look", "first")["text"]
+        browser.press("first", "Send: record Submission")
+        assert ledger.contract.address in browser.do("look", "first")["text"]
+        browser.press("first", "Done")
+        code, names, last = ended(process)
+    assert (code, names[-1]) == (0, "submit.submission_recorded")
+    assert not {"submit.approval_required", "submit.transaction_prepared"} & set(names)
+    assert wallet.sent == [last["tx_hash"]]
+    assert ledger.submission(int(bounty), person.address) == last["submission_commitment"]
+    assert len(api.approvals()) == 2
+    seen = browser.do("look", "first")
+    assert seen["findings"] == []
+    assert address.rpartition("/")[2] not in seen["address"]
+    assert (keyless.home / "address").read_text().strip() == address
+    with running(keyless, *words) as again:
+        assert ended(again)[1] == ["submit.submission_recorded"]
+
+
+def test_submit__by_a_wallet_that_signs_with_another_key__is_refused_and_sends_nothing(
+    ledger: Ledger, api: ApiTwin, browser: Browser, keyless: Terminal, bounty: str
+) -> None:
+    account, other = ledger.people.solvers[0].wallet.address, ledger.people.solvers[1].wallet
+    browser.wallet = Wallet(ledger.node.url, other.private_key, chain_id=31337, shows=account)
+    with running(keyless, "solver:submit", "--browser", "--solver-address", account, bounty, "work") as process:
+        browser.open("other", address_of(process))
+        browser.until("other", "Sign: get an upload URL")
+        browser.press("other", "service-cli has stopped")
+        code, _, last = ended(process)
+    assert (code, last["code"], api.approvals()) == (1, "signature_mismatch", [])
+    assert str(last["message"]) in browser.do("look", "other")["text"]
+
+
+def test_claim__by_a_browser_wallet__pays_and_a_page_that_is_closed_is_no_end(
+    ledger: Ledger, browser: Browser, keyless: Terminal
+) -> None:
+    number, person = str(ledger.ended_in_silence()), ledger.people.poster.wallet
+    wallet = browser.wallet = Wallet(ledger.node.url, person.private_key, chain_id=31337)
+    words = ("claim", "--browser", "--claimant-address", person.address, number)
+    with running(keyless, *words) as process:
+        browser.open("closed", address_of(process))
+        browser.until("closed", "Send: claim the refund of 25 tUSDC")
+        browser.do("close", "closed")
+        code, _, last = ended(process)
+    assert (code, last["code"], wallet.sent) == (1, "page_closed", [])
+    with running(keyless, *words) as process:
+        browser.open("claim", address_of(process))
+        browser.until("claim", "You were asked for this before")
+        browser.press("claim", "Done")
+        code, names, last = ended(process)
+    assert (code, names) == (0, ["claim.prepared", "claim.claimed"])
+    assert wallet.sent == [last["tx_hash"]]
+    assert json.dumps(browser.do("look", "claim")["findings"]) == "[]"
+
+
+def test_page__interrupted_by_ctrl_c__ends_and_says_so(ledger: Ledger, browser: Browser, keyless: Terminal) -> None:
+    number, person = str(ledger.ended_in_silence()), ledger.people.poster.wallet
+    browser.wallet = Wallet(ledger.node.url, person.private_key, chain_id=31337)
+    with running(keyless, "claim", "--browser", "--claimant-address", person.address, number) as process:
+        browser.open("stopped", address_of(process))
+        browser.until("stopped", "Send: claim the refund")
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert b"run the command again to continue" in words
+        browser.until("stopped", "service-cli has ended")
+
+
+@pytest.mark.parametrize(
+    ("has", "told"),
+    [
+        ("none", "This browser shows no wallet."),
+        ("old", "Your wallet shows the account none"),
+        ("two", "Your wallet shows the account none"),
+    ],
+)
+def test_page__with_whatever_wallets_the_browser_has__is_accessible_and_uses_the_chosen_one(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, has: str, told: str
+) -> None:
+    addresses: Queue[str] = Queue()
+    monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
+    monkeypatch.setattr(server, "FAREWELL_SECONDS", 0.0)
+    browser.wallet = Wallet("", "0x" + "11" * 32, chain_id=1, accounts=[])
+    task = server.Task(
+        OTHER, 1, f"Sign: <i>it</i> {'9' * 66}", [("Name", "<img src=x>")], "Sign", "personal_sign", ["<b>"]
+    )
+    with server.WalletPage({}) as page:
+        Thread(target=suppressing(page.ask), args=(task,), daemon=True).start()
+        browser.open(has, addresses.get(timeout=10), has)
+        browser.until(has, "Sign: <i>it</i>")
+        browser.press(has, told)
+        seen = browser.do("look", has)
+        assert "<img src=x>" in seen["text"]
+        assert seen["wide"] <= 0
+        assert ("Another wallet" in seen["text"]) is (has == "two")
+        assert browser.do("check", has)["found"] == []
+        assert seen["findings"] == []
+        browser.do("close", has)
+
+
+def suppressing(ask: Callable[[server.Task], str]) -> Callable[[server.Task], None]:
+    """The same for a thread, which nobody hears."""
+
+    def run(task: server.Task) -> None:
+        with suppress(CommandFailed):
+            ask(task)
+
+    return run

@@ -1,0 +1,258 @@
+"""The page's server by raw HTTP: what a stranger, another page and a hurried wallet get, and that it ends."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+
+import pytest
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.wallet_page import server
+from service_cli.wallet_page.server import MAX_BODY, MAX_CONNECTIONS, Task, WalletPage, open_browser
+
+TASK = Task("0x" + "ab" * 20, 31337, "Sign: it", [("Hub", "0x")], "Sign", "eth_signTypedData_v4", [{"a": 1}])
+LINGERING = 5
+"""Seconds that a test waits for what is immediate."""
+
+
+@dataclass
+class Asked:
+    """A page that is open, what its command was answered, and a client of it."""
+
+    page: WalletPage
+    address: str
+    outcome: "Queue[str | CommandFailed]"
+
+    @property
+    def host(self) -> str:
+        return self.address.split("/")[2]
+
+    @property
+    def path(self) -> str:
+        return "/" + self.address.rpartition("/")[2]
+
+    def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, str, dict[str, str]]:
+        """Status, text and headers of one answer; header names with _ for -."""
+        with closing(HTTPConnection(self.host, timeout=LINGERING)) as connection:
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in {"Host": self.host, "Content-Length": str(len(body)), **sent}.items():
+                if value:
+                    connection.putheader(name, value)
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(), dict(answer.headers)
+
+    def open(self) -> str:
+        """Open the page; the path of its session."""
+        status, html, _ = self.request("GET", self.path)
+        assert status == 200
+        found = re.search(r'data-session="([\w-]{20,})"', html)
+        assert found is not None
+        return f"/{found[1]}"
+
+    def post(self, path: str, value: object, **headers: str) -> tuple[int, str]:
+        """As the page does it, but for ``headers``."""
+        own = {"Origin": f"http://{self.host}", "Content_Type": "application/json", **headers}
+        return self.request("POST", path, json.dumps(value).encode(), **own)[:2]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
+    addresses: Queue[str] = Queue()
+    outcome: Queue[str | CommandFailed] = Queue()
+    monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
+    monkeypatch.setattr(server, "POLL_SECONDS", 0.05)
+    with WalletPage({}) as page:
+
+        def ask() -> None:
+            try:
+                outcome.put(page.ask(TASK))
+            except CommandFailed as failed:
+                outcome.put(failed)
+
+        Thread(target=ask, daemon=True).start()
+        yield Asked(page, addresses.get(timeout=LINGERING), outcome)
+        monkeypatch.setattr(server, "FAREWELL_SECONDS", 0.0)
+
+
+def test_page__opened_once__shows_the_task_and_takes_its_answer(asked: Asked) -> None:
+    session = asked.open()
+    status, text = asked.post(f"{session}/next", {"seen": 0})
+    assert status == 200
+    task = json.loads(text)["task"]
+    assert task == {**TASK.to_json(1)}
+    assert json.loads(asked.post(f"{session}/next", {"seen": 1})[1]) == {}
+    assert asked.post(f"{session}/answer", {"number": 1, "result": "0x12"}) == (200, "{}")
+    assert asked.outcome.get(timeout=LINGERING) == "0x12"
+    assert asked.post(f"{session}/answer", {"number": 1, "result": "0x13"})[0] == 409
+
+
+def test_page__its_headers__allow_its_own_script_and_nothing_else(asked: Asked) -> None:
+    _, html, headers = asked.request("GET", asked.path)
+    policy = headers["Content-Security-Policy"]
+    (nonce,) = set(re.findall(r'nonce="([^"]+)"', html))
+    assert policy == (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    assert (headers["X-Frame-Options"], headers["Cache-Control"]) == ("DENY", "no-store")
+    assert not re.search(r"https?://", html.partition("<body")[2])
+    assert "{{" not in html
+
+
+def test_page__asked_for_again__is_refused_with_a_sentence(asked: Asked) -> None:
+    asked.open()
+    status, text, _ = asked.request("GET", asked.path)
+    assert (status, "opens only once" in text) == (410, True)
+
+
+STRANGERS: list[tuple[str, Callable[[Asked], tuple[str, str, dict[str, str]]], int]] = [
+    ("no token", lambda _: ("GET", "/", {}), 404),
+    ("wrong token", lambda asked: ("GET", asked.path[:-1] + "!", {}), 404),
+    ("longer token", lambda asked: ("GET", asked.path + "a", {}), 404),
+    ("query", lambda asked: ("GET", asked.path + "?a", {}), 404),
+    ("name that points here", lambda asked: ("GET", asked.path, {"Host": "attacker.example"}), 421),
+    ("localhost", lambda asked: ("GET", asked.path, {"Host": asked.host.replace("127.0.0.1", "localhost")}), 421),
+    ("no host", lambda asked: ("GET", asked.path, {"Host": ""}), 421),
+    ("link of another site", lambda asked: ("GET", asked.path, {"Sec_Fetch_Site": "cross-site"}), 403),
+    ("same site", lambda asked: ("GET", asked.path, {"Sec_Fetch_Site": "same-site"}), 403),
+    ("prefetch", lambda asked: ("GET", asked.path, {"Sec_Purpose": "prefetch;prerender"}), 503),
+    ("other method", lambda asked: ("PUT", asked.path, {}), 501),
+]
+
+
+@pytest.mark.parametrize(("make", "status"), [each[1:] for each in STRANGERS], ids=[each[0] for each in STRANGERS])
+def test_get__by_a_stranger__is_refused_and_uses_nothing_up(
+    asked: Asked, make: Callable[[Asked], tuple[str, str, dict[str, str]]], status: int
+) -> None:
+    method, path, headers = make(asked)
+    found, text, _ = asked.request(method, path, b"", **headers)
+    assert found == status
+    assert text
+    assert asked.open()
+
+
+def test_post__by_another_page_or_program__is_refused_and_answers_nothing(asked: Asked) -> None:
+    session = asked.open()
+    good = {"number": 1, "result": "0x12"}
+    wrong: list[tuple[str, object, dict[str, str], int]] = [
+        (f"{session}/answer", good, {"Origin": "http://attacker.example"}, 403),
+        (f"{session}/answer", good, {"Origin": "null"}, 403),
+        (f"{session}/answer", good, {"Origin": ""}, 403),
+        (f"{session}/answer", good, {"Origin": asked.address.replace("http:", "https:")}, 403),
+        (f"{session}/answer", good, {"Sec_Fetch_Site": "cross-site"}, 403),
+        (f"{session}/answer", good, {"Host": "attacker.example"}, 421),
+        (f"{session}/answer", good, {"Content_Type": "text/plain"}, 400),
+        (f"{session}x/answer", good, {}, 404),
+        (f"{asked.path}/answer", good, {}, 404),
+        (f"{session}/other", good, {}, 404),
+        (f"{session}/answer", {"number": 2, "result": "0x"}, {}, 409),
+        (f"{session}/answer", {"number": 0, "result": "0x"}, {}, 409),
+        (f"{session}/answer", {"number": 1, "result": 7}, {}, 409),
+        (f"{session}/answer", {}, {}, 409),
+        (f"{session}/next", {"seen": "x"}, {}, 409),
+        (f"{session}/answer", [good], {}, 400),
+    ]
+    for path, value, headers, status in wrong:
+        assert asked.post(path, value, **headers)[0] == status, (path, value, headers)
+    assert asked.outcome.empty()
+    assert asked.post(f"{session}/answer", good)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "length"),
+    [(b"{", "1"), (b"[" * 50_000, ""), (b"", "0"), (b"{}", "-1"), (b"{}", str(MAX_BODY + 1)), (b"{}", "9" * 5_000)],
+)
+def test_body__that_is_malformed_or_too_long__is_refused(asked: Asked, body: bytes, length: str) -> None:
+    session, own = asked.open(), {"Origin": f"http://{asked.host}", "Content_Type": "application/json"}
+    headers = {"Content_Length": length} if length else {}
+    with closing(socket.create_connection(asked.host.split(":"), LINGERING)) as connection:  # type: ignore[arg-type]
+        lines = {"Host": asked.host, "Content_Length": str(len(body)), **own, **headers}
+        head = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in lines.items())
+        connection.sendall(f"POST {session}/answer HTTP/1.1\r\n{head}\r\n".encode() + body)
+        assert connection.recv(100).split()[1] == b"400"
+
+
+def test_connections__that_say_nothing__are_few_and_do_not_end_the_page(asked: Asked) -> None:
+    host, port = asked.host.split(":")
+    idle = [socket.create_connection((host, int(port)), LINGERING) for _ in range(MAX_CONNECTIONS)]
+    with closing(socket.create_connection((host, int(port)), LINGERING)) as refused:
+        refused.settimeout(LINGERING)
+        assert refused.recv(1) == b""
+    for connection in idle:
+        connection.close()
+    for _ in range(10_000):
+        with suppress(OSError):
+            assert asked.open()
+            break
+    else:
+        raise AssertionError("the page did not come back")
+
+
+def test_page__that_is_closed__ends_the_wait_with_a_sentence(asked: Asked) -> None:
+    session = asked.open()
+    assert asked.post(f"{session}/closed", {})[0] == 200
+    failed = asked.outcome.get(timeout=LINGERING)
+    assert isinstance(failed, CommandFailed)
+    assert failed.code == "page_closed"
+
+
+def test_page__that_nobody_answers__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "open_browser", lambda _address, _environment: None)
+    monkeypatch.setattr(server, "ASK_SECONDS", 0.01)
+    with WalletPage({}) as page, pytest.raises(CommandFailed) as failed:
+        page.ask(TASK)
+    assert failed.value.code == "wallet_not_answered"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (None, "You can close this page."),
+        (CommandRefused("signature_mismatch", "This is another's.", next_action="x"), "This is another's. You can"),
+        (RuntimeError("inner"), "It failed. You can close this page."),
+    ],
+)
+def test_page__at_the_end__shows_how_it_ended_and_its_address_is_gone(
+    asked: Asked, error: BaseException | None, told: str
+) -> None:
+    session = asked.open()
+    shown: Queue[str] = Queue()
+
+    def follow() -> None:
+        while "end" not in (text := asked.post(f"{session}/next", {"seen": 1})[1]):
+            pass
+        shown.put(text)
+
+    Thread(target=follow, daemon=True).start()
+    asked.page.__exit__(None, error, None)
+    end = json.loads(shown.get(timeout=LINGERING))["end"]
+    assert end["text"].startswith(told)
+    with pytest.raises(OSError):
+        asked.request("GET", asked.path)
+
+
+def test_browser__is_opened_by_a_process_that_runs_no_file_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fifo, trace = tmp_path / "address", tmp_path / "trace"
+    os.mkfifo(fifo)
+    (tmp_path / "webbrowser.py").write_text(f"open({str(trace)!r}, 'w')\n")
+    opener = tmp_path / "open"
+    opener.write_text(f'#!/bin/sh\necho "$1 $SERVICE_POSTER_PRIVATE_KEY" > {fifo}\n')
+    opener.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    open_browser("http://127.0.0.1:9/token", {"PATH": os.environ["PATH"], "BROWSER": f"{opener} %s"})
+    assert subprocess.run(["cat", fifo], capture_output=True, timeout=30, check=True).stdout == (
+        b"http://127.0.0.1:9/token \n"
+    )
+    assert not trace.exists()
