@@ -18,7 +18,8 @@ def contents(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
     """Every fact of a copy, in a stable order."""
     with engine.connect() as connection:
         return {
-            table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr) for table in t.FACTS
+            table.name: sorted((tuple(row) for row in connection.execute(select(table))), key=repr)
+            for table in (*t.FACTS, t.open_bounties)
         }
 
 

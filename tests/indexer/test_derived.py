@@ -129,3 +129,28 @@ def test_changes__of_a_copy_that_is_rebuilt__take_everything_back_and_begin_agai
     (first, *taken), *after = changes(engine)
     assert (taken, first > before[-1][0]) == ([0, None], True)
     assert [place for _, *place in after] == [place for _, *place in before]
+
+
+def open_ids(engine: Engine) -> list[int]:
+    with engine.connect() as connection:
+        return list(
+            connection.execute(select(t.open_bounties.c.bounty_id).order_by(t.open_bounties.c.bounty_id)).scalars()
+        )
+
+
+def test_open_bounties__of_endings_reorgs_and_a_rebuild__are_those_without_an_ending(world: World) -> None:
+    engine = world.engine("service_indexer")
+    won, waiting = awarded(world), world.create()
+    world.index()
+    assert open_ids(engine) == [waiting]
+    world.advance_to(world.reveal_at(waiting))
+    world.contract.transact(world.people.poster.wallet, "settle", waiting)
+    world.index()
+    assert open_ids(engine) == []
+    world.rpc.call("anvil_reorg", 1, [])  # takes the ending out
+    world.index()
+    assert open_ids(engine) == [waiting]
+    world.finalize()
+    world.writer_lock.close()
+    rebuild_copy(engine, settings_of(world), lambda _: None)
+    assert (won, open_ids(engine)) == (1, [waiting])

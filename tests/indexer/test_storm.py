@@ -33,6 +33,9 @@ def expected(chain: FakeChain) -> dict[str, list[tuple[object, ...]]]:
                 if counted(table, row, totals):
                     totals |= {name: row[name] for name in ORIGIN}
                     rows["totals"].append(tuple(_plain(totals[column.name]) for column in t.totals.c))
+    number, ended = ([column.name for column in table.c].index("bounty_id") for table in (t.bounties, t.finalizations))
+    final = {row[ended] for row in rows["finalizations"]}
+    rows["open_bounties"] = [(row[number],) for row in rows["bounties"] if row[number] not in final]
     return {name: sorted(values, key=repr) for name, values in rows.items()}
 
 
@@ -67,7 +70,7 @@ def actual(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
             table.name: sorted(
                 (tuple(_plain(value) for value in row) for row in connection.execute(select(table))), key=repr
             )
-            for table in t.FACTS
+            for table in (*t.FACTS, t.open_bounties)
         }
 
 
