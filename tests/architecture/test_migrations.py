@@ -11,6 +11,7 @@ import pytest
 TOP = Path(__file__).parents[2]
 VERSIONS = TOP / "libs/service_common/src/service_common/db/migrations/versions"
 _SHORT = "the indexer alone writes bounties, and waits; readers go on"
+_KEPT = "a writer of the release before keeps the new table without knowing it, and its role may write it"
 ALLOWED: dict[tuple[str, str], str] = {
     ("0008_lists", f"CREATE INDEX {name} ON hub_index.bounties ({columns})"): _SHORT
     for name, columns in (
@@ -19,8 +20,18 @@ ALLOWED: dict[tuple[str, str], str] = {
         ("bounties_judging", "judging_deadline"),
         ("bounties_page", "spec_commitment"),
     )
+} | {
+    ("0011_growth", "CREATE INDEX verdicts_guardian ON hub_index.verdicts "): _SHORT,
+    ("0011_growth", "CREATE INDEX heartbeats_guardian ON hub_index.heartbeats "): _SHORT,
+    ("0011_growth", "DROP INDEX hub_index.heartbeats_guardian"): "another one of that name begins with its column",
+    ("0011_growth", "CREATE INDEX claims_recipient ON hub_index.claims "): _SHORT,
+    ("0011_growth", "CREATE INDEX bounties_roster ON hub_index.bounties "): _SHORT,
+    ("0011_growth", "CREATE FUNCTION hub_index.keep_open_bounties() "): _KEPT,
+    ("0011_growth", "CREATE TRIGGER keep_open_after_insert AFTER INSERT ON hub_index."): _KEPT,
+    ("0011_growth", "CREATE TRIGGER keep_open_after_delete AFTER DELETE ON hub_index."): _KEPT,
+    ("0011_growth", "INSERT INTO hub_index.open_bounties SELECT bounty_id FROM hub_index.bounties "): _KEPT,
 }
-"""Migration and statement, as it stands there with single spaces, to the reason."""
+"""Migration and how a statement begins, as it stands there with single spaces, to the reason."""
 ADDS = (
     r"CREATE SCHEMA [a-z_]+",
     r"CREATE TABLE [a-z_.]+ \(.*\)",
@@ -34,7 +45,8 @@ MIGRATIONS = sorted(VERSIONS.glob("0*.py"))
 def statements(sql: str) -> list[str]:
     """The statements of a file, each on one line, without comments."""
     plain = re.sub(r"--[^\n]*", "", sql)
-    return [" ".join(each.split()) for each in plain.split(";") if each.strip()]
+    found = re.findall(r"(?:\$\$.*?\$\$|[^;])+", plain, re.DOTALL)
+    return [" ".join(each.split()) for each in found if each.strip()]
 
 
 def adds_only(statement: str, made: set[str]) -> bool:
@@ -65,7 +77,8 @@ def test_migration__after_the_first__only_adds(migration: Path) -> None:
     made = {match[1] for each in found if (match := re.match(r"CREATE TABLE ([a-z_.]+)", each))}
     assert found
     refused = [each for each in found if not adds_only(each, made)]
-    assert [each for each in refused if (migration.stem, each) not in ALLOWED] == []
+    allowed = tuple(beginning for name, beginning in ALLOWED if name == migration.stem)
+    assert [each for each in refused if not each.startswith(allowed)] == []
 
 
 @pytest.mark.parametrize("migration", MIGRATIONS, ids=lambda path: path.stem)

@@ -11,7 +11,7 @@ CREATE INDEX bounties_roster ON hub_index.bounties (roster_version, bounty_id);
 -- keeps it, too, and a reorg or a rebuild needs no care: a bounty is in it exactly while it has no ending.
 
 CREATE TABLE hub_index.open_bounties (bounty_id bigint NOT NULL PRIMARY KEY);
-GRANT SELECT ON hub_index.open_bounties TO service_api, service_delivery;
+GRANT SELECT ON hub_index.open_bounties TO service_api;
 GRANT SELECT, INSERT, UPDATE, DELETE ON hub_index.open_bounties TO service_indexer;
 
 CREATE FUNCTION hub_index.keep_open_bounties() RETURNS trigger LANGUAGE plpgsql AS $$
