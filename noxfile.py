@@ -37,9 +37,9 @@ LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
 ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
-# Longest first: two run at a time, so the order decides how long the whole takes.
+# Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
-    "contracts", "e2e", "indexer", "cli", "api", "deploy", "common",
+    "api", "contracts", "e2e", "indexer", "cli", "deploy", "common",
     "types", "reviewer", "web", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 

@@ -17,7 +17,8 @@ from pathlib import Path
 TOP = Path(__file__).parent.parent
 LOGS = TOP / ".local" / "check"
 NOX = TOP / ".noxw" / "bin" / "python"
-SIDE_BY_SIDE = max(2, (os.cpu_count() or 2))
+SIDE_BY_SIDE = (os.cpu_count() or 2) + 1
+"""One more than there are cores: a session waits for its servers for a tenth of its time."""
 _COUNTS = re.compile(r"(\d+) (passed|failed|error|errors)\b")
 
 
@@ -35,7 +36,7 @@ class Running:
 
 
 def main(names: list[str]) -> int:
-    """Run all, two or more at a time, in the order given."""
+    """Run all, ``SIDE_BY_SIDE`` at a time, in the order given."""
     LOGS.mkdir(parents=True, exist_ok=True)
     waiting, running, failed = deque(names), list[Running](), list[str]()
     passed_tests = failed_tests = 0
