@@ -18,7 +18,7 @@ from local_stack.contract import Wallet
 from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import spec_commitment
 
-from tests.safe.wallet import make_safe
+from tests.safe.wallet import SafeWallet, make_safe
 from tests.web.driver import Browser, Page, TestWallet, browsing
 
 SUBMISSION_SECONDS = 75
@@ -64,7 +64,9 @@ class Played:
     work: Path
     commitment: str
     poster: TestWallet
-    solver: TestWallet
+    winner: SafeWallet
+    payer: Wallet
+    """Pays the gas of the winning Safe."""
     idle: Funded
     """Another one, of a Poster with a plain account, to which nobody submits."""
 
@@ -76,24 +78,24 @@ class Played:
 @pytest.fixture(scope="module")
 def played(cast: Cast, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Played:
     folder = tmp_path_factory.mktemp("played")
-    poster, solver = safe_wallet(cast), safe_wallet(cast)
+    (poster, _, _), (solver, winner, payer) = safe_wallet(cast), safe_wallet(cast)
     idle = fund(cast, browser, folder, "poster", "Nobody comes", IDLE_SECONDS, is_interrupted=True)
     funded = fund(cast, browser, folder, poster, "Done with wallets alone", SUBMISSION_SECONDS)
     submit(cast, browser, funded, "solver-2", artifact(folder / "other", note="Of a plain account."))
     work = artifact(folder, note="Sealed in a browser, for a Safe.")
     commitment = submit(cast, browser, funded, solver, work)
-    return Played(funded, work, commitment, poster, solver, idle)
+    return Played(funded, work, commitment, poster, winner, payer, idle)
 
 
-def safe_wallet(cast: Cast) -> TestWallet:
-    """A Safe with tokens for an escrow, whose owners sign in the wallet."""
+def safe_wallet(cast: Cast) -> tuple[TestWallet, SafeWallet, Wallet]:
+    """A Safe with tokens for an escrow, whose owners sign in the wallet; and who pays for it."""
     payer = Wallet()
     cast.stack.anvil.fund(payer.address)
     safe = make_safe(cast.stack.anvil.w3, payer)
     holder = cast.stack.people.settler.wallet  # nobody else uses it here
     cast.stack.hub.token.transact(holder, "transfer", safe.address, ESCROW)
     owners = tuple("0x" + bytes(owner.key).hex() for owner in safe.owners[: safe.threshold])
-    return TestWallet(payer.private_key, cast.stack.anvil.url, 31_337, safe.address, owners)
+    return TestWallet(payer.private_key, cast.stack.anvil.url, 31_337, safe.address, owners), safe, payer
 
 
 def fund(
@@ -417,28 +419,33 @@ def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
 
 
 def claim(cast: Cast, browser: Browser, played: Played) -> None:
-    solver = str(played.solver.safe)
-    before = cast.token_balance(solver)
+    """The winning Safe is not connected: somebody's wallet reads for it, and its owners send what the page saved."""
+    safe = played.winner
+    before = cast.token_balance(safe.address)
     assert cast.page_shows(played.funded, "Awarded")
-    page = opened(cast, browser, played.solver, played.path)
+    page = opened(cast, browser, "solver-1", played.path)
+    page.wait("This account can do nothing here at the moment.")
+    page.do("expand", text="Prepare a transaction for a Safe")
+    page.press("Show what it can do")
+    page.wait_alert("This is not an address.")
+    page.fill("Address of the Safe", safe.address)
+    page.press("Show what it can do")
     page.wait(f"Claim the award: {AWARD}")
     ends_with_final(page, "Claim it")
+    page.check()
+    assert SEND not in page.text("#acting")
     page.picture("wallet-claim")
     page.press("Save it for the Safe's Transaction Builder")
     page.wait("load it in the Safe's Transaction Builder")
     batch = json.loads(page.saved("Save the transaction"))
     (transaction,) = batch["transactions"]
-    assert (batch["meta"]["createdFromSafeAddress"].lower(), transaction["value"]) == (solver.lower(), "0")
-    page.close()
-    page = opened(cast, browser, played.solver, played.path)
-    ends_with_final(page, "Claim it")
-    page.press(SEND)
+    assert (batch["meta"]["createdFromSafeAddress"].lower(), transaction["value"]) == (safe.address, "0")
+    played.payer.forget_nonce()
+    safe.execute(played.payer, transaction["to"], bytes.fromhex(transaction["data"][2:]))
     page.wait(f"Paid: {AWARD}")
-    (asked,) = page.asked()
-    sent = asked["transaction"]
-    assert (sent["to"].lower(), sent["data"]) == (transaction["to"].lower(), transaction["data"])
+    assert page.asked() == []
     closed(page)
-    assert cast.token_balance(solver) - before == 24_000_000
+    assert cast.token_balance(safe.address) - before == 24_000_000
 
 
 def ends_with_final(page: Page, button: str) -> None:

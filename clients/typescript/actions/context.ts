@@ -16,6 +16,8 @@ export interface Context {
   readonly settings: Settings;
   readonly wallet: Wallet;
   readonly account: Address;
+  /** Whether the account is a Safe that is not connected: its transactions are saved for its owners. */
+  readonly isPrepared: boolean;
   readonly node: Node;
   readonly api: Api;
   readonly journal: Journal;
@@ -24,8 +26,9 @@ export interface Context {
   readonly hub: { readonly address: Address; readonly abi: typeof hubAbi };
 }
 
-/** The context of a connected wallet; raises what is wrong with the wallet or its chain. */
-export async function makeContext(settings: Settings, wallet: Wallet): Promise<Context> {
+/** The context of a connected wallet, or of a Safe for which it reads; raises what is wrong with wallet or chain. */
+export async function makeContext(settings: Settings, wallet: Wallet, safe?: Address): Promise<Context> {
+  const account = safe ?? wallet.address;
   await wallet.requireReady();
   const { deployment, apiUrl } = settings;
   const node = new Node(wallet, deployment.hubAddress);
@@ -35,7 +38,7 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
   const [symbol, decimals, journal] = await Promise.all([
     node.readContract({ ...token, functionName: "symbol" }),
     node.readContract({ ...token, functionName: "decimals" }),
-    Journal.open(deployment, wallet.address),
+    Journal.open(deployment, account),
   ]);
   const signer = {
     address: wallet.address,
@@ -45,7 +48,8 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
   return {
     settings,
     wallet,
-    account: wallet.address,
+    account,
+    isPrepared: safe !== undefined,
     node,
     api,
     journal,

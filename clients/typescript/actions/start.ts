@@ -1,11 +1,12 @@
 /** The wallets of this browser, and what the connected account can do on this page. */
 
+import type { Address } from "viem";
 import { ServiceError } from "../src/errors.js";
 import { readState } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
 import type { Context } from "./context.js";
 import { makeContext } from "./context.js";
-import { button, element } from "./dom.js";
+import { button, element, labelled } from "./dom.js";
 import { openingOffers } from "./opening.js";
 import { publishOffer } from "./publish.js";
 import { readSettings } from "./settings.js";
@@ -70,6 +71,7 @@ async function connected(settings: Settings, announced: Announced, session: HTML
       again,
     );
     show(shown, await offersOf(context));
+    if (settings.actions !== "publish") shown.append(forSafe(settings, wallet));
   } catch (error) {
     shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
     const chosen = wallet;
@@ -94,6 +96,37 @@ function switching(
   });
 }
 
+/** Claims, settling and signs of life for a Safe whose owners sign elsewhere: they need its transactions alone. */
+function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
+  const field = element("input", { size: "44", autocomplete: "off", spellcheck: "false" });
+  const shown = element("div");
+  const prepare = async () => {
+    const address = field.value.trim().toLowerCase() as Address;
+    if (!/^0x[0-9a-f]{40}$/.test(address)) throw new ServiceError("no_address", "This is not an address.");
+    const context = await makeContext(settings, wallet, address);
+    if (!(await context.node.isContract(address))) {
+      throw new ServiceError("not_a_safe", "There is no contract at this address on the wallet's chain.");
+    }
+    show(shown, await preparedOffers(context));
+  };
+  const go = button("Show what it can do", () => {
+    shown.replaceChildren();
+    prepare().catch((error: unknown) => {
+      shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
+    });
+  });
+  const hint =
+    "Its claims, and what anyone may do, as files for its Transaction Builder. Everything else it does connected.";
+  return element(
+    "details",
+    {},
+    element("summary", {}, "Prepare a transaction for a Safe"),
+    labelled("Address of the Safe", field, hint),
+    element("p", {}, go),
+    shown,
+  );
+}
+
 function show(shown: HTMLElement, offers: readonly Offer[]): void {
   if (offers.length === 0) shown.append(element("p", {}, "This account can do nothing here at the moment."));
   for (const offer of offers) {
@@ -112,6 +145,12 @@ function show(shown: HTMLElement, offers: readonly Offer[]): void {
     const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
     shown.append(element("section", { class: "action" }, ...parts));
   }
+}
+
+/** What needs no signature of the account but its transaction. */
+async function preparedOffers(context: Context): Promise<Offer[]> {
+  const { bounty } = context.settings;
+  return bounty === undefined ? [heartbeat(context)] : hubOffers(context, await readState(context, bounty));
 }
 
 /** What the account can do on this page now. */

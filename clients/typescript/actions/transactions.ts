@@ -84,10 +84,10 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
 }
 
 async function sent(context: Context, stage: Stage, step: Step, isRepeated: boolean): Promise<FoundEvent> {
-  const { node, wallet, journal, account } = context;
+  const { node, wallet, journal, account, isPrepared } = context;
   stage.say("The transaction is tried on the wallet's node, without sending it.");
   await node.simulate(account, step.call);
-  const buttons = (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
+  const buttons = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
   stage.say("");
   const pressed = await stage.confirm(step.title, factsOf(context, step, isRepeated), ...buttons);
   await wallet.requireReady();

@@ -259,6 +259,11 @@ const commands = {
     );
     return seen.jsonValue();
   },
+  /** Opens the part with this summary. */
+  async expand({ found, text }) {
+    const summary = await found.page.waitForSelector(`::-p-xpath(//summary[normalize-space(.)=${quoted(text)}])`);
+    await summary.evaluate((each) => (each.parentElement.open = true));
+  },
   async tick({ found, label }) {
     await (await fieldOf(found.page, label)).evaluate((each) => each.click());
   },
