@@ -4,12 +4,13 @@
 
 FILE lists the packages of the base image, as ``dpkg-query --show`` prints them in it; they are then listed, too.
 The environment of each image is made by the script that the Dockerfile runs, and listed as it is: names, versions,
-licences, nothing of the machine it was made on.
+licences, nothing of the machine it was made on; and the npm packages in the scripts of the pages.
 """
 
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,9 +40,21 @@ def main() -> int:
         subprocess.run([str(LISTER), "environment", *options, str(prefix / "bin/python")], check=True)
         content = json.loads(document.read_text(encoding="utf-8"))
         content["components"] += of_base
+        for notices in prefix.glob("lib/*/site-packages/*/static/actions/licenses-*.txt"):
+            content["components"] += bundled(notices.read_text(encoding="utf-8"))
         document.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         print(document.relative_to(TOP))
     return 0
+
+
+def bundled(notices: str) -> list[dict[str, str]]:
+    """The npm packages in the scripts of the pages, as the file beside them names them."""
+    components = {}
+    for path, version in re.findall(r"^-{80}\n\n(\S+) (\S+) \(.*\)$", notices, re.MULTILINE):
+        name = path.rpartition("node_modules/")[2]
+        url = f"pkg:npm/{quote(name, safe='/')}@{version}"
+        components[url] = {"type": "library", "name": name, "version": version, "purl": url, "bom-ref": url}
+    return list(components.values())
 
 
 def _debian(line: str) -> dict[str, str]:

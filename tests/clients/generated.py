@@ -1,4 +1,4 @@
-"""The files of the TypeScript client that are made from the API's OpenAPI document and the Hub's ABI.
+"""The files of the TypeScript client that are made from the API's OpenAPI document, the Hub's ABI and its refusals.
 
 ``python -m tests.clients.generated`` writes them again, with the PYTHONPATH of CONTRIBUTING.md; a test compares.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from local_stack.toolbox import ensure_npm_package
+from service_common.chain.reverts import SENTENCES
 
 from tests.api.contract import openapi_document
 from tests.clients.package import PACKAGE, TOP, run_node
@@ -21,7 +22,7 @@ _MADE: Final = "// Made by tests/clients/generated.py. Do not edit.\n\n"
 
 def contents() -> dict[str, str]:
     """Each generated file by its name."""
-    return {"openapi.ts": _types(), "signed.ts": _signed(), "hub.ts": _hub()}
+    return {"openapi.ts": _types(), "signed.ts": _signed(), "hub.ts": _hub(), "refusals.ts": _refusals()}
 
 
 def stale() -> list[str]:
@@ -55,6 +56,13 @@ def _hub() -> str:
     lines = "".join(f"  {json.dumps(entry)},\n" for entry in entries)
     comment = "/** The Hub's ABI, from which viem infers every call, event and error. */\n"
     return f"{_MADE}{comment}export const hubAbi = [\n{lines}] as const;\n"
+
+
+def _refusals() -> str:
+    lines = "".join(f"  {name}: {json.dumps(list(text))},\n" for name, text in sorted(SENTENCES.items()))
+    comment = "/** The Hub's errors: what is refused, and what to do next. Names in braces are the error's values. */\n"
+    kind = "Readonly<Record<string, readonly [string, string]>>"
+    return f"{_MADE}{comment}export const REFUSALS: {kind} = {{\n{lines}}};\n"
 
 
 def _without_internal_types(value: object) -> object:

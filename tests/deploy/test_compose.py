@@ -140,7 +140,7 @@ def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> 
     assert members["delivery"] == {"api", "delivery"}
     assert members["data"] == set(PODS) - {"web"} | {"postgresql", "valkey", "dump"}
     assert members["receivers"] == {"webhooks"}
-    assert members["outside"] == set(PODS) - {"web", "webhooks", "migrate"} | {"caddy", "backup"}
+    assert members["outside"] == set(PODS) - {"webhooks", "migrate"} | {"caddy", "backup"}
     inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
     assert inside == {"front", "delivery", "data"}
 

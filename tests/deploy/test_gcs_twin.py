@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from gcs_twin.answers import Refused
 from gcs_twin.bodies import Body, BodyCut, byte_range
+from gcs_twin.cors import answer_headers, parse_rules, preflight_headers
 from gcs_twin.keys import make_service_account, read_account
 from gcs_twin.objects import Declared, Objects
 from gcs_twin.signature import query_pairs
@@ -23,6 +24,8 @@ from local_stack import gcs
 from service_common.storage.gcs import GcsStore
 from service_common.storage.settings import StorageSettings
 from service_common.types import Bytes32
+
+from .conftest import REPOSITORY
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -228,3 +231,47 @@ def test_body__cut_short__is_no_body() -> None:
 
 def test_query_pairs__plus_and_percent__are_not_a_forms() -> None:
     assert query_pairs("a=1+2&b=%2B%20&&c&d=e=f") == [("a", "1+2"), ("b", "+ "), ("c", ""), ("d", "e=f")]
+
+
+CORS = parse_rules((REPOSITORY / "deploy/storage/cors.json").read_text(encoding="utf-8"))
+PAGES = "https://bounties.example"
+SENT = "content-type,x-goog-content-length-range,x-goog-if-generation-match,x-goog-meta-sha256"
+
+
+def preflight(origin: str, method: str, headers: str = SENT) -> dict[str, str]:
+    asked = {
+        "origin": origin, "access-control-request-method": method, "access-control-request-headers": headers,
+    }  # fmt: skip
+    return preflight_headers(CORS, asked)
+
+
+def test_cors__of_the_shipped_rule__lets_the_pages_send_what_signed_addresses_need(twin: gcs.GcsServer) -> None:
+    store = GcsStore(StorageSettings(twin.bucket, twin.url, twin.credentials_file.read_text()))
+    target = store.sign_upload("submissions/x", sha256=Bytes32("0x" + "11" * 32), byte_length=5, lifetime=60)
+    headers = ",".join(target.headers)
+    assert preflight(PAGES, "PUT", headers)["Access-Control-Allow-Origin"] == PAGES
+    assert preflight(PAGES, "GET", "")["Access-Control-Allow-Origin"] == PAGES
+    assert answer_headers(CORS, "GET", {"origin": PAGES})["Access-Control-Allow-Origin"] == PAGES
+
+
+@pytest.mark.parametrize(
+    ("origin", "method", "headers"),
+    [
+        ("https://attacker.example", "PUT", SENT),
+        ("http://bounties.example", "PUT", SENT),
+        (PAGES, "DELETE", SENT),
+        (PAGES, "PUT", f"{SENT},authorization"),
+    ],
+)
+def test_cors__of_anything_else__has_no_headers(origin: str, method: str, headers: str) -> None:
+    assert preflight(origin, method, headers) == {}
+
+
+def test_cors__over_http__answers_preflights_and_marks_answers(twin: gcs.GcsServer, http: urllib3.PoolManager) -> None:
+    url = f"{twin.url}/{twin.bucket}/submissions/none"
+    asked = {"Origin": PAGES, "Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": SENT}
+    answer = http.request("OPTIONS", url, headers=asked)
+    assert (answer.status, answer.headers["Access-Control-Allow-Origin"]) == (200, "*")
+    refused = http.request("GET", url, headers={"Origin": PAGES})
+    assert (refused.status >= 400, refused.headers["Access-Control-Allow-Origin"]) == (True, "*")
+    assert "Access-Control-Allow-Origin" not in http.request("GET", url).headers

@@ -64,6 +64,7 @@ def edges_of_code(overlay: str) -> set[tuple[str, str]]:
         edges |= {(name, EDGE_OF_VARIABLE[each]) for each in told if each in EDGE_OF_VARIABLE}
         if told & {"SERVICE_STORAGE_BUCKET", "SERVICE_BACKUP_BUCKET"} and "SERVICE_STORAGE_CREDENTIALS" not in told:
             edges.add((name, IDENTITY))  # the storage's account is the pod's own
+    edges.discard(("web", IDENTITY))  # it names the bucket to browsers, and reaches relays of the beacon alone
     # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured. What a
     # restored copy is reached by is in the pod itself.
     return (edges - {("api-worker", DELIVERY), (SCRATCH, POSTGRES), (SCRATCH, REDIS)}) | {("reviewer-worker", PUBLIC)}

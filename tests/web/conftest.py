@@ -1,5 +1,6 @@
 """The pages of one process, made of what a fake API answers."""
 
+import json
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -8,17 +9,20 @@ import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 from html5lib import HTMLParser
+from service_common.crypto.beacon import HttpAnswer
 from service_common.types import UnixSeconds
 from service_web.api.answers import Api
 from service_web.api.client import ApiClient
 from service_web.app import make_app
+from service_web.beacon import Rounds
 from service_web.challenge import Challenges
 from service_web.config import read_config
 from service_web.dependencies import Dependencies
 from service_web.written import WrittenVerdicts
 from werkzeug.test import TestResponse
 
-from tests.web.fake_api import NOW, FakeApi, Ledger
+from tests.vectors.samples import BEACON
+from tests.web.fake_api import CHAIN, HUB, NOW, FakeApi, Ledger
 
 VARIABLES = {
     "SERVICE_PUBLIC_HOST": "api.example",
@@ -26,6 +30,12 @@ VARIABLES = {
     "SERVICE_PAGES_URL": "https://bounties.example",
     "SERVICE_EXPLORER_URL": "https://explorer.example",
     "SERVICE_BUDGET_FACTOR": "1000",
+    "SERVICE_CHAIN_ID": str(CHAIN),
+    "SERVICE_HUB_ADDRESS": HUB,
+    "SERVICE_STORAGE_BUCKET": "sealed-work",
+    "SERVICE_BEACON_URLS": "https://relay.example",
+    "SERVICE_BEACON_CHAIN_HASH": BEACON.info.chain_hash,
+    "SERVICE_BEACON_PUBLIC_KEY": BEACON.info.public_key,
 }
 
 
@@ -49,12 +59,31 @@ class OwnClock:
 
 
 @dataclass
+class FakeRelay:
+    """A relay of the sample beacon; what it answers can be replaced, and it counts the rounds it was asked for."""
+
+    asked: list[str] = field(default_factory=list)
+    forged: bool = False
+    silent: bool = False
+
+    def get(self, url: str, timeout: float) -> HttpAnswer:
+        if self.silent:
+            raise OSError("no answer")
+        kind = url.rpartition("/")[2]
+        if kind == "info":
+            return HttpAnswer(200, json.dumps(BEACON.info_json()).encode())
+        self.asked.append(kind)
+        return HttpAnswer(200, json.dumps(BEACON.beacon_json(int(kind) + self.forged) | {"round": int(kind)}).encode())
+
+
+@dataclass
 class Pages:
     """An app, what it reads, and a client of it."""
 
     ledger: Ledger = field(default_factory=Ledger)
     clock: OwnClock = field(default_factory=OwnClock)
     variables: dict[str, str] = field(default_factory=lambda: dict(VARIABLES))
+    relay: FakeRelay = field(default_factory=FakeRelay)
 
     def __post_init__(self) -> None:
         self.api = FakeApi(self.ledger)
@@ -62,7 +91,8 @@ class Pages:
         api = Api(client)
         written = WrittenVerdicts(api, self.clock)
         config = read_config(self.variables)
-        self.app: Flask = make_app(Dependencies(config, api, Challenges(api, self.clock), written, self.clock))
+        rounds = Rounds(config.beacon, self.relay, self.clock)
+        self.app: Flask = make_app(Dependencies(config, api, Challenges(api, self.clock), written, rounds, self.clock))
         self.client: FlaskClient = self.app.test_client()
 
     def get(self, path: str, **headers: str) -> TestResponse:

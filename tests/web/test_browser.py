@@ -104,7 +104,7 @@ def served(app: WSGIApplication) -> Iterator[str]:
 def visits() -> Iterator[Visit]:
     paths = ["/", "/?show=all", "/?min_award=x&until=tomorrow&poster=0x12&sort=best", "/?search=that&sort=award"]
     paths += [f"/people/{POSTER}", f"/people/{GUARDIANS[0]}", "/guardians", "/deployment"]
-    paths += ["/how-it-works", "/glossary"]
+    paths += ["/how-it-works", "/glossary", "/publish"]
     for number, path in enumerate(paths + [f"/bounties/{number}" for number in range(1, len(STAGES) + 1)]):
         for width, theme in LOOKS:
             is_chosen = ((width, theme) in LOOKS[::3]) == bool(number % 2)

@@ -1,6 +1,7 @@
 """What the pages show of what the API answers, and what they never show."""
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -13,8 +14,12 @@ from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account,
 
 EVERY_PAGE = (
     "/", "/?show=all", "/?show=judging", "/?show=decided", "/bounties/1", "/bounties/1/challenge.md",
-    f"/people/{POSTER}", f"/people/{account('nobody')}", "/guardians", "/deployment", "/how-it-works", "/glossary",
+    f"/people/{POSTER}", f"/people/{account('nobody')}", "/guardians", "/deployment", "/how-it-works",
+    "/glossary", "/publish",
 )  # fmt: skip
+
+
+ACTING_PAGES = ("/bounties/1", "/guardians", "/publish")
 
 
 def accepting(bounty: Bounty) -> None:
@@ -316,7 +321,8 @@ def test_answer__whatever_it_is__has_the_policy_and_no_cookie(pages: Pages, path
         policy = answer.headers["Content-Security-Policy"]
         assert policy.startswith("default-src 'none'; style-src 'self'; img-src 'self'")
         assert "unsafe" not in policy
-        assert "script-src" not in policy
+        assert ("script-src 'self';" in policy) == (path in ACTING_PAGES)
+        assert ("connect-src" in policy) == (path in ACTING_PAGES)
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Referrer-Policy"] == "no-referrer"
         assert "Set-Cookie" not in answer.headers
@@ -327,6 +333,9 @@ def test_page__as_html__names_only_this_origin_and_needs_no_script(pages: Pages,
     awarded(pages.ledger.add())
     html = pages.get(path).get_data(as_text=True)
     text_of(html)
+    if path in ACTING_PAGES:
+        html, count = re.subn(r'<script type="module" src="/assets/connect-\w+\.js"></script>', "", html)
+        assert count == 1
     for forbidden in ("<script", "style=", " onclick", "<iframe", "http-equiv", "javascript:"):
         assert forbidden not in html
     for reference in (*_values(html, "src"), *_values(html, "srcset")):

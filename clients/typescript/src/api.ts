@@ -4,8 +4,8 @@
 
 import createClient from "openapi-fetch";
 import type { Client } from "openapi-fetch";
-import { readText } from "./beacon.js";
-import { canonicalJson } from "./envelope.js";
+import { readText } from "./answers.js";
+import { canonicalJson } from "./canonical.js";
 import { ServiceError } from "./errors.js";
 import type { Issue } from "./errors.js";
 import type { components, paths } from "./generated/openapi.js";

@@ -4,8 +4,9 @@ import { bls12_381 } from "@noble/curves/bls12-381.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { hexToBytes } from "@noble/hashes/utils.js";
 import type { Hex } from "viem";
+import { readText } from "./answers.js";
 import { equal } from "./bytes.js";
-import { ServiceError, refusal } from "./errors.js";
+import { refusal } from "./errors.js";
 
 /** A beacon chain of scheme `bls-unchained-g1-rfc9380`; the public key is 96 bytes in hex without `0x`. */
 export interface Beacon {
@@ -102,22 +103,5 @@ async function answerOf(url: string): Promise<{ round: unknown; signature: strin
     return { round, signature: typeof signature === "string" ? signature : "" };
   } catch {
     return undefined;
-  }
-}
-
-/** The text of an answer of at most `limit` bytes; an endless one is `answer_malformed`. */
-export async function readText(response: Response, limit: number): Promise<string> {
-  const decoder = new TextDecoder();
-  let [size, text] = [0, ""];
-  const reader = response.body?.getReader();
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
-    if (done || value === undefined) return text + decoder.decode();
-    size += value.length;
-    if (size > limit) {
-      await reader?.cancel();
-      throw new ServiceError("answer_malformed", `the answer is larger than ${limit} bytes`);
-    }
-    text += decoder.decode(value, { stream: true });
   }
 }

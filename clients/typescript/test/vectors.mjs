@@ -7,7 +7,7 @@ import { toIdentity } from "../dist/age.js";
 import { arrange, tarOf, unpack } from "../dist/archive.js";
 import { chunksOf } from "../dist/bytes.js";
 import { openCapsule, readCapsule } from "../dist/capsule.js";
-import { canonicalJson, parseCanonicalJson } from "../dist/envelope.js";
+import { canonicalJson, parseCanonicalJson } from "../dist/canonical.js";
 import { plaintextOf } from "../dist/open.js";
 import { failureOf, load } from "./shared.mjs";
 

@@ -6,6 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
+from gcs_twin.cors import parse_rules
 from gcs_twin.keys import read_account
 from gcs_twin.objects import Objects
 from gcs_twin.server import Twin, make_server
@@ -20,10 +21,12 @@ def main() -> int:
     parser.add_argument("--root", type=Path, required=True, help="where objects are kept")
     parser.add_argument("--credentials-file", type=Path, required=True, help="the service account, or its public half")
     parser.add_argument("--bucket", required=True)
+    parser.add_argument("--cors-file", type=Path, help="the bucket's CORS rules, as gcloud takes them")
     options = parser.parse_args()
     try:
         account = read_account(options.credentials_file)
-        twin = Twin(options.bucket, account, Objects(options.root), Tokens(account))
+        cors = parse_rules(options.cors_file.read_text(encoding="utf-8")) if options.cors_file else ()
+        twin = Twin(options.bucket, account, Objects(options.root), Tokens(account), cors)
         server = make_server(options.host, options.port, twin)
     except (OSError, ValueError) as error:
         sys.stderr.write(f"gcs_twin: {error}\n")

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from gcs_twin.answers import Refused
 from gcs_twin.bodies import Body, BodyCut, byte_range
+from gcs_twin.cors import CorsRule, answer_headers, preflight_headers
 from gcs_twin.keys import Account
 from gcs_twin.objects import Declared, Objects, Stored
 from gcs_twin.resources import JSON_PATH, facts_headers, resource
@@ -37,6 +38,7 @@ class Twin:
     account: Account
     objects: Objects
     tokens: Tokens
+    cors: tuple[CorsRule, ...] = ()
     now: Callable[[], float] = time.time
 
 
@@ -69,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
-    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815
+    do_HEAD = do_PUT = do_POST = do_DELETE = do_OPTIONS = do_GET  # noqa: N815
 
     def _serve(self) -> None:
         self._path, _, self._query = self.path.partition("?")
@@ -100,6 +102,8 @@ class Handler(BaseHTTPRequestHandler):
             self._answer_json(self.twin.tokens.exchange(form))
         elif self._path == "/healthz" and self.command == "GET":
             self._answer_json({"status": "ok"})
+        elif self.command == "OPTIONS":
+            self._answer(200, b"", preflight_headers(self.twin.cors, self._names))
         elif self._path.startswith((JSON_PATH, _DOWNLOAD)):
             self._json_interface()
         else:
@@ -208,7 +212,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _start(self, status: int, length: int, headers: Mapping[str, str]) -> None:
         self.send_response(status)
-        for name, value in headers.items():
+        for name, value in (answer_headers(self.twin.cors, self.command, self._names) | dict(headers)).items():
             self.send_header(name, value)
         if status != 204:
             self.send_header("Content-Length", str(length))

@@ -5,6 +5,7 @@ holds; objects survive ``kill`` and ``restart``.
 """
 
 import http.client
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from local_stack.toolbox import LOCAL
 
 BUCKET: Final = "local-stack"
 _RULE: Final = StopRule(grace=5.0)
+_CORS: Final = LOCAL.parent / "storage" / "cors.json"
+"""The rules that a deployment's bucket gets; here every origin has them."""
 
 
 class GcsServer:
@@ -31,6 +34,10 @@ class GcsServer:
         self.credentials_file = directory / "service-account.json"
         self.child: Child | None = None
         self.port = 0
+        self._cors_file = directory / "cors.json"
+        rules = json.loads(_CORS.read_text(encoding="utf-8"))
+        local = [rule | {"origin": ["*"]} for rule in rules]  # the pages' port is chosen later
+        self._cors_file.write_text(json.dumps(local), encoding="utf-8")
 
     @property
     def url(self) -> str:
@@ -61,6 +68,7 @@ class GcsServer:
             [
                 *(sys.executable, "-m", "gcs_twin", "--port", str(port), "--bucket", self.bucket),
                 *("--root", self._directory / "objects", "--credentials-file", account),
+                *("--cors-file", self._cors_file),
             ],
             environment=minimal_environment(self._directory) | {"PYTHONPATH": str(LOCAL)},
             cwd=self._directory,

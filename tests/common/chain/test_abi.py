@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from service_common.chain.abi import Parameter, _canonical, _decode, hub_abi, snake_case
 from service_common.chain.hub import BountyView, RosterView
 from service_common.chain.json_rpc import RpcRefused
-from service_common.chain.reverts import _SENTENCES, explain
+from service_common.chain.reverts import SENTENCES, explain
 from service_common.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
 
 ARTIFACT = Path(__file__).parents[3] / "contracts" / "artifacts" / "Hub.json"
@@ -44,10 +44,10 @@ def test_views__of_the_abi__have_the_fields_of_their_classes() -> None:
 
 def test_errors__of_the_abi__each_have_a_sentence_that_their_values_fill() -> None:
     by_name = {error.name: error for error in hub_abi().errors.values()}
-    assert set(by_name) == set(_SENTENCES)
+    assert set(by_name) == set(SENTENCES)
     for name, error in by_name.items():
         values = {parameter.name: "x" for parameter in error.inputs}
-        message, next_action = _SENTENCES[name]
+        message, next_action = SENTENCES[name]
         assert message.format(**values).endswith(".")
         assert next_action.endswith(".")
 

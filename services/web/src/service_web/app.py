@@ -18,7 +18,7 @@ from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.hostile import visible
 from service_web.policy import Policy
-from service_web.routes import assets, calendars, drawings, feeds, pages
+from service_web.routes import assets, beacon, calendars, drawings, feeds, pages
 from service_web.views.stage import LABELS, MEANINGS
 
 RETRY_SECONDS: Final = 10
@@ -36,12 +36,12 @@ def make_app(dependencies: Dependencies) -> Flask:
     install_callers(app, dependencies.callers)
     app.before_request(_begin)
     _install_problems(app)
-    for routes in (pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes):
+    for routes in (pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes, beacon.routes):
         app.register_blueprint(routes)
     app.add_url_rule("/healthz", view_func=get_health)
     app.wsgi_app = Edge(app.wsgi_app, dependencies.callers)  # type: ignore[method-assign]
     install_versions(app, dependencies.clock)
-    app.wsgi_app = Policy(app.wsgi_app)  # type: ignore[method-assign]
+    app.wsgi_app = Policy(app.wsgi_app, dependencies.config)  # type: ignore[method-assign]
     return app
 
 
@@ -67,6 +67,7 @@ def _install_templates(app: Flask, dependencies: Dependencies) -> None:
         config=dependencies.config,
         style=assets.STYLE_PATH,
         icon=assets.ICON_PATH,
+        connect=assets.CONNECT_PATH,
         labels=LABELS,
         meanings=MEANINGS,
         counted=formatting.counted,

@@ -2,11 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from service_common.chain.beacon_settings import read_beacon_record
+from service_common.chain.deployment import BeaconRecord
+from service_common.chain.settings import read_hub
 from service_common.config import EnvironmentReader, parse_count
 from service_common.log import parse_level
+from service_common.storage.settings import parse_bucket, parse_endpoint
 from service_common.traces.settings import TraceSettings, read_trace_settings
+from service_common.types import Address, ChainId
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
+
+GOOGLE: Final = "https://storage.googleapis.com"
+"""Where signed addresses of ciphertexts lead unless a deployment has another storage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +29,12 @@ class PagesConfig:
     """Under which origin people reach the pages; feeds, calendars and previews name it."""
     explorer_url: str | None
     """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
+    chain_id: ChainId
+    hub_address: Address
+    """The contract that wallets are asked to call; never taken from the API."""
+    beacon: BeaconRecord
+    bucket_url: str
+    """Below which pages upload and download ciphertexts; ends with a slash."""
     budget_factor: int
     traces: TraceSettings
     log_level: int
@@ -35,11 +50,18 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
     web = read_web_settings(reader)
+    chain_id, hub_address = read_hub(reader)
+    endpoint = reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None)
+    bucket = reader.required("SERVICE_STORAGE_BUCKET", parse_bucket)
     config = PagesConfig(
         web=web,
         api_url=reader.required("SERVICE_API_URL", parse_origin),
         pages_url=reader.optional("SERVICE_PAGES_URL", parse_origin, f"https://{web.public_host}"),
         explorer_url=reader.optional("SERVICE_EXPLORER_URL", parse_origin, None),
+        chain_id=chain_id,
+        hub_address=hub_address,
+        beacon=read_beacon_record(reader, chain_id),
+        bucket_url=f"{endpoint or GOOGLE}/{bucket}/",
         budget_factor=reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1),
         traces=read_trace_settings(reader),
         log_level=reader.optional("SERVICE_LOG_LEVEL", parse_level, 20),

@@ -7,10 +7,12 @@ from typing import Final, cast
 from flask import current_app
 from service_common.budgets import Budgets
 from service_common.clock import Clock, SystemClock
+from service_common.crypto.beacon_http import Urllib3Get
 from service_common.web.callers import CallerBudgets, Callers
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiClient
+from service_web.beacon import Rounds
 from service_web.challenge import Challenges
 from service_web.config import PagesConfig
 from service_web.written import WrittenVerdicts
@@ -28,6 +30,7 @@ class Dependencies:
     api: Api
     challenges: Challenges
     written: WrittenVerdicts
+    rounds: Rounds
     clock: Clock
 
     @cached_property
@@ -48,7 +51,8 @@ def make_dependencies(config: PagesConfig) -> Dependencies:
     """The real ones."""
     clock = SystemClock()
     api = Api(ApiClient(config.api_url, clock))
-    return Dependencies(config, api, Challenges(api, clock), WrittenVerdicts(api, clock), clock)
+    rounds = Rounds(config.beacon, Urllib3Get(), clock)
+    return Dependencies(config, api, Challenges(api, clock), WrittenVerdicts(api, clock), rounds, clock)
 
 
 def dependencies() -> Dependencies:

@@ -1,18 +1,24 @@
 """The headers that every answer carries, also one that was kept or refused before the framework.
 
 The policy allows this origin's stylesheet and drawings and nothing else: no script, no frame, no font, no request, no
-plug-in, no base, no form that leads elsewhere.
+plug-in, no base, no form that leads elsewhere. Pages on which a wallet can act also allow this origin's scripts, and
+requests to the API and to the bucket of the ciphertexts; what such a script writes into the page is text, never HTML
+(trusted types).
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from service_web.config import PagesConfig
+
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+_ACTING: Final = "script-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'; connect-src 'self'"
+_ACTING_PATHS: Final = re.compile(r"/(?:bounties/[0-9]{1,19}|guardians|publish)")
 _HEADERS: Final = (
-    ("Content-Security-Policy", POLICY),
     ("Referrer-Policy", "no-referrer"),
     ("X-Frame-Options", "DENY"),
     ("Cross-Origin-Opener-Policy", "same-origin"),
@@ -20,15 +26,24 @@ _HEADERS: Final = (
 )
 
 
+def acting_policy(config: PagesConfig) -> str:
+    """The policy of pages on which a wallet can act."""
+    return f"{POLICY}; {_ACTING} {config.public_api_url} {config.bucket_url}"
+
+
 class Policy:
     """A WSGI application around another."""
 
-    def __init__(self, inner: WSGIApplication) -> None:
+    def __init__(self, inner: WSGIApplication, config: PagesConfig) -> None:
         self._inner = inner
+        self._usual = (("Content-Security-Policy", POLICY), *_HEADERS)
+        self._acting = (("Content-Security-Policy", acting_policy(config)), *_HEADERS)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        added = self._acting if _ACTING_PATHS.fullmatch(environ["PATH_INFO"]) else self._usual
+
         def start(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> object:
-            headers.extend(_HEADERS)
+            headers.extend(added)
             return start_response(status, headers, exc_info)  # type: ignore[arg-type]
 
         return self._inner(environ, start)  # type: ignore[arg-type]  # its return value is never used

@@ -15,7 +15,7 @@ _TERMS: Final = "Change the page's terms and publish it again."
 _OWNER: Final = "Correct the owner's call."
 _AGAIN: Final = "Run the command again: it takes the Hub's current values."
 
-_SENTENCES: Final[dict[str, tuple[str, str]]] = {
+SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "AlreadyClaimed": ("This amount was already paid out to {account}.", "Nothing is left to claim in this role."),
     "BountyFinal": ("The bounty is already final.", _REREAD),
     "BountyNotFound": ("The Hub has no bounty {bountyId}.", "Check the bounty id and the deployment."),
@@ -84,6 +84,7 @@ _SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Leave Solver and Submission out.",
     ),
 }
+"""By the name of an error: what is refused and what to do next; names in braces are the error's own values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,9 @@ class Refusal:
 def explain(refusal: RpcRefused) -> Refusal:
     """The sentence behind a reverted call."""
     revert = hub_abi().revert(refusal.data)
-    if revert is None or revert[0] not in _SENTENCES:
+    if revert is None or revert[0] not in SENTENCES:
         return Refusal("reverted", "The call would revert for a reason the Hub does not name.", _REREAD)
     name, values = revert
     names = [parameter.name for parameter in next(e for e in hub_abi().errors.values() if e.name == name).inputs]
-    message, next_action = _SENTENCES[name]
+    message, next_action = SENTENCES[name]
     return Refusal(snake_case(name), message.format(**dict(zip(names, values, strict=True))), next_action)

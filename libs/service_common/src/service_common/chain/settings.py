@@ -49,11 +49,11 @@ class ChainSettings:
 
 def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
     """The settings of this process; mistakes are collected by ``reader``."""
-    chain_id = reader.required("SERVICE_CHAIN_ID", _parse_chain_id)
+    chain_id, hub_address = read_hub(reader)
     record = deployment_of(chain_id)
     return ChainSettings(
         chain_id=chain_id,
-        hub_address=_hub_address(reader, record),
+        hub_address=hub_address,
         deploy_block=BlockNumber(reader.optional("SERVICE_DEPLOY_BLOCK", parse_decimal, _deploy_block(record))),
         block_time_seconds=_block_time(reader, record),
         finality_depth=reader.optional(
@@ -61,6 +61,15 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
         ),
         rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls),
     )
+
+
+def read_hub(reader: EnvironmentReader) -> tuple[ChainId, Address]:
+    """Which chain and Hub this deployment is; mistakes are collected by ``reader``."""
+    chain_id = reader.required("SERVICE_CHAIN_ID", _parse_chain_id)
+    record = deployment_of(chain_id)
+    if record is not None and record.hub_address is not None:
+        return chain_id, reader.optional("SERVICE_HUB_ADDRESS", parse_address, record.hub_address)
+    return chain_id, reader.required("SERVICE_HUB_ADDRESS", parse_address)
 
 
 def parse_urls(text: str) -> tuple[str, ...]:
@@ -80,12 +89,6 @@ def parse_seconds(text: str) -> float:
     if not 0 < seconds < 86_400:
         raise ValueError("a positive number of seconds, at most a day")
     return seconds
-
-
-def _hub_address(reader: EnvironmentReader, record: Deployment | None) -> Address:
-    if record is not None and record.hub_address is not None:
-        return reader.optional("SERVICE_HUB_ADDRESS", parse_address, record.hub_address)
-    return reader.required("SERVICE_HUB_ADDRESS", parse_address)
 
 
 def _block_time(reader: EnvironmentReader, record: Deployment | None) -> float:

@@ -1,4 +1,8 @@
-"""The stylesheet and the icon, under names that change with their bytes, so that a browser keeps them."""
+"""The stylesheet, the icon and the scripts, under names that change with their bytes, so that a browser keeps them.
+
+The scripts of the wallet actions are built from `clients/typescript/actions` and are part of this package; their names
+have the hash of their bytes already, since they load each other by them.
+"""
 
 import hashlib
 from importlib.resources import files
@@ -9,7 +13,12 @@ from service_common.web.authentication import public, read_query
 from werkzeug.exceptions import NotFound
 
 _FOREVER: Final = "public, max-age=31536000, immutable"
-_TYPES: Final = {"css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
+_TYPES: Final = {
+    "css": "text/css; charset=utf-8",
+    "svg": "image/svg+xml",
+    "js": "text/javascript; charset=utf-8",
+    "txt": "text/plain; charset=utf-8",
+}
 
 routes = Blueprint("assets", __name__)
 
@@ -22,7 +31,12 @@ def _named(name: str) -> tuple[str, bytes]:
 
 STYLE_PATH, _STYLE = _named("style.css")
 ICON_PATH, _ICON = _named("icon.svg")
-_ASSETS: Final = {STYLE_PATH: _STYLE, ICON_PATH: _ICON}
+_SCRIPTS: Final = {
+    f"/assets/{file.name}": file.read_bytes() for file in files("service_web").joinpath("static", "actions").iterdir()
+}
+CONNECT_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/connect-"))
+"""The only script that a page names; it loads the others when somebody presses its button."""
+_ASSETS: Final = {STYLE_PATH: _STYLE, ICON_PATH: _ICON} | _SCRIPTS
 
 
 @routes.get("/assets/<name>")

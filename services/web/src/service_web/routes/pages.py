@@ -8,13 +8,14 @@ from flask import Blueprint, Response, redirect, render_template
 from service_common.types import Address, BountyId, parse_address, parse_bounty_id
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
+from service_common.wire.bounties import BountyDetail
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import Head
 from service_web.dependencies import dependencies
-from service_web.views import bounty, filters, guardians, listing, person, status, timeline
+from service_web.views import bounty, filters, guardians, listing, person, status, timeline, wallets
 from service_web.views.freshness import Freshness, notices
 
 routes = Blueprint("pages", __name__)
@@ -95,6 +96,7 @@ def get_bounty(bounty_id: str) -> Response:
             "heights": {shape.value: timeline.height(shape, len(found.milestones)) for shape in timeline.Shape},
             "reasons": bounty.REASONS,
             "record_failures": bounty.RECORD_FAILURES,
+            "wallet": _wallet(wallets.Actions.BOUNTY, detail),
         }
 
     return page("bounty.html", make)
@@ -133,7 +135,24 @@ def get_person(account: str) -> Response | PlainResponse:
 def get_guardians() -> Response:
     """The rosters, and how their members have judged."""
     read_query(allowed=frozenset())
-    return page("guardians.html", lambda fresh: {"page": guardians.guardians_page(dependencies(), fresh)})
+
+    def make(fresh: Freshness) -> dict[str, object]:
+        found = guardians.guardians_page(dependencies(), fresh)
+        return {"page": found, "wallet": _wallet(wallets.Actions.GUARDIANS)}
+
+    return page("guardians.html", make)
+
+
+@routes.get("/publish")
+@public
+def get_publish() -> Response:
+    """Where a Poster publishes a challenge page and funds it with a wallet."""
+    read_query(allowed=frozenset())
+    return versioned(
+        lambda: text_version(
+            render_template("publish.html", notices=(), wallet=_wallet(wallets.Actions.PUBLISH)), HTML, REVALIDATE
+        )
+    )
 
 
 @routes.get("/deployment")
@@ -173,6 +192,11 @@ def get_glossary() -> Response:
     """The terms of the pages."""
     read_query(allowed=frozenset())
     return static_page("glossary.html")
+
+
+def _wallet(actions: wallets.Actions, detail: BountyDetail | None = None) -> dict[str, object]:
+    deps = dependencies()
+    return wallets.wallet_data(deps.config, deps.rounds.info(), actions, detail)
 
 
 def parsed_bounty_id(text: str) -> BountyId:

@@ -1,0 +1,119 @@
+/**
+ * The API as actions use it: what it states is held against the chain first, and each request that a wallet signs is
+ * explained before, and signed again before each attempt.
+ */
+
+import { answerOf } from "../src/api.js";
+import type { Schemas } from "../src/api.js";
+import { ServiceError } from "../src/errors.js";
+import type { Issue } from "../src/errors.js";
+import type { Bounty } from "./bounty.js";
+import type { Context } from "./context.js";
+import type { Fact, Stage } from "./stage.js";
+
+const POLL_MILLISECONDS = 1_000;
+const MOST_WAIT_SECONDS = 120;
+/** Refusals after which the same request with another signature may be taken. */
+const REPEATABLE = new Set(["unauthorized", "storage_verification_pending", "bounty_chain_state_unavailable"]);
+
+/**
+ * The API's detail of a bounty once the chain has finalized its last change, so that no signature is wasted on an index
+ * that is not there yet. Raises `read_model_mismatch` where it differs from the chain.
+ */
+export async function detailOf(context: Context, stage: Stage, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
+  for (;;) {
+    const path = { bounty_id: bounty.id.toString() };
+    const call = context.api.GET("/api/bounties/{bounty_id}", { params: { path } });
+    const detail = await typed("BountyDetail", answerOf(call)).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "bounty_not_found") return undefined; // not indexed yet
+      throw error;
+    });
+    if (detail?.finality === "finalized") {
+      requireAgreement(detail, context, bounty);
+      return detail;
+    }
+    stage.say("Waiting until the chain has finalized the bounty's last change and the service has read it.");
+    await pause(POLL_MILLISECONDS);
+  }
+}
+
+/** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
+export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {
+  return answer as Promise<Schemas[Name]>;
+}
+
+function requireAgreement(detail: Schemas["BountyDetail"], { settings }: Context, bounty: Bounty): void {
+  const { facts } = detail;
+  const pairs: [string, unknown, unknown][] = [
+    ["bounty_id", detail.bounty_id, bounty.id.toString()],
+    ["chain_id", detail.chain_id, settings.deployment.chainId],
+    ["hub_address", detail.hub_address, settings.deployment.hubAddress.toLowerCase()],
+    ["poster_address", facts.poster_address, bounty.poster],
+    ["escrow_amount", facts.escrow_amount, bounty.escrowAmount.toString()],
+    ["spec_commitment", facts.spec_commitment, bounty.pinned.specCommitment],
+    ["submission_deadline", facts.submission_deadline, Number(bounty.submissionDeadline)],
+    ["reveal_at", facts.reveal_at, Number(bounty.revealAt)],
+    ["judging_deadline", facts.judging_deadline, Number(bounty.judgingDeadline)],
+    ["guardian_roster_hash", facts.guardian_roster_hash, bounty.guardianRosterHash],
+  ];
+  refuseDifferences("read_model_mismatch", pairs);
+}
+
+/** Raises where the API's values differ from what was derived here. */
+export function refuseDifferences(code: string, pairs: readonly (readonly [string, unknown, unknown])[]): void {
+  const issues: Issue[] = pairs
+    .filter(([, theirs, ours]) => theirs !== ours)
+    .map(([path, theirs, ours]) => ({
+      path,
+      message: `the service states ${String(theirs)}; here it is ${String(ours)}`,
+    }));
+  if (issues.length === 0) return;
+  throw new ServiceError(code, "The service states something else than what this page derived itself.", {
+    issues,
+    nextAction: "Sign nothing more here, and report it to the operator.",
+  });
+}
+
+/** Explains a request, has it signed, and sends it; where another signature may help, it is asked for again. */
+export async function signed<Value>(
+  context: Context,
+  stage: Stage,
+  title: string,
+  request: string,
+  facts: readonly Fact[],
+  send: () => Promise<Value>,
+): Promise<Value> {
+  const { account, settings } = context;
+  const shown: Fact[] = [
+    ...facts,
+    ["Request", request],
+    ["Sent to", new URL(settings.apiUrl).host],
+    ["Signed by", account],
+    ["What a signature allows", "this one request, for five minutes; it moves no money and no right"],
+  ];
+  for (;;) {
+    stage.say("");
+    await stage.confirm(title, shown, "Sign with the wallet");
+    stage.say("The wallet is asked for a signature, and the request is sent.");
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
+      const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
+      stage.say(`${error.message}. It is tried again in ${seconds} seconds, with another signature.`);
+      await pause(seconds * 1_000);
+    }
+  }
+}
+
+/** Refuses an address outside of the deployment's bucket, whatever the API says: `storage_mismatch`. */
+export function requireBucket({ settings }: Context, url: string): void {
+  if (url.startsWith(settings.bucketUrl)) return;
+  throw new ServiceError("storage_mismatch", "The service names an address outside of this deployment's storage.", {
+    nextAction: "Nothing was sent there. Report it to the operator.",
+  });
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

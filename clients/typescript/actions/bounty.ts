@@ -1,0 +1,124 @@
+/**
+ * A bounty as the wallet's node shows it, compared with what the page states. Terms never change, so a page that states
+ * others than the chain is wrong, and nothing is signed over it.
+ */
+
+import type { Address, Hex } from "viem";
+import type { Issue } from "../src/errors.js";
+import { ServiceError } from "../src/errors.js";
+import type { PinnedBounty } from "../src/envelope.js";
+import { readBounty } from "../src/hub.js";
+import type { HubReader } from "../src/hub.js";
+import type { Context } from "./context.js";
+import type { StatedBounty } from "./settings.js";
+
+export const AWARDED = 1;
+export const NO_VALID_SUBMISSION = 2;
+const OPEN = 0;
+
+/** The bounty with what the connected account has to do with it. */
+export interface Bounty {
+  readonly id: bigint;
+  readonly poster: Address;
+  readonly escrowAmount: bigint;
+  readonly protocolFee: bigint;
+  readonly guardianFee: bigint;
+  readonly submissionDeadline: bigint;
+  readonly revealAt: bigint;
+  readonly judgingDeadline: bigint;
+  readonly guardianRosterHash: Hex;
+  readonly hasSubmissions: boolean;
+  readonly isOpen: boolean;
+  readonly outcome: number;
+  readonly winner: Address;
+  readonly winningSubmission: Hex;
+  readonly awardDue: bigint;
+  readonly refundDue: bigint;
+  readonly protocolFeeDue: bigint;
+  readonly protocolFeeRecipient: Address;
+  /** Of the pinned roster, in its order, in lower case. */
+  readonly guardians: readonly Address[];
+  readonly quorum: bigint;
+  /** What work for it is sealed to. */
+  readonly pinned: PinnedBounty;
+  /** The time of the chain's newest block. */
+  readonly now: bigint;
+  /** What the account can claim, in all its roles. */
+  readonly claimable: bigint;
+}
+
+/** The bounty of this page; raises `page_differs` where page and chain state other terms. */
+export async function readState(context: Context, stated: StatedBounty): Promise<Bounty> {
+  const { node, hub, account, settings } = context;
+  const id = BigInt(stated.bounty_id);
+  const [view, pinned, block, claimable] = await Promise.all([
+    node.readContract({ ...hub, functionName: "getBounty", args: [id] }),
+    readBounty(node as unknown as HubReader, settings.deployment, id),
+    node.getBlock(),
+    node.readContract({ ...hub, functionName: "claimable", args: [id, account] }),
+  ]);
+  const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [view.rosterVersion] });
+  const differences = differencesOf(stated, view);
+  if (differences.length > 0) {
+    throw new ServiceError("page_differs", "This page and the chain state different terms of this bounty.", {
+      issues: differences,
+      nextAction: "Sign nothing here. Report it to the operator; service-audit shows which of them is wrong.",
+    });
+  }
+  return {
+    ...view,
+    id,
+    poster: view.poster.toLowerCase() as Address,
+    winner: view.winner.toLowerCase() as Address,
+    protocolFeeRecipient: view.protocolFeeRecipient.toLowerCase() as Address,
+    isOpen: view.outcome === OPEN,
+    guardians: roster.accounts.map((each) => each.toLowerCase() as Address),
+    quorum: roster.quorum,
+    pinned,
+    now: block.timestamp,
+    claimable,
+  };
+}
+
+/** Refuses unless the outcome is that of a block that the chain has finalized: `not_final`. */
+export async function requireFinal(context: Context, bounty: Bounty): Promise<void> {
+  const { node, hub } = context;
+  const question = { ...hub, functionName: "getBounty", args: [bounty.id] } as const;
+  const final = await node.readContract(question, "finalized").catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === "hub_refuses") return undefined; // not there yet
+    throw error;
+  });
+  if (final?.outcome === bounty.outcome && final.winner.toLowerCase() === bounty.winner) return;
+  throw new ServiceError("not_final", "The outcome is on the chain, but its block is not finalized yet.", {
+    nextAction: "Try again in some minutes.",
+  });
+}
+
+interface Terms {
+  readonly poster: Address;
+  readonly escrowAmount: bigint;
+  readonly specCommitment: Hex;
+  readonly guardianRosterHash: Hex;
+  readonly submissionDeadline: bigint;
+  readonly revealAt: bigint;
+  readonly judgingDeadline: bigint;
+  readonly protocolFee: bigint;
+  readonly guardianFee: bigint;
+}
+
+function differencesOf(stated: StatedBounty, chain: Terms): Issue[] {
+  const pairs: [string, string, string][] = [
+    ["Poster", stated.poster_address, chain.poster.toLowerCase()],
+    ["escrow", stated.escrow_amount, String(chain.escrowAmount)],
+    ["commitment of the page", stated.spec_commitment, chain.specCommitment],
+    ["roster", stated.guardian_roster_hash, chain.guardianRosterHash],
+    ["submission deadline", String(stated.submission_deadline), String(chain.submissionDeadline)],
+    ["reveal point", String(stated.reveal_at), String(chain.revealAt)],
+    ["judging deadline", String(stated.judging_deadline), String(chain.judgingDeadline)],
+    ["protocol fee", stated.protocol_fee, String(chain.protocolFee)],
+    ["guardian fee", stated.guardian_fee, String(chain.guardianFee)],
+  ];
+  return pairs
+    .filter(([, page, found]) => page !== found)
+    .map(([path, page, found]) => ({ path, message: `the page states ${page}, the chain has ${found}` }));
+}

@@ -1,0 +1,59 @@
+/** What every action works with: one account of a wallet, the chain as its node shows it, and the API. */
+
+import { erc20Abi } from "viem";
+import type { Address } from "viem";
+import { createApi } from "../src/api.js";
+import type { Api } from "../src/api.js";
+import { hubAbi } from "../src/generated/hub.js";
+import type { ApprovalTypedData, BlockReader } from "../src/requests.js";
+import { Journal } from "./journal.js";
+import { Node } from "./node.js";
+import type { Settings } from "./settings.js";
+import type { Token } from "./text.js";
+import type { TypedData, Wallet } from "./wallet.js";
+
+export interface Context {
+  readonly settings: Settings;
+  readonly wallet: Wallet;
+  readonly account: Address;
+  /** Whether the account is a Safe that is not connected: its transactions are saved for its owners. */
+  readonly isPrepared: boolean;
+  readonly node: Node;
+  readonly api: Api;
+  readonly journal: Journal;
+  readonly token: Token & { readonly address: Address };
+  /** The Hub, as `readContract` takes it. */
+  readonly hub: { readonly address: Address; readonly abi: typeof hubAbi };
+}
+
+/** The context of a connected wallet, or of a Safe for which it reads; raises what is wrong with wallet or chain. */
+export async function makeContext(settings: Settings, wallet: Wallet, safe?: Address): Promise<Context> {
+  const account = safe ?? wallet.address;
+  await wallet.requireReady();
+  const { deployment, apiUrl } = settings;
+  const node = new Node(wallet, deployment.hubAddress);
+  const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
+  const address = await node.readContract({ ...hub, functionName: "token" });
+  const token = { address, abi: erc20Abi } as const;
+  const [symbol, decimals, journal] = await Promise.all([
+    node.readContract({ ...token, functionName: "symbol" }),
+    node.readContract({ ...token, functionName: "decimals" }),
+    Journal.open(deployment, account),
+  ]);
+  const signer = {
+    address: wallet.address,
+    signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
+  };
+  const api = createApi(apiUrl, { deployment, signer, chain: node as unknown as BlockReader });
+  return {
+    settings,
+    wallet,
+    account,
+    isPrepared: safe !== undefined,
+    node,
+    api,
+    journal,
+    token: { address, symbol: symbol.slice(0, 20), decimals },
+    hub,
+  };
+}

@@ -1,0 +1,100 @@
+/** The files of a directory that a person chose or dropped, and what in it looks as if it should not be passed on. */
+
+import type { ArtifactFile } from "../src/archive.js";
+import { ServiceError } from "../src/errors.js";
+import { element, labelled } from "./dom.js";
+
+const IGNORE_FILE = ".bountyignore";
+const KEY_LINE = /^(?:-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|AGE-SECRET-KEY-1)/;
+const BEGIN_BYTES = 1_024;
+const LIKE_SECRETS = [
+  /^\.env(\..*)?$/,
+  /^\.git$/,
+  /^\.netrc$/,
+  /\.(pem|key|p12|pfx)$/,
+  /^id_(rsa|dsa|ecdsa|ed25519)/,
+  /guardian.*key.*\.json$/,
+  /^utc--/,
+];
+
+/** A field for a directory, onto which one can be dropped, too. */
+export class DirectoryField {
+  readonly input = element("input", { type: "file", multiple: "", webkitdirectory: "" });
+  readonly place = element("div", { class: "drop" });
+  #dropped: Promise<ArtifactFile[]> | undefined;
+
+  constructor() {
+    const state = element("p", { class: "muted" }, "Or drop a directory here.");
+    this.place.append(labelled("Directory with the work", this.input), state);
+    this.input.addEventListener("change", () => (this.#dropped = undefined));
+    this.place.addEventListener("dragover", (event) => event.preventDefault());
+    this.place.addEventListener("drop", (event) => {
+      event.preventDefault();
+      const entries = [...(event.dataTransfer?.items ?? [])].map((item) => item.webkitGetAsEntry());
+      this.#dropped = dropped(entries);
+      state.textContent = "A directory was dropped.";
+    });
+  }
+
+  /** The files below the directory; its own name is not part of their paths. */
+  async files(): Promise<ArtifactFile[]> {
+    const found = await (this.#dropped ?? chosen(this.input.files));
+    if (found.length === 0) throw new ServiceError("nothing_chosen", "Choose a directory with at least one file.");
+    if (found.some(({ path }) => path === IGNORE_FILE)) {
+      const message = `The directory has a ${IGNORE_FILE}, which this page does not follow.`;
+      const nextAction = "Choose a copy without it and without what it names, or use service-cli solver:submit.";
+      throw new ServiceError("ignore_file_present", message, { nextAction });
+    }
+    return found;
+  }
+}
+
+/** The files, or directories above them, that look like secrets. */
+export async function suspicious(files: readonly ArtifactFile[]): Promise<string[]> {
+  const found = new Set<string>();
+  for (const { path, content } of files) {
+    const parts = path.split("/");
+    const at = parts.findIndex((part) => LIKE_SECRETS.some((pattern) => pattern.test(part.toLowerCase())));
+    if (at >= 0) found.add(parts.slice(0, at + 1).join("/"));
+    else if (content instanceof Blob && (await beginsAsKey(content))) found.add(path);
+  }
+  return [...found];
+}
+
+async function beginsAsKey(content: Blob): Promise<boolean> {
+  const lines = (await content.slice(0, BEGIN_BYTES).text()).split(/\r?\n/).map((line) => line.trim());
+  return KEY_LINE.test(lines.find((line) => line !== "" && !line.startsWith("#")) ?? "");
+}
+
+function chosen(files: FileList | null): Promise<ArtifactFile[]> {
+  return Promise.resolve(
+    [...(files ?? [])].map((file) => {
+      const [, ...below] = file.webkitRelativePath.split("/");
+      return { path: below.length > 0 ? below.join("/") : file.name, content: file };
+    }),
+  );
+}
+
+async function dropped(entries: readonly (FileSystemEntry | null)[]): Promise<ArtifactFile[]> {
+  const [only] = entries;
+  const isOne = entries.length === 1 && only?.isDirectory === true;
+  const found: ArtifactFile[] = [];
+  for (const entry of entries) {
+    if (entry !== null) await collect(entry, isOne ? "" : entry.name, found);
+  }
+  return found;
+}
+
+async function collect(entry: FileSystemEntry, path: string, found: ArtifactFile[]): Promise<void> {
+  if (entry.isFile) {
+    const content = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
+    found.push({ path, content });
+    return;
+  }
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (some.length === 0) return; // they come in parts
+    for (const each of some) await collect(each, path === "" ? each.name : `${path}/${each.name}`, found);
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What was begun in this browser, so that it continues after a reload: written down before anything is signed or sent,
+ * and held by one tab at a time. Private keys and content identities are never in it.
+ */
+
+import type { Address } from "viem";
+import { ServiceError } from "../src/errors.js";
+import type { Deployment } from "../src/requests.js";
+
+const STORE = "steps";
+
+export class Journal {
+  readonly #database: IDBDatabase;
+  readonly #prefix: string;
+
+  private constructor(database: IDBDatabase, { chainId, hubAddress }: Deployment, account: Address) {
+    this.#database = database;
+    this.#prefix = `${chainId} ${hubAddress.toLowerCase()} ${account} `;
+  }
+
+  /** The journal of one account on one deployment. */
+  static async open(deployment: Deployment, account: Address): Promise<Journal> {
+    const opening = indexedDB.open("bounty-escrow", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+    return new Journal(await answered(opening), deployment, account);
+  }
+
+  async get<Value>(name: string): Promise<Value | undefined> {
+    return answered(this.#store("readonly").get(this.#prefix + name) as IDBRequest<Value | undefined>);
+  }
+
+  /** Keeps a value; on disk before this returns. */
+  async put(name: string, value: unknown): Promise<void> {
+    await this.#written((store) => store.put(value, this.#prefix + name));
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#written((store) => store.delete(this.#prefix + name));
+  }
+
+  /** Runs one piece of work while no other tab does the same one; raises `already_running`. */
+  async alone<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
+    return navigator.locks.request(this.#prefix + name, { ifAvailable: true }, async (lock) => {
+      if (lock !== null) return work();
+      throw new ServiceError("already_running", "Another tab of this browser does the same already.", {
+        nextAction: "Go on there, or close it.",
+      });
+    });
+  }
+
+  #store(mode: IDBTransactionMode): IDBObjectStore {
+    return this.#database.transaction(STORE, mode, { durability: "strict" }).objectStore(STORE);
+  }
+
+  async #written(change: (store: IDBObjectStore) => void): Promise<void> {
+    const store = this.#store("readwrite");
+    change(store);
+    await new Promise<void>((resolve, reject) => {
+      store.transaction.oncomplete = () => resolve();
+      store.transaction.onabort = store.transaction.onerror = () => reject(unusable());
+    });
+  }
+}
+
+function answered<Value>(request: IDBRequest<Value>): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(unusable());
+  });
+}
+
+function unusable(): ServiceError {
+  return new ServiceError("journal_unusable", "This browser does not let the page keep what it has begun.", {
+    nextAction: "Use a window that is not private, and make sure that the disk is not full.",
+  });
+}

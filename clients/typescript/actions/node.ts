@@ -1,0 +1,216 @@
+/**
+ * The chain as the wallet's own node shows it: what a person is to sign is derived from here. It is this wallet's word
+ * for the chain, which its owner trusts with more than this page.
+ */
+
+import { decodeErrorResult, decodeFunctionResult, encodeEventTopics, encodeFunctionData, parseEventLogs } from "viem";
+import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
+import type { ReadContractParameters, ReadContractReturnType } from "viem";
+import { ServiceError } from "../src/errors.js";
+import { hubAbi } from "../src/generated/hub.js";
+import { REFUSALS } from "../src/generated/refusals.js";
+import type { Wallet } from "./wallet.js";
+
+/** A block, as far as it is needed. */
+export interface Block {
+  readonly number: bigint;
+  readonly hash: Hex;
+  readonly timestamp: bigint;
+}
+
+/** What became of a transaction. */
+export interface Receipt {
+  readonly succeeded: boolean;
+  readonly blockNumber: bigint;
+  readonly logs: readonly Log[];
+}
+
+/** A call of a contract. */
+export interface Call {
+  readonly to: Address;
+  readonly data: Hex;
+}
+
+/** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
+export interface ExpectedEvent {
+  readonly eventName: ContractEventName<typeof hubAbi>;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** A log of the Hub that was expected, and its values. */
+export interface FoundEvent {
+  readonly hash: Hex;
+  readonly blockNumber: bigint;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+type ViewName<abi extends Abi | readonly unknown[]> = ContractFunctionName<abi, "pure" | "view">;
+type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> = ContractFunctionArgs<
+  abi,
+  "pure" | "view",
+  name
+>;
+
+const LOG_RANGE = 5_000n;
+const MOST_RANGES = 200;
+const MOST_MILLISECONDS = 30_000;
+
+export class Node {
+  readonly #wallet: Wallet;
+  readonly #hub: Address;
+
+  constructor(wallet: Wallet, hub: Address) {
+    this.#wallet = wallet;
+    this.#hub = hub;
+  }
+
+  /** A contract's answer; a refusal of the Hub is a ServiceError with its sentence. */
+  async readContract<
+    const abi extends Abi | readonly unknown[],
+    name extends ViewName<abi>,
+    const args extends ViewArgs<abi, name>,
+  >(
+    question: ReadContractParameters<abi, name, args>,
+    block: "latest" | "finalized" = "latest",
+  ): Promise<ReadContractReturnType<abi, name, args>> {
+    const data = encodeFunctionData(question as never);
+    const to = question.address as Address; // viem leaves it out for calls that deploy
+    const answer = await this.#call({ to, data }, block);
+    if (answer === "0x") {
+      const message = `There is no contract at ${to} on the wallet's chain.`;
+      throw new ServiceError("no_contract", message, { nextAction: "Check which network the wallet uses." });
+    }
+    return decodeFunctionResult({ ...(question as object), data: answer } as never) as never;
+  }
+
+  /** Runs a transaction without sending it; raises the sentence of what the Hub would refuse. */
+  async simulate(from: Address, call: Call): Promise<void> {
+    await this.#call({ ...call, from }, "latest");
+  }
+
+  async getBlockNumber(): Promise<bigint> {
+    return BigInt((await this.#ask("eth_blockNumber", [])) as string);
+  }
+
+  async getBlock(which: { readonly blockNumber?: bigint } = {}): Promise<Block> {
+    const tag = which.blockNumber === undefined ? "latest" : hexNumber(which.blockNumber);
+    const found = (await this.#ask("eth_getBlockByNumber", [tag, false])) as Record<string, string> | null;
+    if (found === null) throw unreadable();
+    const { number, hash, timestamp } = found;
+    return { number: BigInt(number ?? ""), hash: hash as Hex, timestamp: BigInt(timestamp ?? "") };
+  }
+
+  /** Whether an account is a contract, such as a Safe. */
+  async isContract(account: Address): Promise<boolean> {
+    const code = await this.#ask("eth_getCode", [account, "latest"]);
+    return typeof code === "string" && code !== "0x" && !code.startsWith("0xef0100"); // a delegated account signs itself
+  }
+
+  async receipt(hash: Hex): Promise<Receipt | undefined> {
+    const found = (await this.#ask("eth_getTransactionReceipt", [hash])) as Record<string, unknown> | null;
+    if (found === null) return undefined;
+    const { status, blockNumber, logs } = found;
+    return { succeeded: status === "0x1", blockNumber: BigInt(blockNumber as string), logs: logs as readonly Log[] };
+  }
+
+  /** The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. */
+  async find(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent | undefined> {
+    const { eventName, args } = expected;
+    const topics = encodeEventTopics({ abi: hubAbi, eventName, args } as never);
+    let last = await this.getBlockNumber();
+    for (let range = 0; range < MOST_RANGES && last >= fromBlock; range += 1) {
+      const first = last - LOG_RANGE > fromBlock ? last - LOG_RANGE : fromBlock;
+      const filter = { address: this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
+      const found = this.among((await this.#ask("eth_getLogs", [filter])) as readonly Log[], expected);
+      if (found !== undefined) return found;
+      last = first - 1n;
+    }
+    return undefined;
+  }
+
+  /** The newest such event among logs. */
+  among(logs: readonly Log[], { eventName, args }: ExpectedEvent): FoundEvent | undefined {
+    const own = logs.filter((log) => log.address.toLowerCase() === this.#hub.toLowerCase());
+    const parsed = parseEventLogs({ abi: hubAbi, logs: own as Log[], eventName });
+    for (const log of parsed.reverse()) {
+      const values = log.args as Readonly<Record<string, unknown>>;
+      if (Object.entries(args).every(([name, value]) => same(values[name], value))) {
+        return { hash: log.transactionHash as Hex, blockNumber: BigInt(log.blockNumber ?? 0), args: values };
+      }
+    }
+    return undefined;
+  }
+
+  async #call(call: Call & { readonly from?: Address }, block: string): Promise<Hex> {
+    try {
+      return (await inTime(this.#wallet.read("eth_call", [call, block]))) as Hex;
+    } catch (error) {
+      throw explained(error);
+    }
+  }
+
+  async #ask(method: string, params: readonly unknown[]): Promise<unknown> {
+    try {
+      return await inTime(this.#wallet.read(method, params));
+    } catch {
+      throw unreadable();
+    }
+  }
+}
+
+/** A wallet's node that never answers ends no step: it is one that does not answer. */
+async function inTime<Value>(question: Promise<Value>): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("late")), MOST_MILLISECONDS);
+  });
+  try {
+    return await Promise.race([question, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function same(left: unknown, right: unknown): boolean {
+  if (typeof left === "string" && typeof right === "string") return left.toLowerCase() === right.toLowerCase();
+  return left === right;
+}
+
+/** The Hub's own refusal, wherever in a wallet's error its data is; anything else is a chain that cannot be read. */
+function explained(error: unknown): ServiceError {
+  const data = revertData(error, 0);
+  if (data === undefined) return unreadable();
+  try {
+    const { errorName, args } = decodeErrorResult({ abi: hubAbi, data });
+    const names = hubAbi.find((entry) => entry.type === "error" && entry.name === errorName);
+    const given: readonly unknown[] = args;
+    const inputs: readonly { readonly name: string }[] = names?.inputs ?? [];
+    const values = new Map(inputs.map((input, index) => [input.name, given[index]]));
+    const [message = errorName, nextAction = ""] = REFUSALS[errorName] ?? [];
+    const text = message.replace(/\{(\w+)\}/g, (_, name: string) => String(values.get(name)));
+    return new ServiceError("hub_refuses", text, { nextAction });
+  } catch {
+    const message = "The call would fail, for a reason that the Hub does not name.";
+    return new ServiceError("hub_refuses", message, { nextAction: "Reload the page and look at the bounty again." });
+  }
+}
+
+function revertData(error: unknown, depth: number): Hex | undefined {
+  if (typeof error === "string") return /^0x([0-9a-f]{2}){4,}$/i.test(error) ? (error as Hex) : undefined;
+  if (typeof error !== "object" || error === null || depth > 4) return undefined;
+  for (const name of ["data", "error", "originalError", "cause", "result"]) {
+    const found = revertData((error as Record<string, unknown>)[name], depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function unreadable(): ServiceError {
+  return new ServiceError("chain_unavailable", "The wallet's node does not answer a question about the chain.", {
+    nextAction: "Try again in a moment, or choose another node in the wallet.",
+  });
+}
+
+function hexNumber(value: bigint): Hex {
+  return `0x${value.toString(16)}`;
+}

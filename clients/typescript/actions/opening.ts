@@ -1,0 +1,245 @@
+/**
+ * Opening work in this browser: a Guardian with an age identity file that never leaves the page, the Poster with a key
+ * made in the page; and a Guardian's delivery of the winning key.
+ */
+
+import type { Hex } from "viem";
+import { answerOf } from "../src/api.js";
+import { commitmentOf } from "../src/commitments.js";
+import type { Envelope } from "../src/envelope.js";
+import { ServiceError } from "../src/errors.js";
+import { detailOf, refuseDifferences, requireBucket, signed } from "./api.js";
+import { AWARDED, requireFinal } from "./bounty.js";
+import type { Bounty } from "./bounty.js";
+import type { Context } from "./context.js";
+import { element, labelled } from "./dom.js";
+import type { Offer, Stage } from "./stage.js";
+import { bytes, counted, moment, printable } from "./text.js";
+import { recordedOf } from "./verdict.js";
+import type { Recorded } from "./verdict.js";
+
+const MOST_LISTED = 200;
+const MOST_KEY_BYTES = 64 * 1024;
+const NO_KEY: Hex = `0x${"0".repeat(64)}`;
+
+/** A Submission as the service holds it, checked against the chain. */
+interface Fetched {
+  readonly envelope: Envelope;
+  readonly downloadUrl: string;
+}
+
+/** What the account can open, and deliver. */
+export function openingOffers(context: Context, bounty: Bounty): Offer[] {
+  const { account } = context;
+  const offers: Offer[] = [];
+  const isAwarded = bounty.outcome === AWARDED;
+  if (bounty.guardians.includes(account) && bounty.hasSubmissions && bounty.now >= bounty.revealAt) {
+    offers.push({
+      title: "Open a Submission",
+      text: "With the file of your encryption keys, which stays in this page. The work is saved as a tar archive.",
+      button: "Open work",
+      run: (stage) => openAsGuardian(context, stage, bounty),
+    });
+    if (isAwarded) {
+      offers.push({
+        title: "Hand the winning key over",
+        text: "Seals the key of the winning work to the deployment, which passes it on to the Poster alone. Once is enough.",
+        button: "Hand it over",
+        run: (stage) => deliver(context, stage, bounty),
+      });
+    }
+  }
+  if (isAwarded && account === bounty.poster) {
+    offers.push({
+      title: "Open the winning work",
+      text: "With a key that is made in this page for it and kept nowhere. The work is saved as a tar archive.",
+      button: "Open the winning work",
+      run: (stage) => openAsPoster(context, stage, bounty),
+    });
+  }
+  return offers;
+}
+
+async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+  stage.say("The Submissions are looked up.");
+  const recorded = await recordedOf(context, await detailOf(context, stage, bounty), bounty.id);
+  stage.say("");
+  const choices = recorded.map((each) => [`Submission ${each.commitment} of ${each.solver}`, each] as const);
+  const named = await stage.choose("Submission to open", choices, "Go on");
+  const keyring = await keysOf(stage);
+  const fetched = await fetchSubmission(context, stage, bounty, named);
+  const identity = await contentKey(context, stage, bounty, fetched, keyring);
+  await save(stage, bounty, named, fetched, identity);
+}
+
+async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+  await requireFinal(context, bounty);
+  const { node, hub, api } = context;
+  const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
+  if (key === NO_KEY) {
+    throw new ServiceError("delivery_unavailable", "No delivery key is in effect on the chain.", {
+      nextAction: "Try again once the operator has published one.",
+    });
+  }
+  const named = winnerOf(bounty);
+  const keyring = await keysOf(stage);
+  const fetched = await fetchSubmission(context, stage, bounty, named);
+  const identity = await contentKey(context, stage, bounty, fetched, keyring);
+  const { wrapContentKey } = await import("./work.js");
+  const path = { bounty_id: bounty.id.toString() };
+  const body = {
+    solver_address: named.solver,
+    submission_commitment: named.commitment,
+    wrapped_key: wrapContentKey(identity, key),
+  };
+  await signed(
+    context,
+    stage,
+    "Hand the winning key over",
+    `POST /api/bounties/${bounty.id}/delivery/wrap`,
+    [
+      ["What it does", `lets the Poster ${bounty.poster} open the winning work, and nobody else`],
+      ["Sealed to", `the delivery key ${key}, as the chain has it`],
+    ],
+    () => answerOf(api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body })),
+  );
+  stage.done("The winning key is handed over. The Poster can open the work now.");
+}
+
+async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+  await requireFinal(context, bounty);
+  const { generateIdentity, publicKeyOf, unwrapContentKey } = await import("./work.js");
+  const fresh = await generateIdentity();
+  const own = await publicKeyOf(fresh);
+  const named = winnerOf(bounty);
+  await detailOf(context, stage, bounty);
+  const path = { bounty_id: bounty.id.toString() };
+  const retrieved = await signed(
+    context,
+    stage,
+    "Get the key of the winning work",
+    `POST /api/bounties/${bounty.id}/delivery/retrieve`,
+    [
+      ["What it does", "has the key of the winning work sealed to a key that this page made just now"],
+      ["Key of this page", own],
+    ],
+    () =>
+      answerOf(
+        context.api.POST("/api/bounties/{bounty_id}/delivery/retrieve", {
+          params: { path },
+          body: { poster_ephemeral_public_key: own },
+        }),
+      ),
+  );
+  refuseDifferences("winner_mismatch", [
+    ["solver_address", retrieved.solver_address, named.solver],
+    ["submission_commitment", retrieved.submission_commitment, named.commitment],
+  ]);
+  const fetched = await fetchSubmission(context, stage, bounty, named);
+  const identity = await unwrapContentKey(retrieved.wrapped_key, fresh, fetched.envelope.content_public_key);
+  await save(stage, bounty, named, fetched, identity);
+}
+
+function winnerOf({ winner, winningSubmission }: Bounty): Recorded {
+  return { solver: winner, commitment: winningSubmission };
+}
+
+/** The identities of a file that the person chooses. */
+async function keysOf(stage: Stage): Promise<string[]> {
+  const input = element("input", { type: "file" });
+  const hint =
+    "Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.";
+  const { identitiesOf } = await import("./work.js");
+  stage.say("");
+  return stage.ask(
+    "Your encryption keys",
+    [labelled("File with your encryption keys", input, hint)],
+    "Go on",
+    async () => {
+      const file = input.files?.[0];
+      if (file === undefined || file.size > MOST_KEY_BYTES) {
+        throw new ServiceError("nothing_chosen", "Choose the file with your encryption keys.");
+      }
+      return identitiesOf(await file.text());
+    },
+  );
+}
+
+async function fetchSubmission(context: Context, stage: Stage, bounty: Bounty, named: Recorded): Promise<Fetched> {
+  const { envelopeDifferences, parseEnvelope } = await import("./work.js");
+  const { beacon } = context.settings;
+  if (beacon === undefined) throw noBeacon();
+  const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
+  const content = await signed(
+    context,
+    stage,
+    "Read the sealed work",
+    `GET /api/bounties/${bounty.id}/submissions/${named.commitment}/content`,
+    [["What it does", "downloads a Submission as it was sealed; it is opened in this page"]],
+    () =>
+      answerOf(
+        context.api.GET("/api/bounties/{bounty_id}/submissions/{submission_commitment}/content", { params: { path } }),
+      ),
+  );
+  refuseDifferences("envelope_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
+  const envelope = parseEnvelope(content.envelope);
+  const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
+  if (issues.length > 0) {
+    throw new ServiceError("envelope_mismatch", "The Submission was not sealed for this bounty by this Solver.", {
+      issues,
+      nextAction: "It cannot be judged as work for this bounty.",
+    });
+  }
+  requireBucket(context, content.download_url);
+  return { envelope, downloadUrl: content.download_url };
+}
+
+async function contentKey(
+  { settings }: Context,
+  stage: Stage,
+  bounty: Bounty,
+  { envelope }: Fetched,
+  keyring: readonly string[],
+): Promise<string> {
+  const { contentKeyOf } = await import("./work.js");
+  if (settings.beacon === undefined) throw noBeacon();
+  stage.say("The beacon's round is fetched and verified, and the key of the work is opened.");
+  return contentKeyOf(envelope, settings.beacon, settings.beaconUrl, keyring, bounty.guardians.length);
+}
+
+async function save(
+  stage: Stage,
+  bounty: Bounty,
+  named: Recorded,
+  { envelope, downloadUrl }: Fetched,
+  identity: string,
+): Promise<void> {
+  const { openWork } = await import("./work.js");
+  stage.say(`Downloading and opening ${bytes(envelope.ciphertext.byte_length)}.`);
+  const response = await fetch(downloadUrl, { redirect: "error" }).catch(() => undefined);
+  if (response?.body == null || !response.ok) {
+    throw new ServiceError("storage_unreachable", "The storage did not send the sealed work.", {
+      nextAction: "Try again; the address is good for some minutes only.",
+    });
+  }
+  const { files, archive } = await openWork(response.body, identity, envelope);
+  const list = element("ul", { class: "files" });
+  for (const { path, size } of files.slice(0, MOST_LISTED)) {
+    list.append(element("li", {}, `${printable(path)}, ${bytes(size)}`));
+  }
+  const name = `bounty-${bounty.id}-${named.commitment.slice(2, 10)}.tar`;
+  const link = element("a", { download: name, href: URL.createObjectURL(archive) }, "Save the work");
+  const warning = "A stranger made these files. Look at them where they can do no harm, before you run anything.";
+  stage.done(
+    `Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
+    element("p", {}, link, `, a tar archive of ${bytes(archive.size)}`),
+    element("p", { class: "warning" }, warning),
+    list,
+  );
+}
+
+function noBeacon(): ServiceError {
+  return new ServiceError("beacon_unavailable", "The beacon is not known at the moment.", {
+    nextAction: `Reload the page and try again. It is ${moment(Date.now() / 1_000)} by this machine's clock.`,
+  });
+}

@@ -1,0 +1,73 @@
+/**
+ * What a page is about: the deployment it was made for, which is the process's own configuration, and what the API
+ * stated of its bounty, which is compared with the chain (services/web, `views/wallets.py`).
+ */
+
+import type { Address, Hex } from "viem";
+import type { Beacon } from "../src/beacon.js";
+import type { Deployment } from "../src/requests.js";
+
+/** A bounty as the page states it. */
+export interface StatedBounty {
+  readonly bounty_id: string;
+  readonly poster_address: Address;
+  readonly escrow_amount: string;
+  readonly spec_commitment: Hex;
+  readonly guardian_roster_hash: Hex;
+  readonly submission_deadline: number;
+  readonly reveal_at: number;
+  readonly judging_deadline: number;
+  readonly protocol_fee: string;
+  readonly guardian_fee: string;
+}
+
+export interface Settings {
+  readonly actions: "bounty" | "guardians" | "publish";
+  readonly deployment: Deployment;
+  readonly apiUrl: string;
+  /** Below which ciphertexts are uploaded and downloaded; ends with a slash. */
+  readonly bucketUrl: string;
+  /** Undefined while its clock is not known. */
+  readonly beacon: Beacon | undefined;
+  /** Where this origin has the beacon's rounds. */
+  readonly beaconUrl: string;
+  readonly bounty: StatedBounty | undefined;
+}
+
+interface Written {
+  readonly actions: Settings["actions"];
+  readonly chain_id: number;
+  readonly hub_address: Address;
+  readonly api_url: string;
+  readonly bucket_url: string;
+  readonly beacon: {
+    readonly chain_hash: Hex;
+    readonly public_key: string;
+    readonly genesis_time: number;
+    readonly period_seconds: number;
+  } | null;
+  readonly bounty: StatedBounty | null;
+}
+
+/** The settings of the element that carries them. */
+export function readSettings(place: HTMLElement): Settings {
+  const written = JSON.parse(place.dataset["wallet"] ?? "") as Written;
+  const { beacon } = written;
+  return {
+    actions: written.actions,
+    deployment: { chainId: written.chain_id, hubAddress: written.hub_address },
+    apiUrl: written.api_url,
+    bucketUrl: written.bucket_url,
+    beaconUrl: `${location.origin}/beacon`,
+    beacon:
+      beacon === null
+        ? undefined
+        : {
+            chainHash: beacon.chain_hash,
+            publicKey: beacon.public_key,
+            genesisTime: beacon.genesis_time,
+            periodSeconds: beacon.period_seconds,
+          },
+    bounty: written.bounty ?? undefined,
+  };
+}

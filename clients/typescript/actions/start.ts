@@ -1,0 +1,164 @@
+/** The wallets of this browser, and what the connected account can do on this page. */
+
+import type { Address } from "viem";
+import { ServiceError } from "../src/errors.js";
+import { readState } from "./bounty.js";
+import { heartbeat, hubOffers } from "./claims.js";
+import type { Context } from "./context.js";
+import { makeContext } from "./context.js";
+import { button, element, labelled } from "./dom.js";
+import { openingOffers } from "./opening.js";
+import { publishOffer } from "./publish.js";
+import { readSettings } from "./settings.js";
+import type { Settings } from "./settings.js";
+import { Stage, problem } from "./stage.js";
+import type { Offer } from "./stage.js";
+import { submitOffers } from "./submit.js";
+import { verdictOffers } from "./verdict.js";
+import { Wallet, discover } from "./wallet.js";
+import type { Announced } from "./wallet.js";
+
+const PATIENCE_MILLISECONDS = 500;
+
+/** Shows the wallets that announce themselves; the person chooses one. */
+export async function start(place: HTMLElement, acting: HTMLElement): Promise<void> {
+  if (!isSecureContext) {
+    acting.textContent = "Wallets work on pages that are read by https only.";
+    return;
+  }
+  const settings = readSettings(place);
+  const list = element("p", { class: "choices" });
+  const session = element("div");
+  acting.replaceChildren(list, session);
+  let count = 0;
+  discover((wallet) => {
+    count += 1;
+    if (count === 1) list.replaceChildren("Use ");
+    list.append(
+      button(wallet.name, () => void connected(settings, wallet, session)),
+      " ",
+    );
+  });
+  await new Promise((resolve) => setTimeout(resolve, count === 0 ? PATIENCE_MILLISECONDS : 0));
+  if (count === 0) {
+    list.replaceChildren(
+      "No wallet was found in this browser. Install one that announces itself (EIP-6963), and reload the page.",
+    );
+  }
+}
+
+/** Connects a wallet and shows what its account can do; again whenever account or chain change. */
+async function connected(settings: Settings, announced: Announced, session: HTMLElement): Promise<void> {
+  const shown = element("div");
+  session.replaceChildren(shown);
+  let wallet: Wallet | undefined;
+  try {
+    shown.textContent = "The wallet is asked for an account.";
+    wallet = await Wallet.connect(announced, settings.deployment.chainId);
+    const again = element("p");
+    wallet.onChange(() => {
+      if (!shown.isConnected) return;
+      again.replaceChildren(
+        "The wallet's account or chain changed. ",
+        button("Connect again", () => void connected(settings, announced, session)),
+      );
+    });
+    shown.textContent = "The chain is read through the wallet's node.";
+    const context = await makeContext(settings, wallet);
+    const { chainId } = settings.deployment;
+    shown.replaceChildren(
+      element("p", { class: "account" }, `${wallet.name}: account ${wallet.address} on chain ${chainId}`),
+      again,
+    );
+    show(shown, await offersOf(context));
+    if (settings.actions !== "publish") shown.append(forSafe(settings, wallet));
+  } catch (error) {
+    shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
+    const chosen = wallet;
+    if (chosen !== undefined && error instanceof ServiceError && error.code === "wrong_chain") {
+      shown.append(element("p", {}, switching(chosen, settings, announced, session, shown)));
+    }
+  }
+}
+
+function switching(
+  wallet: Wallet,
+  settings: Settings,
+  announced: Announced,
+  session: HTMLElement,
+  shown: HTMLElement,
+): HTMLButtonElement {
+  return button(`Switch the wallet to chain ${settings.deployment.chainId}`, () => {
+    wallet.switchChain().then(
+      () => connected(settings, announced, session),
+      (error: unknown) => shown.append(element("div", { role: "alert", class: "notice" }, ...problem(error))),
+    );
+  });
+}
+
+/** Claims, settling and signs of life for a Safe whose owners sign elsewhere: they need its transactions alone. */
+function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
+  const field = element("input", { size: "44", autocomplete: "off", spellcheck: "false" });
+  const shown = element("div");
+  const prepare = async () => {
+    const address = field.value.trim().toLowerCase() as Address;
+    if (!/^0x[0-9a-f]{40}$/.test(address)) throw new ServiceError("no_address", "This is not an address.");
+    const context = await makeContext(settings, wallet, address);
+    if (!(await context.node.isContract(address))) {
+      throw new ServiceError("not_a_safe", "There is no contract at this address on the wallet's chain.");
+    }
+    show(shown, await preparedOffers(context));
+  };
+  const go = button("Show what it can do", () => {
+    shown.replaceChildren();
+    prepare().catch((error: unknown) => {
+      shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
+    });
+  });
+  const hint =
+    "Its claims, and what anyone may do, as files for its Transaction Builder. Everything else it does connected.";
+  return element(
+    "details",
+    {},
+    element("summary", {}, "Prepare a transaction for a Safe"),
+    labelled("Address of the Safe", field, hint),
+    element("p", {}, go),
+    shown,
+  );
+}
+
+function show(shown: HTMLElement, offers: readonly Offer[]): void {
+  if (offers.length === 0) shown.append(element("p", {}, "This account can do nothing here at the moment."));
+  for (const offer of offers) {
+    const stage = new Stage();
+    const go = button(offer.button, () => {
+      go.hidden = true;
+      stage.clear();
+      offer.run(stage).then(
+        () => (go.hidden = offer.isOnce ?? false),
+        (error: unknown) => {
+          stage.fail(error);
+          go.hidden = false;
+        },
+      );
+    });
+    const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
+    shown.append(element("section", { class: "action" }, ...parts));
+  }
+}
+
+/** What needs no signature of the account but its transaction. */
+async function preparedOffers(context: Context): Promise<Offer[]> {
+  const { bounty } = context.settings;
+  return bounty === undefined ? [heartbeat(context)] : hubOffers(context, await readState(context, bounty));
+}
+
+/** What the account can do on this page now. */
+async function offersOf(context: Context): Promise<Offer[]> {
+  const { settings } = context;
+  if (settings.actions === "guardians") return [heartbeat(context)];
+  if (settings.actions === "publish") return [publishOffer(context)];
+  if (settings.bounty === undefined) return [];
+  const bounty = await readState(context, settings.bounty);
+  return [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
+}

@@ -1,0 +1,295 @@
+/**
+ * A Solver's Submission: files sealed in this browser, uploaded, prepared, and recorded on the chain. Sealed bytes are
+ * kept in the origin's private file system until they are recorded; the content identity is kept nowhere, so that
+ * nobody but the Guardians can open them.
+ */
+
+import type { Hex } from "viem";
+import { answerOf, uploadCiphertext } from "../src/api.js";
+import type { ArtifactFile } from "../src/archive.js";
+import { commitmentOf } from "../src/commitments.js";
+import type { Envelope } from "../src/envelope.js";
+import { ServiceError } from "../src/errors.js";
+import { detailOf, refuseDifferences, requireBucket, signed } from "./api.js";
+import type { Bounty } from "./bounty.js";
+import { requireSameTerms } from "./challenge.js";
+import type { Context } from "./context.js";
+import { element, labelled } from "./dom.js";
+import { DirectoryField, suspicious } from "./files.js";
+import type { Offer, Stage } from "./stage.js";
+import { bytes, counted, moment, printable } from "./text.js";
+import { hubCall, perform } from "./transactions.js";
+
+const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
+const MOST_LISTED = 200;
+const PROGRESS_MILLISECONDS = 250;
+
+/** What was sealed, and how far it came; its ciphertext is a file of the same name. */
+interface Sealed {
+  readonly envelope: string;
+  readonly commitment: Hex;
+  readonly file: string;
+  readonly uploaded: boolean;
+  readonly prepared: boolean;
+}
+
+/** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
+export function submitOffers(context: Context, bounty: Bounty): Offer[] {
+  const { isOpen, now, submissionDeadline, poster, guardians } = bounty;
+  const { account } = context;
+  if (!isOpen || now >= submissionDeadline || account === poster || guardians.includes(account)) return [];
+  return [
+    {
+      title: "Submit work",
+      text:
+        `Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, ` +
+        `from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
+      button: "Choose the work",
+      run: (stage) => context.journal.alone(`submit ${bounty.id}`, () => submit(context, stage, bounty)),
+    },
+  ];
+}
+
+async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+  const { node, hub, account, settings, journal } = context;
+  const { hubAddress } = settings.deployment;
+  const placeholder = hubCall(hubAddress, "submit", [bounty.id, `0x${"01".repeat(32)}`, bounty.guardianRosterHash]);
+  await node.simulate(account, placeholder); // refused before anything is sealed
+  requireSameTerms(await detailOf(context, stage, bounty), bounty);
+  const name = `sealed ${bounty.id}`;
+  let sealed = await keptOf(context, stage, name);
+  if (sealed === undefined) {
+    const files = await chosen(stage);
+    sealed = await seal(context, stage, bounty, files);
+    await journal.put(name, sealed);
+  }
+  const { parseEnvelope } = await import("./work.js");
+  const envelope = parseEnvelope(sealed.envelope);
+  if (!sealed.prepared) {
+    await uploadAndPrepare(context, stage, envelope, sealed, async (step) => {
+      await journal.put(name, { ...(sealed as Sealed), ...step });
+    });
+  }
+  const args = [bounty.id, account] as const;
+  const former = await node.readContract({ ...hub, functionName: "getSubmission", args });
+  const { commitment } = sealed;
+  const isReplacing = former !== NO_SUBMISSION && former !== commitment;
+  const found =
+    former === commitment
+      ? undefined
+      : await perform(context, stage, {
+          name: `submit ${bounty.id} ${commitment}`,
+          title: "Record the Submission on the chain",
+          functionName: "submit",
+          call: hubCall(hubAddress, "submit", [bounty.id, commitment, bounty.guardianRosterHash]),
+          facts: [
+            ["What it does", `records this work as your Submission to bounty ${bounty.id}; no money moves`],
+            ["Commitment of the work", commitment],
+            ["Can be opened by", `the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
+            ["From", moment(bounty.revealAt)],
+            ...(isReplacing ? ([["What it replaces", `your Submission ${former}`]] as const) : []),
+          ],
+          expected: {
+            eventName: "SubmissionRecorded",
+            args: { bountyId: bounty.id, solver: account, submissionCommitment: commitment },
+          },
+        });
+  await forget(context, name, sealed);
+  const where = found === undefined ? "" : `, by transaction ${found.hash}`;
+  stage.done(`Your Submission ${commitment} is recorded${where}.`);
+}
+
+/** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there. */
+async function keptOf(context: Context, stage: Stage, name: string): Promise<Sealed | undefined> {
+  const kept = await context.journal.get<Sealed>(name);
+  if (kept === undefined) return undefined;
+  if (!kept.prepared && (await fileOf(kept.file)) === undefined) return undefined;
+  stage.say("");
+  const goOn = "Go on with it";
+  const pressed = await stage.confirm(
+    "Work that was sealed before",
+    [
+      ["Commitment", kept.commitment],
+      [
+        "How far it came",
+        kept.prepared ? "uploaded and checked" : kept.uploaded ? "uploaded" : "sealed in this browser",
+      ],
+    ],
+    goOn,
+    "Seal other files",
+  );
+  return pressed === goOn ? kept : undefined;
+}
+
+/** The files, once the person has seen what will be sealed. */
+async function chosen(stage: Stage): Promise<ArtifactFile[]> {
+  const field = new DirectoryField();
+  stage.say("");
+  const files = await stage.ask("Choose the work", [field.place], "Go on", () => field.files());
+  stage.say("The files are looked through for what should not be passed on.");
+  const secrets = await suspicious(files);
+  stage.say("");
+  const total = files.reduce((sum, { content }) => sum + (content instanceof Blob ? content.size : 0), 0);
+  const list = element("ul", { class: "files" });
+  for (const { path, content } of files.slice(0, MOST_LISTED)) {
+    list.append(element("li", {}, `${printable(path)}, ${bytes(content instanceof Blob ? content.size : 0)}`));
+  }
+  if (files.length > MOST_LISTED)
+    list.append(element("li", {}, `and ${counted(files.length - MOST_LISTED, "file")} more`));
+  const fields: Node[] = [element("p", {}, `${counted(files.length, "file")}, ${bytes(total)}:`), list];
+  const agreed = element("input", { type: "checkbox" });
+  if (secrets.length > 0) {
+    const shown = secrets
+      .slice(0, 10)
+      .map((path) => printable(path))
+      .join(", ");
+    const text = `The Guardians and the Poster would read what looks like secrets: ${shown}.`;
+    fields.push(element("p", { class: "warning" }, text), labelled("Seal these, too", agreed));
+  }
+  return stage.ask("What will be sealed", fields, "Seal it", () => {
+    if (secrets.length === 0 || agreed.checked) return files;
+    throw new ServiceError("secrets_not_confirmed", "What looks like secrets would be sealed with the rest.", {
+      nextAction: "Take it out of the directory and choose again, or tick the box.",
+    });
+  });
+}
+
+async function seal(context: Context, stage: Stage, bounty: Bounty, files: readonly ArtifactFile[]): Promise<Sealed> {
+  const { settings, account } = context;
+  if (settings.beacon === undefined) {
+    throw new ServiceError("beacon_unavailable", "The beacon that opens the work later is not known at the moment.", {
+      nextAction: "Reload the page in a minute and try again.",
+    });
+  }
+  const { sealSubmission } = await import("./work.js");
+  const file = `sealed-${bounty.id}-${account}-${crypto.randomUUID()}`;
+  const folder = await navigator.storage.getDirectory();
+  const handle = await folder.getFileHandle(file, { create: true });
+  let [written, shown] = [0, 0];
+  const progress = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      written += chunk.length;
+      if (performance.now() - shown > PROGRESS_MILLISECONDS) {
+        shown = performance.now();
+        stage.say(`Sealing: ${bytes(written)}.`);
+      }
+      controller.enqueue(chunk);
+    },
+  });
+  const writing = progress.readable.pipeTo(await handle.createWritable());
+  const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
+  const sink = progress.writable as WritableStream<Uint8Array>;
+  const [made] = await Promise.all([sealSubmission(files, sealFor, sink), writing]).catch(async (error: unknown) => {
+    await folder.removeEntry(file).catch(() => undefined);
+    throw error instanceof DOMException ? notKept(error) : error;
+  });
+  const envelope = new TextDecoder().decode(made.bytes);
+  return { envelope, commitment: commitmentOf(made.bytes), file, uploaded: false, prepared: false };
+}
+
+function notKept({ name }: DOMException): ServiceError {
+  const isFull = name === "QuotaExceededError";
+  const message = isFull
+    ? "The browser has no space for the sealed work."
+    : "A file could not be read, or not be sealed.";
+  const nextAction = isFull
+    ? "Free some disk space and try again."
+    : "Choose the directory again; it may have changed.";
+  return new ServiceError("sealing_failed", message, { nextAction });
+}
+
+async function uploadAndPrepare(
+  context: Context,
+  stage: Stage,
+  envelope: Envelope,
+  sealed: Sealed,
+  note: (step: Partial<Sealed>) => Promise<void>,
+): Promise<void> {
+  let { uploaded } = sealed;
+  for (;;) {
+    if (!uploaded) {
+      await upload(context, stage, envelope, sealed);
+      await note({ uploaded: true });
+    }
+    try {
+      await prepare(context, stage, envelope, sealed.commitment);
+      await note({ uploaded: true, prepared: true });
+      return;
+    } catch (error) {
+      const isMissing = error instanceof ServiceError && error.issues.some(({ path }) => path === "ciphertext");
+      if (!uploaded || !isMissing) throw error;
+      uploaded = false; // the storage does not hold what an earlier visit uploaded
+      await note({ uploaded: false });
+    }
+  }
+}
+
+async function upload(context: Context, stage: Stage, envelope: Envelope, sealed: Sealed): Promise<void> {
+  const { ciphertext, bounty_id, solver_address } = envelope;
+  const file = await fileOf(sealed.file);
+  if (file === undefined) {
+    throw new ServiceError("sealed_bytes_missing", "The browser does not hold the sealed bytes any more.", {
+      nextAction: "Start again with the files.",
+    });
+  }
+  const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url";
+  const body = { ciphertext_sha256: ciphertext.sha256, ciphertext_byte_length: ciphertext.byte_length };
+  const path = { bounty_id, solver_address };
+  const target = await signed(
+    context,
+    stage,
+    "Get an address for the upload",
+    `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
+    [["What it does", `lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`]],
+    () => answerOf(context.api.POST(route, { params: { path }, body })),
+  );
+  refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
+  requireBucket(context, target.upload_url);
+  stage.say(`Uploading ${bytes(file.size)}.`);
+  try {
+    await uploadCiphertext(target, file);
+  } catch (error) {
+    const isThere = error instanceof ServiceError && error.status === 412; // create-only: it holds the bytes already
+    if (!isThere) throw error;
+  }
+}
+
+async function prepare(context: Context, stage: Stage, envelope: Envelope, commitment: Hex): Promise<void> {
+  const { bounty_id, solver_address } = envelope;
+  const path = { bounty_id, solver_address };
+  const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare";
+  const answer = await signed(
+    context,
+    stage,
+    "Have the upload checked",
+    `POST /api/bounties/${bounty_id}/submissions/${solver_address}/prepare`,
+    [
+      ["What it does", "stores the envelope of your work, whose commitment you record on the chain next"],
+      ["Commitment of the work", commitment],
+    ],
+    () => answerOf(context.api.POST(route, { params: { path }, body: envelope as never })),
+  );
+  const { hubAddress } = context.settings.deployment;
+  const roster = envelope.guardian_roster_hash;
+  const { to, data } = hubCall(hubAddress, "submit", [BigInt(bounty_id), commitment, roster]);
+  refuseDifferences("preparation_mismatch", [
+    ["submission_commitment", answer.submission_commitment, commitment],
+    ["guardian_roster_hash", answer.guardian_roster_hash, roster],
+    ["transaction.to", answer.transaction.to, to.toLowerCase()],
+    ["transaction.data", answer.transaction.data, data],
+    ["transaction.value", answer.transaction.value, "0"],
+  ]);
+}
+
+async function fileOf(name: string): Promise<File | undefined> {
+  try {
+    return await (await (await navigator.storage.getDirectory()).getFileHandle(name)).getFile();
+  } catch {
+    return undefined;
+  }
+}
+
+async function forget({ journal }: Context, name: string, { file }: Sealed): Promise<void> {
+  await journal.remove(name);
+  await (await navigator.storage.getDirectory()).removeEntry(file).catch(() => undefined);
+}

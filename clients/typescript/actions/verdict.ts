@@ -1,0 +1,186 @@
+/** A Guardian's Verdict: its reasons are published and read back before the transaction that anchors them. */
+
+import type { Address, Hex } from "viem";
+import { answerOf } from "../src/api.js";
+import type { Schemas } from "../src/api.js";
+import { commitmentOf } from "../src/commitments.js";
+import { ServiceError } from "../src/errors.js";
+import type { Deployment } from "../src/requests.js";
+import { detailOf, signed } from "./api.js";
+import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
+import type { Bounty } from "./bounty.js";
+import type { Context } from "./context.js";
+import { element, labelled } from "./dom.js";
+import type { Fact, Offer, Stage } from "./stage.js";
+import { moment } from "./text.js";
+import { hubCall, perform } from "./transactions.js";
+
+const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
+const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
+const AGE_KEY = /AGE-SECRET-KEY-1/i;
+const MAX_BYTES = 256 * 1024;
+const AT_ONCE = 25;
+
+/** A Submission that the Hub records. */
+export interface Recorded {
+  readonly solver: Address;
+  readonly commitment: Hex;
+}
+
+/** What a Guardian decides, and why. */
+interface Decision {
+  readonly named: Recorded | undefined;
+  readonly reasons: string;
+}
+
+/** Offered to a Guardian of the pinned roster while the bounty can be judged. */
+export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
+  const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
+  const isJudgeable = isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline;
+  if (!isJudgeable || !guardians.includes(context.account)) return [];
+  return [
+    {
+      title: "Record your Verdict",
+      text: `As a Guardian of this bounty, until ${moment(judgingDeadline)}. ${bounty.quorum} of ${guardians.length} decide.`,
+      button: "Write the Verdict",
+      run: (stage) => record(context, stage, bounty),
+    },
+  ];
+}
+
+/** The active Submissions, as far as the API lists them, each of them looked up in the Hub. */
+export async function recordedOf(
+  { node, hub }: Context,
+  detail: Schemas["BountyDetail"],
+  bountyId: bigint,
+): Promise<Recorded[]> {
+  const found: Recorded[] = [];
+  const listed = detail.active_submissions;
+  for (let start = 0; start < listed.length; start += AT_ONCE) {
+    const some = listed.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }) => {
+      const solver = solver_address as Address;
+      const args = [bountyId, solver] as const;
+      const commitment = await node.readContract({ ...hub, functionName: "getSubmission", args });
+      if (commitment === submission_commitment) found.push({ solver, commitment });
+    });
+    await Promise.all(some);
+  }
+  return found.sort((left, right) => (left.solver < right.solver ? -1 : 1));
+}
+
+async function record(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+  const { api, node, hub, account, settings } = context;
+  stage.say("The Submissions are looked up.");
+  const detail = await detailOf(context, stage, bounty);
+  const submissions = await recordedOf(context, detail, bounty.id);
+  const [earlier] = await node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
+  stage.say(earlier === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
+  const { named, reasons } = await decided(context, stage, bounty, submissions);
+  const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
+  const commitment = commitmentOf(document);
+  const what: Fact = [
+    "Your Verdict",
+    named === undefined ? "no valid Submission" : `awards Submission ${named.commitment} of ${named.solver}`,
+  ];
+  const path = { report_commitment: commitment };
+  await signed(
+    context,
+    stage,
+    "Publish your reasons",
+    `POST /api/written-verdicts/${commitment}`,
+    [["What it does", `publishes your reasons on bounty ${bounty.id}, for everybody and for good`], what],
+    () =>
+      answerOf(
+        api.POST("/api/written-verdicts/{report_commitment}", {
+          params: { path },
+          body: document as never,
+          headers: { "Content-Type": "text/markdown" },
+        }),
+      ),
+  );
+  stage.say("The reasons are read back.");
+  const read = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
+  if ((await answerOf(read as Promise<{ data?: unknown; response: Response }>)) !== document) {
+    throw new ServiceError("verdict_mismatch", "The reasons read back differently from what was sent.", {
+      nextAction: "Nothing was recorded on the chain. Report it to the operator.",
+    });
+  }
+  const kind = named === undefined ? NO_VALID_SUBMISSION : AWARDED;
+  const { solver, commitment: submission } = named ?? { solver: NO_ADDRESS, commitment: NO_BYTES32 };
+  const found = await perform(context, stage, {
+    name: `verdict ${bounty.id} ${commitment}`,
+    title: "Record the Verdict on the chain",
+    functionName: "recordVerdict",
+    call: hubCall(settings.deployment.hubAddress, "recordVerdict", [bounty.id, kind, solver, submission, commitment]),
+    facts: [
+      ["What it does", `records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
+      what,
+      ["Commitment of your reasons", commitment],
+      ...(earlier === 0 ? [] : ([["What it replaces", "your earlier Verdict"]] as const)),
+    ],
+    expected: {
+      eventName: "VerdictRecorded",
+      args: { bountyId: bounty.id, guardian: account, reportCommitment: commitment },
+    },
+  });
+  await context.journal.remove(draftName(bounty));
+  stage.done(`Your Verdict is recorded, by transaction ${found.hash}.`);
+}
+
+/** The form; what is written in it is kept until the Verdict is recorded. */
+async function decided(
+  { journal }: Context,
+  stage: Stage,
+  bounty: Bounty,
+  submissions: readonly Recorded[],
+): Promise<Decision> {
+  const select = element("select");
+  const choices: (Recorded | undefined)[] = [...submissions, undefined];
+  for (const each of choices) {
+    const text = each === undefined ? "No valid Submission" : `Award ${each.solver}, Submission ${each.commitment}`;
+    select.append(element("option", {}, text));
+  }
+  const reasons = element("textarea", { rows: "12", maxlength: "200000" });
+  reasons.value = (await journal.get<string>(draftName(bounty))) ?? "";
+  const fields = [
+    labelled("Verdict", select),
+    labelled("Reasons", reasons, "Markdown. Say what you ran or read for each criterion, and what came out."),
+  ];
+  return stage.ask("Your Verdict", fields, "Go on", async () => {
+    await journal.put(draftName(bounty), reasons.value);
+    if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", "There are no reasons yet.");
+    if (AGE_KEY.test(reasons.value)) {
+      const message = "The reasons hold a private key, which everybody could read.";
+      throw new ServiceError("secret_in_document", message, { nextAction: "Take it out; nothing was sent." });
+    }
+    return { named: choices[select.selectedIndex], reasons: reasons.value };
+  });
+}
+
+function draftName({ id }: Bounty): string {
+  return `verdict-draft ${id}`;
+}
+
+/** The written Verdict, as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */
+export function verdictDocument(
+  { chainId, hubAddress }: Deployment,
+  bountyId: bigint,
+  guardian: Address,
+  named: Recorded | undefined,
+  reasons: string,
+): string {
+  const fields = [
+    "version: 1",
+    `kind: ${named === undefined ? "no_valid_submission" : "awarded"}`,
+    `chain_id: ${chainId}`,
+    `hub_address: "${hubAddress.toLowerCase()}"`,
+    `bounty_id: ${bountyId}`,
+    `guardian_address: "${guardian}"`,
+  ];
+  if (named !== undefined) {
+    fields.push(`solver_address: "${named.solver.toLowerCase()}"`, `submission_commitment: "${named.commitment}"`);
+  }
+  const document = `---\n${fields.join("\n")}\n---\n${reasons.replace(/\r\n?/g, "\n").trim()}\n`;
+  if (new TextEncoder().encode(document).length <= MAX_BYTES) return document;
+  throw new ServiceError("payload_too_large", "The reasons are longer than 256 KiB.", { nextAction: "Shorten them." });
+}

@@ -1,0 +1,164 @@
+/** A wallet of this browser: found by EIP-6963, asked by EIP-1193, and never by anything else. */
+
+import { getTypesForEIP712Domain } from "viem";
+import type { Address, Hex, TypedDataDomain } from "viem";
+import { ServiceError } from "../src/errors.js";
+import { printable } from "./text.js";
+
+/** What EIP-1193 requires of a wallet. */
+export interface Provider {
+  request(question: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
+  on?(event: string, listener: () => void): unknown;
+}
+
+/** A wallet that announced itself. Its name is what it calls itself. */
+export interface Announced {
+  readonly name: string;
+  readonly provider: Provider;
+}
+
+/** Typed data as the functions of this package make it. */
+export interface TypedData {
+  readonly domain: TypedDataDomain;
+  readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
+  readonly primaryType: string;
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+const NAME_LENGTH = 40;
+const MOST_ANNOUNCED = 20;
+const DECLINED = 4001;
+const UNKNOWN_CHAIN = 4902;
+const BUSY = -32002;
+
+/** Calls `found` for each wallet as it announces itself, each once. */
+export function discover(found: (wallet: Announced) => void): void {
+  const seen = new Set<string>();
+  addEventListener("eip6963:announceProvider", (event) => {
+    const { info, provider } = (
+      event as CustomEvent<{ info?: { uuid?: unknown; name?: unknown }; provider?: Provider }>
+    ).detail;
+    if (typeof info?.uuid !== "string" || typeof info.name !== "string" || provider === undefined) return;
+    if (seen.has(info.uuid) || seen.size >= MOST_ANNOUNCED) return;
+    seen.add(info.uuid);
+    found({ name: printable(info.name, NAME_LENGTH) || "A wallet without a name", provider });
+  });
+  dispatchEvent(new Event("eip6963:requestProvider"));
+}
+
+/** One account of a wallet, which acts on one chain. */
+export class Wallet {
+  readonly address: Address;
+  readonly name: string;
+  readonly #provider: Provider;
+  readonly #chainId: number;
+  #isStale = false;
+
+  private constructor({ name, provider }: Announced, address: Address, chainId: number) {
+    this.name = name;
+    this.address = address;
+    this.#provider = provider;
+    this.#chainId = chainId;
+    provider.on?.("chainChanged", () => {
+      this.#isStale = true; // what was read since may be another chain's
+    });
+  }
+
+  /** The account that the person chooses in the wallet. */
+  static async connect(announced: Announced, chainId: number): Promise<Wallet> {
+    const accounts = await ask(announced.provider, "eth_requestAccounts");
+    const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
+    if (typeof first !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(first)) {
+      throw new ServiceError("wallet_failed", "The wallet shows no account.", {
+        nextAction: "Allow this page to see an account, and connect again.",
+      });
+    }
+    return new Wallet(announced, first.toLowerCase() as Address, chainId);
+  }
+
+  /** Calls `changed` when the wallet's account or chain is another one. */
+  onChange(changed: () => void): void {
+    for (const event of ["accountsChanged", "chainChanged"]) {
+      this.#provider.on?.(event, () => void this.requireReady().catch(changed)); // some report the account they had
+    }
+  }
+
+  /** Refuses a wallet that is on another chain, or has another account selected: `wrong_chain`, `wrong_account`. */
+  async requireReady(): Promise<void> {
+    if (this.#isStale) {
+      const message = "The wallet changed its chain since this page read it.";
+      throw new ServiceError("wrong_chain", message, { nextAction: "Connect the wallet again." });
+    }
+    const chainId = Number(await ask(this.#provider, "eth_chainId"));
+    if (chainId !== this.#chainId) {
+      const message = `The wallet is on chain ${chainId}; this page acts on chain ${this.#chainId} only.`;
+      throw new ServiceError("wrong_chain", message, { nextAction: "Switch the wallet to that chain." });
+    }
+    const accounts = await ask(this.#provider, "eth_accounts");
+    const [selected] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
+    if (typeof selected !== "string" || selected.toLowerCase() !== this.address) {
+      const message = `The wallet has another account selected than ${this.address}, with which this page was connected.`;
+      throw new ServiceError("wrong_account", message, { nextAction: "Select that account, or connect again." });
+    }
+  }
+
+  /** Asks the wallet to change to the deployment's chain. */
+  async switchChain(): Promise<void> {
+    await ask(this.#provider, "wallet_switchEthereumChain", [{ chainId: `0x${this.#chainId.toString(16)}` }]);
+  }
+
+  /** A question to the wallet's own node. */
+  read(method: string, params: readonly unknown[]): Promise<unknown> {
+    return this.#provider.request({ method, params });
+  }
+
+  /** The person's signature of typed data, which was explained before. */
+  async signTypedData(typedData: TypedData): Promise<Hex> {
+    await this.requireReady();
+    const { domain, types } = typedData;
+    const whole = { ...typedData, types: { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types } };
+    const text = JSON.stringify(whole, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
+    return hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
+  }
+
+  /** Has a transaction without ether sent; what the wallet names it by, which for a contract account is no hash. */
+  async send(to: Address, data: Hex): Promise<Hex> {
+    await this.requireReady();
+    return hexOf(await ask(this.#provider, "eth_sendTransaction", [{ from: this.address, to, data, value: "0x0" }]));
+  }
+}
+
+async function ask(provider: Provider, method: string, params: readonly unknown[] = []): Promise<unknown> {
+  try {
+    return await provider.request({ method, params });
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/** A wallet's refusal in a sentence; its own text is shown below it. */
+function refusalOf(error: unknown): ServiceError {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (code === DECLINED) {
+    const nextAction = "Nothing was signed or sent. Press the button again to go on.";
+    return new ServiceError("declined", "You declined in the wallet.", { nextAction });
+  }
+  if (code === UNKNOWN_CHAIN) {
+    const nextAction = "Add the chain in the wallet, and try again.";
+    return new ServiceError("wrong_chain", "The wallet does not know this chain.", { nextAction });
+  }
+  if (code === BUSY) {
+    const nextAction = "Answer it in the wallet, and try again.";
+    return new ServiceError("wallet_busy", "The wallet has another question open.", { nextAction });
+  }
+  const issues = typeof message === "string" ? [{ path: "wallet", message: printable(message, 300) }] : [];
+  const nextAction = "Nothing was signed or sent as far as this page knows; look into the wallet before trying again.";
+  return new ServiceError("wallet_failed", "The wallet could not do this.", { issues, nextAction });
+}
+
+function hexOf(value: unknown): Hex {
+  if (typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value)) return value.toLowerCase() as Hex;
+  throw new ServiceError("wallet_failed", "The wallet answered something that is neither signature nor transaction.", {
+    nextAction: "Look into the wallet before trying again.",
+  });
+}

@@ -1,0 +1,85 @@
+/**
+ * Sealing and opening work; loaded only by an action that does, since its cryptography is most of the scripts' size.
+ * A content identity and a Guardian's keys exist here while an action runs, and go nowhere.
+ */
+
+import { generateX25519Identity } from "age-encryption";
+import { publicKeyOf } from "../src/age.js";
+import { tarOf } from "../src/archive.js";
+import type { ArtifactEntry } from "../src/archive.js";
+import { fetchBeacon } from "../src/beacon.js";
+import type { Beacon } from "../src/beacon.js";
+import { streamOf } from "../src/bytes.js";
+import { unwrapContentKey, wrapContentKey } from "../src/delivery.js";
+import { envelopeDifferences, parseEnvelope } from "../src/envelope.js";
+import type { Envelope } from "../src/envelope.js";
+import { ServiceError } from "../src/errors.js";
+import { openArtifact, openContentKey } from "../src/open.js";
+import { sealSubmission } from "../src/seal.js";
+
+export { envelopeDifferences, parseEnvelope, publicKeyOf, sealSubmission, unwrapContentKey, wrapContentKey };
+export { generateX25519Identity as generateIdentity };
+
+const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;
+const FLUSH_BYTES = 8 * 1024 * 1024;
+
+/** The age identities in the text of a file: as age-keygen writes them, or a JSON list of them. */
+export function identitiesOf(text: string): string[] {
+  const found = text.toUpperCase().match(IDENTITY) ?? [];
+  if (found.length > 0) return [...new Set(found)];
+  throw new ServiceError("key_invalid", "The file has no age identity.", {
+    nextAction: "Choose the file with your Guardian's encryption keys: lines that begin with AGE-SECRET-KEY-1.",
+  });
+}
+
+/** The content identity of a Submission, opened with a Guardian's keys once its round is out. */
+export async function contentKeyOf(
+  envelope: Envelope,
+  beacon: Beacon,
+  beaconUrl: string,
+  keyring: readonly string[],
+  rosterSize: number,
+): Promise<string> {
+  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [beaconUrl]);
+  return openContentKey(envelope, { beacon, signature, keyring, rosterSize });
+}
+
+/** What was opened: the paths and sizes of its files, and all of it as a tar archive, made anew here. */
+export interface Opened {
+  readonly files: readonly { readonly path: string; readonly size: number }[];
+  readonly archive: Blob;
+}
+
+/** Opens a ciphertext; nothing of it is passed on unless all of it was what the Submission commits to. */
+export async function openWork(
+  ciphertext: ReadableStream<Uint8Array>,
+  identity: string,
+  envelope: Envelope,
+): Promise<Opened> {
+  const entries: ArtifactEntry[] = [];
+  const files: { path: string; size: number }[] = [];
+  await openArtifact(ciphertext, identity, envelope, async ({ path, directory, size, content }) => {
+    if (directory) {
+      entries.push({ path, directory: true });
+      return;
+    }
+    entries.push({ path, content: await blobOf(content) });
+    files.push({ path, size });
+  });
+  return { files, archive: await new Response(streamOf(tarOf(entries))).blob() };
+}
+
+/** The browser keeps what is in a Blob wherever it wants, so that little of a large file is held at a time. */
+async function blobOf(content: AsyncIterable<Uint8Array>): Promise<Blob> {
+  const parts: Blob[] = [];
+  let [chunks, size]: [Uint8Array<ArrayBuffer>[], number] = [[], 0];
+  for await (const chunk of content) {
+    chunks.push(chunk.slice());
+    size += chunk.length;
+    if (size >= FLUSH_BYTES) {
+      parts.push(new Blob(chunks));
+      [chunks, size] = [[], 0];
+    }
+  }
+  return new Blob([...parts, ...chunks]);
+}

@@ -1,0 +1,56 @@
+"""What a page passes to its script, so that a wallet can act on it.
+
+Chain, Hub and beacon are this process's own configuration. What the API states about a bounty is passed on as such: the
+script compares it with the chain, through the wallet's own node, before anything is signed.
+"""
+
+from enum import StrEnum
+
+from service_common.crypto.beacon_info import BeaconInfo
+from service_common.wire.bounties import BountyDetail
+
+from service_web.config import PagesConfig
+
+
+class Actions(StrEnum):
+    """Which actions a page offers."""
+
+    BOUNTY = "bounty"
+    GUARDIANS = "guardians"
+    PUBLISH = "publish"
+
+
+def wallet_data(
+    config: PagesConfig, beacon: BeaconInfo | None, actions: Actions, detail: BountyDetail | None = None
+) -> dict[str, object]:
+    """The value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
+    facts = detail.facts if detail else None
+    return {
+        "actions": actions.value,
+        "chain_id": config.chain_id,
+        "hub_address": config.hub_address,
+        "api_url": config.public_api_url,
+        "bucket_url": config.bucket_url,
+        "beacon": None
+        if beacon is None
+        else {
+            "chain_hash": beacon.chain_hash,
+            "public_key": beacon.public_key,
+            "genesis_time": beacon.genesis_time,
+            "period_seconds": beacon.period_seconds,
+        },
+        "bounty": None
+        if detail is None or facts is None
+        else {
+            "bounty_id": str(detail.bounty_id),
+            "poster_address": facts.poster_address,
+            "escrow_amount": str(facts.escrow_amount),
+            "spec_commitment": facts.spec_commitment,
+            "guardian_roster_hash": facts.guardian_roster_hash,
+            "submission_deadline": facts.submission_deadline,
+            "reveal_at": facts.reveal_at,
+            "judging_deadline": facts.judging_deadline,
+            "protocol_fee": str(facts.protocol_fee),
+            "guardian_fee": str(facts.guardian_fee),
+        },
+    }

@@ -1,0 +1,83 @@
+"""The scripts of the pages: those that are committed are what their sources make, and small; what needs no browser."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from local_stack.toolbox import ensure_npm_package
+from service_common.domain.lifecycle import VerdictKind
+from service_common.domain.verdict import WrittenVerdict, parse_verdict, render_verdict
+from service_common.types import BountyId, Bytes32, ChainId, parse_address
+
+from tests.clients.actions import FOLDER, build, check_types
+from tests.clients.package import PACKAGE, run_node
+from tools.sbom import bundled
+
+MOST_BYTES = 150_000
+"""Of everything that connecting and acting loads, compressed; sealing and opening are loaded on demand."""
+ON_DEMAND = ("work-",)
+"""What is loaded only by an action that seals or opens."""
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_scripts__built_again__are_the_committed_bytes(tmp_path: Path) -> None:
+    build(tmp_path)
+    assert contents(tmp_path) == contents(FOLDER), "run python -m tests.clients.actions"
+
+
+def test_scripts__as_typescript__have_no_error() -> None:
+    check_types()
+
+
+def test_scripts__compressed__stay_small() -> None:
+    scripts = {
+        name: len(gzip.compress(data, mtime=0)) for name, data in contents(FOLDER).items() if name.endswith("js")
+    }
+    assert sum(size for name, size in scripts.items() if not name.startswith(ON_DEMAND)) < MOST_BYTES
+    loader = next(size for name, size in scripts.items() if name.startswith("connect-"))
+    assert loader < 1_000, "a page loads only this one until somebody presses the button"
+
+
+def test_packages__in_the_scripts__are_listed_with_their_notices_and_pins() -> None:
+    (notices,) = (data.decode() for name, data in contents(FOLDER).items() if name.endswith("txt"))
+    listed = {(each["name"], each["version"]) for each in bundled(notices)}
+    lock = json.loads((PACKAGE / "package-lock.json").read_text(encoding="utf-8"))
+    pinned = {(path.rpartition("node_modules/")[2], each["version"]) for path, each in lock["packages"].items()}
+    assert listed <= pinned
+    assert {"viem", "age-encryption", "tlock-js", "@noble/curves", "openapi-fetch"} <= {name for name, _ in listed}
+    assert all(
+        "Permission" in part or "Redistribution" in part or "Apache License" in part
+        for part in notices.split("-" * 80)[1:]
+    )
+
+
+@pytest.fixture(scope="module")
+def in_node() -> str:
+    """What the tests of the parts that need no browser print."""
+    ensure_npm_package(PACKAGE)
+    return run_node(PACKAGE / "test/actions.mjs")
+
+
+def test_parts__that_need_no_browser__behave_as_stated(in_node: str) -> None:
+    assert "# fail 0" in in_node
+    assert re.search(r"# pass (3\d)", in_node)
+
+
+def test_written_verdicts__of_a_page__are_those_of_the_client(in_node: str) -> None:
+    found = re.search(r"^(?:# )?documents (\[.*\])$", in_node, re.MULTILINE)
+    assert found is not None
+    hub, guardian, solver = (parse_address(f"0x{digits * 20}") for digits in ("aa", "bb", "cc"))
+    for document in json.loads(found.group(1)):
+        parsed = parse_verdict(document.encode())
+        named = (solver, Bytes32("0x" + "dd" * 32)) if parsed.kind is VerdictKind.AWARDED else (None, None)
+        written = WrittenVerdict(
+            parsed.kind, ChainId(31337), hub, BountyId(7), guardian, named[0], named[1], parsed.body
+        )
+        assert render_verdict(written) == document.encode()
+    bodies = {parse_verdict(document.encode()).body for document in json.loads(found.group(1))}
+    assert bodies == {"Every criterion holds.\n", "# Reasons\n\n---\nkind: awarded\n", "näïve ✓\n"}

@@ -1,0 +1,536 @@
+"""A whole bounty with no command line: every step done on the pages, by test wallets in a headless browser.
+
+With ``SERVICE_PICTURES=1`` the pictures of docs/web.md that show wallets are drawn anew.
+"""
+
+import io
+import json
+import re
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from demo.bounty import Cast, Funded
+from demo.examples import artifact, challenge_page
+from local_stack.contract import Wallet
+from service_common.crypto.x25519 import Identity
+from service_common.domain.commitments import spec_commitment
+
+from tests.safe.wallet import SafeWallet, make_safe
+from tests.web.driver import Browser, Page, TestWallet, browsing
+
+SUBMISSION_SECONDS = 75
+IDLE_SECONDS = 30
+JUDGING_SECONDS = 600
+ESCROW = 25_000_000
+AWARD = "24 tUSDC"
+SEND = "Send with the wallet"
+SIGN = "Sign with the wallet"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browsing(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+def wallet_of(cast: Cast, name: str, chain_id: int = 31_337) -> TestWallet:
+    person = cast.stack.people.by_name()[name]
+    person.wallet.forget_nonce()  # the browser uses it, too
+    return TestWallet(person.wallet.private_key, cast.stack.anvil.url, chain_id)
+
+
+def opened(cast: Cast, browser: Browser, wallet: TestWallet | str, path: str) -> Page:
+    """A page on which someone's wallet is connected."""
+    given = wallet_of(cast, wallet) if isinstance(wallet, str) else wallet
+    page = browser.open(f"{cast.stack.pages_url}{path}", given)
+    page.connect()
+    return page
+
+
+def closed(page: Page) -> None:
+    """Leave a page on which nothing went wrong."""
+    assert page.findings() == []
+    page.close()
+
+
+@dataclass(frozen=True)
+class Played:
+    """A bounty of a Safe, to which a Solver and another Safe have submitted: all of it on the pages."""
+
+    funded: Funded
+    work: Path
+    commitment: str
+    poster: TestWallet
+    winner: SafeWallet
+    payer: Wallet
+    """Pays the gas of the winning Safe."""
+    idle: Funded
+    """Another one, of a Poster with a plain account, to which nobody submits."""
+
+    @property
+    def path(self) -> str:
+        return f"/bounties/{self.funded.bounty_id}"
+
+
+@pytest.fixture(scope="module")
+def played(cast: Cast, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Played:
+    folder = tmp_path_factory.mktemp("played")
+    (poster, _, _), (solver, winner, payer) = safe_wallet(cast), safe_wallet(cast)
+    idle = fund(cast, browser, folder, "poster", "Nobody comes", IDLE_SECONDS, is_interrupted=True)
+    funded = fund(cast, browser, folder, poster, "Done with wallets alone", SUBMISSION_SECONDS)
+    submit(cast, browser, funded, "solver-2", artifact(folder / "other", note="Of a plain account."))
+    work = artifact(folder, note="Sealed in a browser, for a Safe.")
+    commitment = submit(cast, browser, funded, solver, work)
+    return Played(funded, work, commitment, poster, winner, payer, idle)
+
+
+def safe_wallet(cast: Cast) -> tuple[TestWallet, SafeWallet, Wallet]:
+    """A Safe with tokens for an escrow, whose owners sign in the wallet; and who pays for it."""
+    payer = Wallet()
+    cast.stack.anvil.fund(payer.address)
+    safe = make_safe(cast.stack.anvil.w3, payer)
+    holder = cast.stack.people.settler.wallet  # nobody else uses it here
+    cast.stack.hub.token.transact(holder, "transfer", safe.address, ESCROW)
+    owners = tuple("0x" + bytes(owner.key).hex() for owner in safe.owners[: safe.threshold])
+    return TestWallet(payer.private_key, cast.stack.anvil.url, 31_337, safe.address, owners), safe, payer
+
+
+def fund(
+    cast: Cast,
+    browser: Browser,
+    folder: Path,
+    wallet: TestWallet | str,
+    title: str,
+    seconds: int,
+    *,
+    is_interrupted: bool = False,
+) -> Funded:
+    """Publish and fund the example page; interrupted, the answer to the last transaction is lost."""
+    deadline = cast.chain_time() + seconds
+    path = challenge_page(folder, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title=title)
+    page = opened(cast, browser, wallet, "/publish")
+    page.press("Write or choose the page")
+    page.fill("Page", path.read_text(encoding="utf-8"))
+    page.press("Go on")
+    page.wait("Publish the page")
+    page.press(SIGN)
+    shown = page.wait("Sign the escrow")
+    assert "lets the contract take 25 tUSDC from you" in shown
+    assert f"The winner gets\n{AWARD}" in shown
+    page.check()
+    page.picture("wallet-escrow")
+    page.press(SIGN)
+    page.wait("Create the bounty")
+    page.wallet(forgets=is_interrupted)
+    page.press(SEND)
+    if is_interrupted:
+        page.wait_alert("The wallet could not do this.")
+    else:
+        shown = page.wait("has its page in a moment")
+    asked = page.asked()
+    assert [each["method"] for each in asked] == ["eth_signTypedData_v4"] * 2 + ["eth_sendTransaction"]
+    assert asked[1]["typedData"]["message"]["value"] == str(ESCROW)
+    closed(page)
+    if is_interrupted:  # another visit finds the draft, and the bounty that was created
+        cast.wait_for(cast.chain_time() + 2)
+        page = opened(cast, browser, wallet, "/publish")
+        page.press("Write or choose the page")
+        page.press("Go on")
+        shown = page.wait("has its page in a moment")
+        assert page.asked() == []
+        closed(page)
+    number = shown.rpartition("Bounty ")[2].split()[0]
+    view = cast.stack.hub.hub.call("getBounty", int(number))
+    commitment = "0x" + bytes(view[2]).hex()
+    assert commitment == spec_commitment(path.read_bytes())
+    return Funded(number, commitment, deadline, int(view[4]), int(view[5]))
+
+
+def submit(cast: Cast, browser: Browser, funded: Funded, wallet: TestWallet | str, work: Path) -> str:
+    """Seal a directory, with a file that looks like a secret, and record it."""
+    assert cast.page_shows(funded, "Open for work")
+    (work / ".env").write_text("TOKEN=x\n")
+    page = opened(cast, browser, wallet, f"/bounties/{funded.bounty_id}")
+    page.press("Choose the work")
+    page.wait("Directory with the work")
+    page.tree("Directory with the work", work)
+    page.press("Go on")
+    shown = page.wait("What will be sealed")
+    assert "what looks like secrets: .env" in shown
+    page.press("Seal it")
+    page.wait_alert("What looks like secrets would be sealed")
+    page.check()
+    page.picture("wallet-seal")
+    page.do("tick", label="Seal these, too")
+    page.press("Seal it")
+    page.wait("Get an address for the upload")
+    page.press(SIGN)
+    page.wait("Have the upload checked")
+    page.press(SIGN)
+    page.wait("Record the Submission on the chain")
+    page.press(SEND)
+    page.wait("is recorded, by transaction")
+    closed(page)
+    solver = cast.address(wallet) if isinstance(wallet, str) else wallet.safe
+    commitment = "0x" + bytes(cast.stack.hub.hub.call("getSubmission", int(funded.bounty_id), solver)).hex()
+    assert int(commitment, 16) > 0
+    return commitment
+
+
+def test_bounty__funded_and_submitted_to__is_on_chain(cast: Cast, played: Played) -> None:
+    assert int(played.commitment, 16) > 0
+    assert cast.page_shows(played.funded, "Done with wallets alone")
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_signed", "text"),
+    [
+        ({"submission_deadline": "8"}, True, "submission_deadline: Leaves"),
+        ({"escrow_amount": "1" + "0" * 30}, False, "escrow_amount: the account holds"),
+        ({"judging_window_seconds": "1"}, False, "judging_window_seconds: must be 5 to"),
+    ],
+)
+def test_page__that_is_not_ready__is_refused_with_where_to_change_it(
+    cast: Cast, browser: Browser, tmp_path: Path, changes: dict[str, str], is_signed: bool, text: str
+) -> None:
+    now = cast.chain_time()
+    path = challenge_page(tmp_path, submission_deadline=now + 60, judging_window_seconds=60, title="Not ready")
+    content = path.read_text(encoding="utf-8")
+    for name, value in changes.items():
+        number = now + int(value) if name == "submission_deadline" else value
+        content = re.sub(rf"(?m)^{name}: \d+$", f"{name}: {number}", content)
+    page = opened(cast, browser, "poster", "/publish")
+    page.press("Write or choose the page")
+    page.fill("Page", content)
+    page.press("Go on")
+    if is_signed:
+        page.wait("Publish the page")
+        page.press(SIGN)
+    page.wait_alert(text)
+    assert len(page.asked()) == is_signed
+    closed(page)
+
+
+LIES: tuple[tuple[str, dict[str, object], str], ...] = (
+    ("artifact-upload-url", {"storage_locator": "submissions/x"}, "storage_locator: the service states submissions/x"),
+    ("artifact-upload-url", {"upload_url": "https://attacker.example/x"}, "outside of this deployment's storage"),
+    ("/prepare", {"transaction.data": "0x00"}, "transaction.data: the service states 0x00"),
+    ("/prepare", {"submission_commitment": "0x" + "11" * 32}, "submission_commitment: the service states"),
+)
+"""Where the API could be wrong on purpose, what it then states, and how a page refuses it."""
+
+
+def test_api__that_states_something_else__gets_nothing_on_chain(
+    cast: Cast, browser: Browser, played: Played, tmp_path: Path
+) -> None:
+    page = opened(cast, browser, "solver-1", played.path)
+    page.lie(f"/api{played.path}", {"facts.escrow_amount": "26000000"})
+    page.press("Choose the work")
+    page.wait_alert("escrow_amount: the service states 26000000")
+    page.lie(None)
+    page.press("Choose the work")
+    page.wait("Directory with the work")
+    page.tree("Directory with the work", artifact(tmp_path))
+    page.press("Go on")
+    page.press("Seal it")
+    for number, (part, values, text) in enumerate(LIES):
+        page.lie(part, values)
+        page.press(SIGN)
+        if part == "/prepare" and LIES[number - 1][0] != part:  # it is uploaded first
+            page.wait("Have the upload checked")
+            page.press(SIGN)
+        page.wait_alert(text)
+        assert {each["method"] for each in page.asked()} == {"eth_signTypedData_v4"}
+        assert not [request for request in page.requests() if "attacker" in request]
+        closed(page)
+        page = opened(cast, browser, "solver-1", played.path)  # another visit goes on with what was sealed
+        page.press("Choose the work")
+        page.press("Go on with it")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_heartbeat__by_a_guardian__is_on_chain(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-1", "/guardians")
+    page.press("Give a sign of life")
+    shown = page.wait("Function of the contract")
+    assert cast.stack.hub.hub.address in shown
+    assert cast.address("guardian-1") in shown
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+def test_connection__without_a_wallet__says_so(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians")
+    assert not [each for each in page.requests() if "start-" in each], "nothing is loaded before the button is pressed"
+    page.press("Connect a wallet")
+    page.wait("No wallet was found in this browser")
+    closed(page)
+
+
+def test_page__without_scripts__shows_all_but_the_button(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", scripts=False)
+    assert "The current roster" in page.text()
+    assert "Connect a wallet" not in page.text()
+    closed(page)
+
+
+def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, browser: Browser) -> None:
+    page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
+    page.connect()
+    page.wait_alert("The wallet is on chain 1; this page acts on chain 31337 only.")
+    page.press("Switch the wallet to chain 31337")
+    page.wait("Give a sign of life")
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.wallet(chainId=1)
+    page.wait("The wallet's account or chain changed.")
+    page.wallet(chainId=31_337)  # what was read in between may be the other chain's
+    page.press(SEND)
+    page.wait_alert("The wallet changed its chain since this page read it.")
+    assert page.asked() == []
+    page.press("Connect again")
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    closed(page)
+
+
+def test_wallet__with_another_account_selected__is_asked_for_nothing(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.wallet(shown=cast.address("guardian-2"))
+    page.press(SEND)
+    page.wait_alert("The wallet has another account selected")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.wallet(declines_to_send=True)
+    page.press(SEND)
+    page.wait_alert("You declined in the wallet.")
+    page.wallet(declines_to_send=False)
+    page.press("Give a sign of life")
+    assert "An earlier attempt" not in page.wait("Function of the contract")
+    closed(page)
+
+
+def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.wallet(forgets=True)
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.press(SEND)
+    page.wait_alert("The wallet could not do this.")
+    assert len(page.asked()) == 1
+    cast.wait_for(cast.chain_time() + 2)
+    page.close()
+    page = opened(cast, browser, "guardian-3", "/guardians")
+    page.press("Give a sign of life")
+    page.wait("Recorded in transaction")
+    assert page.asked() == []
+    closed(page)
+
+
+def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast, browser: Browser) -> None:
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    page.wallet(loses=True)
+    page.press("Give a sign of life")
+    page.wait("Function of the contract")
+    page.press(SEND)
+    page.wait_alert("The wallet could not do this.")
+    page.close()
+    page = opened(cast, browser, "guardian-2", "/guardians")
+    page.press("Give a sign of life")
+    page.wait("An earlier attempt was begun here and is not on the chain.")
+    page.press(SEND)
+    page.wait("Recorded in transaction")
+    closed(page)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [({"escrow_amount": "26000000"}, "escrow: the page states 26000000"), ({"reveal_at": 1}, "reveal point: the page")],
+)
+def test_page__that_differs_from_the_chain__offers_nothing(
+    cast: Cast, browser: Browser, played: Played, changes: dict[str, object], text: str
+) -> None:
+    page = browser.open(f"{cast.stack.pages_url}{played.path}", wallet_of(cast, "solver-1"))
+    page.do("state", changes=changes)
+    page.connect()
+    page.wait_alert("This page and the chain state different terms of this bounty.")
+    page.wait_alert(text)
+    assert "Choose the work" not in page.text("#acting")
+    closed(page)
+
+
+def test_node__that_does_not_have_the_hub__is_refused(cast: Cast, browser: Browser, played: Played) -> None:
+    page = browser.open(f"{cast.stack.pages_url}{played.path}", wallet_of(cast, "solver-1"))
+    page.wallet(lies={"eth_call": "0x"})
+    page.connect()
+    page.wait_alert("There is no contract at")
+    closed(page)
+
+
+def test_bounty__judged_claimed_and_opened__with_wallets_alone(
+    cast: Cast, browser: Browser, played: Played, tmp_path: Path
+) -> None:
+    cast.wait_for(played.funded.reveal_at)
+    open_work(cast, browser, played, tmp_path)
+    for name in ("guardian-1", "guardian-2"):
+        judge(cast, browser, played, name)
+    claim(cast, browser, played)
+    deliver(cast, browser, played, tmp_path)
+    page = opened(cast, browser, played.poster, played.path)
+    page.press("Open the winning work")
+    for title in ("Get the key of the winning work", "Read the sealed work"):
+        page.wait(title)
+        page.press(SIGN)
+    page.wait("Save the work")
+    assert_same_files(page.saved("Save the work"), played.work)
+    closed(page)
+    audited = cast.person("poster").audit(played.funded.bounty_id)
+    assert audited.code == 0
+
+
+def judge(cast: Cast, browser: Browser, played: Played, name: str) -> None:
+    page = opened(cast, browser, name, played.path)
+    page.press("Write the Verdict")
+    page.wait("Your Verdict")
+    page.check()
+    page.choose("Verdict", played.commitment)
+    page.fill("Reasons", f"# Reasons of {name}\n\nEvery criterion holds.")
+    page.press("Go on")
+    page.wait("Publish your reasons")
+    page.press(SIGN)
+    shown = page.wait("Record the Verdict on the chain")
+    assert f"awards Submission {played.commitment}" in shown
+    page.press(SEND)
+    page.wait("Your Verdict is recorded")
+    closed(page)
+
+
+def claim(cast: Cast, browser: Browser, played: Played) -> None:
+    """The winning Safe is not connected: somebody's wallet reads for it, and its owners send what the page saved."""
+    safe = played.winner
+    before = cast.token_balance(safe.address)
+    assert cast.page_shows(played.funded, "Awarded")
+    page = opened(cast, browser, "solver-1", played.path)
+    page.wait("This account can do nothing here at the moment.")
+    page.do("expand", text="Prepare a transaction for a Safe")
+    page.press("Show what it can do")
+    page.wait_alert("This is not an address.")
+    page.fill("Address of the Safe", safe.address)
+    page.press("Show what it can do")
+    page.wait(f"Claim the award: {AWARD}")
+    ends_with_final(page, "Claim it")
+    page.check()
+    assert SEND not in page.text("#acting")
+    page.picture("wallet-claim")
+    page.press("Save it for the Safe's Transaction Builder")
+    page.wait("load it in the Safe's Transaction Builder")
+    batch = json.loads(page.saved("Save the transaction"))
+    (transaction,) = batch["transactions"]
+    assert (batch["meta"]["createdFromSafeAddress"].lower(), transaction["value"]) == (safe.address, "0")
+    played.payer.forget_nonce()
+    safe.execute(played.payer, transaction["to"], bytes.fromhex(transaction["data"][2:]))
+    page.wait(f"Paid: {AWARD}")
+    assert page.asked() == []
+    closed(page)
+    assert cast.token_balance(safe.address) - before == 24_000_000
+
+
+def ends_with_final(page: Page, button: str) -> None:
+    """Press until the outcome's block is finalized, which takes two blocks here."""
+    for _ in range(30):
+        page.press(button)
+        if "Function of the contract" in page.do("wait_any", texts=["Function of the contract", "not finalized yet"]):
+            return
+    raise AssertionError("the outcome does not become final")
+
+
+def give_keys(cast: Cast, page: Page, name: str, folder: Path) -> str:
+    """Choose the file with a Guardian's keys; gives the secret in it."""
+    identity = cast.stack.people.by_name()[name].identity
+    assert identity is not None
+    keys = folder / f"{name}.txt"
+    keys.write_text(f"# created: today\n{identity.to_text()}\n")
+    page.wait("File with your encryption keys")
+    page.upload("File with your encryption keys", keys)
+    page.press("Go on")
+    return identity.to_text()
+
+
+def open_work(cast: Cast, browser: Browser, played: Played, folder: Path) -> None:
+    """A Guardian opens a Submission; the keys of another one open nothing."""
+    page = opened(cast, browser, "guardian-1", played.path)
+    page.press("Open work")
+    page.wait("Submission to open")
+    page.choose("Submission to open", played.commitment)
+    page.press("Go on")
+    give_keys(cast, page, "guardian-1", folder)
+    page.wait("Read the sealed work")
+    page.press(SIGN)
+    page.wait("Save the work")
+    assert_same_files(page.saved("Save the work"), played.work)
+    (folder / "foreign.txt").write_text(Identity.generate().to_text())
+    page.press("Open work")
+    page.choose("Submission to open", played.commitment)
+    page.press("Go on")
+    page.upload("File with your encryption keys", folder / "foreign.txt")
+    page.press("Go on")
+    page.wait("Read the sealed work")
+    page.press(SIGN)
+    page.wait_alert("opens with a key of this keyring")
+    closed(page)
+
+
+def deliver(cast: Cast, browser: Browser, played: Played, folder: Path) -> None:
+    page = opened(cast, browser, "guardian-2", played.path)
+    page.press("Hand it over")
+    secret = give_keys(cast, page, "guardian-2", folder)
+    for title in ("Read the sealed work", "Hand the winning key over"):
+        page.wait(title)
+        page.press(SIGN)
+    page.wait("The winning key is handed over")
+    assert not [request for request in page.requests() if secret in request]
+    closed(page)
+
+
+def assert_same_files(archive: bytes, directory: Path) -> None:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        found = {}
+        for member in tar.getmembers():
+            if (file := tar.extractfile(member)) is not None:
+                found[member.name] = file.read()
+    wanted = {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    assert found == wanted
+
+
+def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, browser: Browser, played: Played) -> None:
+    funded = played.idle
+    cast.wait_for(funded.submission_deadline)
+    assert cast.page_shows(funded, "Time is up")
+    page = opened(cast, browser, "solver-1", f"/bounties/{funded.bounty_id}")
+    page.press("Settle it")
+    assert "you receive nothing" in page.wait("Function of the contract")
+    page.press(SEND)
+    page.wait("Settled by transaction")
+    closed(page)
+    assert cast.page_shows(funded, "Not awarded")
+    before = cast.token_balance(cast.address("poster"))
+    page = opened(cast, browser, "poster", f"/bounties/{funded.bounty_id}")
+    ends_with_final(page, "Claim it")
+    assert "You receive\n25 tUSDC" in page.text("#acting")
+    page.press(SEND)
+    page.wait("Paid: 25 tUSDC")
+    assert cast.token_balance(cast.address("poster")) - before == 25_000_000
+    closed(page)

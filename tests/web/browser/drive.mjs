@@ -1,0 +1,397 @@
+// One headless browser, driven line by line: each line of stdin is a JSON command, each line of stdout its answer.
+//
+//     node drive.mjs CLIENT                 CLIENT is clients/typescript, whose viem signs for the test wallets
+//
+// Commands are {page, do, ...}; see `commands` below. A page has at most one test wallet: an EIP-1193 provider over a
+// throw-away key, announced by EIP-6963. A browser that cannot be started: exit code 3.
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { createRequire } from 'node:module';
+
+const [client] = process.argv.slice(2);
+const require = createRequire(import.meta.url);
+const fromClient = createRequire(`${client}/here.js`);
+const viem = fromClient('viem');
+const { privateKeyToAccount } = fromClient('viem/accounts');
+
+let browser;
+try {
+  const chromium = (await import(require.resolve('@sparticuz/chromium'))).default;
+  const puppeteer = (await import('puppeteer-core')).default;
+  browser = await puppeteer.launch({
+    args: chromium.args,
+    executablePath: await chromium.executablePath(),
+    headless: 'shell',
+    protocolTimeout: 240_000,
+  });
+} catch (error) {
+  process.stderr.write(`${error}\n`);
+  process.exit(3);
+}
+
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const pages = new Map();
+
+const NOBODY = `0x${'0'.repeat(40)}`;
+const SAFE_ABI = viem.parseAbi([
+  'function nonce() view returns (uint256)',
+  'function execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes) returns (bool)',
+]);
+const SAFE_TYPES = {
+  SafeMessage: [{ name: 'message', type: 'bytes' }],
+  SafeTx: [
+    ['to', 'address'],
+    ['value', 'uint256'],
+    ['data', 'bytes'],
+    ['operation', 'uint8'],
+    ['safeTxGas', 'uint256'],
+    ['baseGas', 'uint256'],
+    ['gasPrice', 'uint256'],
+    ['gasToken', 'address'],
+    ['refundReceiver', 'address'],
+    ['nonce', 'uint256'],
+  ].map(([name, type]) => ({ name, type })),
+};
+
+/** What the owners of a Safe sign together, and the typed data that each of them signs. */
+async function signedBySafe({ chainId, safe }, primaryType, message) {
+  const typedData = {
+    domain: { chainId, verifyingContract: safe.address },
+    types: { [primaryType]: SAFE_TYPES[primaryType] },
+    primaryType,
+    message,
+  };
+  const owners = safe.owners.map((key) => privateKeyToAccount(key));
+  owners.sort((left, right) => (BigInt(left.address) < BigInt(right.address) ? -1 : 1));
+  const signatures = await Promise.all(owners.map((owner) => owner.signTypedData(typedData)));
+  return { signatures: viem.concat(signatures), hash: viem.hashTypedData(typedData) };
+}
+
+/** Sends a transaction of a Safe; like a wallet of a Safe, it names it by the hash that its owners signed. */
+async function sentBySafe(wallet, { to, data }) {
+  const transport = viem.http(wallet.rpcUrl);
+  const address = wallet.safe.address;
+  const nonce = await viem
+    .createPublicClient({ transport })
+    .readContract({ address, abi: SAFE_ABI, functionName: 'nonce' });
+  const message = {
+    ...{ to, value: 0n, data, operation: 0, safeTxGas: 0n, baseGas: 0n, gasPrice: 0n },
+    ...{ gasToken: NOBODY, refundReceiver: NOBODY, nonce },
+  };
+  const { signatures, hash } = await signedBySafe(wallet, 'SafeTx', message);
+  const args = [to, 0n, data, 0, 0n, 0n, 0n, NOBODY, NOBODY, signatures];
+  const sender = viem.createWalletClient({ account: wallet.account, transport });
+  await sender.writeContract({ chain: null, address, abi: SAFE_ABI, functionName: 'execTransaction', args });
+  return hash;
+}
+
+/** What a wallet answers: keys stay here, everything else is its node's answer. */
+async function answer(wallet, method, params) {
+  const { account } = wallet;
+  switch (method) {
+    case 'eth_requestAccounts':
+    case 'eth_accounts':
+      return [viem.getAddress(wallet.shown ?? wallet.safe?.address ?? account.address)];
+    case 'eth_chainId':
+      return `0x${wallet.chainId.toString(16)}`;
+    case 'wallet_switchEthereumChain':
+      wallet.chainId = Number(params[0].chainId);
+      return null;
+    case 'eth_signTypedData_v4': {
+      const typedData = JSON.parse(params[1]);
+      wallet.asked.push({ method, typedData });
+      if (wallet.safe === undefined) return account.signTypedData(typedData);
+      return (await signedBySafe(wallet, 'SafeMessage', { message: viem.hashTypedData(typedData) })).signatures;
+    }
+    case 'eth_sendTransaction': {
+      if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
+      wallet.asked.push({ method, transaction: params[0] });
+      if (wallet.loses) throw { code: -32603, message: 'The connection was lost.' };
+      if (wallet.safe !== undefined) return sentBySafe(wallet, params[0]);
+      const sender = viem.createWalletClient({ account, transport: viem.http(wallet.rpcUrl) });
+      const { to, data } = params[0];
+      const hash = await sender.sendTransaction({ chain: null, to, data, value: 0n });
+      if (wallet.forgets) throw { code: -32603, message: 'The connection was lost.' };
+      return hash;
+    }
+    default: {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+      const headers = { 'Content-Type': 'application/json' };
+      const found = await (await fetch(wallet.rpcUrl, { method: 'POST', headers, body })).json();
+      if (found.error) throw found.error;
+      return wallet.lies?.[method] ?? found.result;
+    }
+  }
+}
+
+/** Runs in the page, before its own scripts. */
+function announce(name) {
+  const provider = {
+    async request({ method, params = [] }) {
+      const { result, error } = JSON.parse(await window.testWallet(method, JSON.stringify(params)));
+      if (error) throw Object.assign(new Error(error.message), error);
+      return result;
+    },
+    on(event, listener) {
+      window.addEventListener(`test-wallet:${event}`, listener);
+    },
+  };
+  const detail = Object.freeze({
+    info: Object.freeze({ uuid: '6f9e1d1e-1111-4000-8000-000000000001', name, icon: 'data:,', rdns: 'test.wallet' }),
+    provider,
+  });
+  const tell = () => window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }));
+  window.addEventListener('eip6963:requestProvider', tell);
+  tell();
+}
+
+const commands = {
+  /** A page, with or without a wallet or scripts. All pages share what the browser keeps. */
+  async open({ page: name, wallet, scripts }) {
+    const page = await browser.newPage();
+    await page.setJavaScriptEnabled(scripts);
+    await page.setViewport({ width: 1000, height: 900 });
+    const found = { page, findings: [], requests: [], wallet: undefined };
+    page.on('console', (message) => {
+      if (!/^Failed to load resource/.test(message.text())) found.findings.push(`console: ${message.text()}`);
+    });
+    page.on('pageerror', (error) => found.findings.push(`error: ${error.message}`));
+    page.on('request', (request) => found.requests.push(`${request.method()} ${request.url()}`));
+    await page.evaluateOnNewDocument(() => {
+      window.savedBlobs = new Map();
+      const make = URL.createObjectURL;
+      URL.createObjectURL = (blob) => {
+        const made = make.call(URL, blob);
+        window.savedBlobs.set(made, blob);
+        return made;
+      };
+    });
+    if (wallet) {
+      const { key, rpcUrl, chainId, safe } = wallet;
+      found.wallet = { account: privateKeyToAccount(key), rpcUrl, chainId, safe, asked: [] };
+      await page.exposeFunction('testWallet', async (method, params) => {
+        try {
+          return JSON.stringify({ result: await answer(found.wallet, method, JSON.parse(params)) });
+        } catch (error) {
+          const { code = -32603, message = String(error), data } = error;
+          return JSON.stringify({ error: { code, message, data } });
+        }
+      });
+      await page.evaluateOnNewDocument(announce, 'Test wallet');
+    }
+    pages.set(name, found);
+  },
+  async goto({ found, url }) {
+    await found.page.goto(url, { waitUntil: 'load' });
+  },
+  /** Makes the page state something else about its bounty, as an operator who lies could. */
+  async state({ found, changes }) {
+    await found.page.$eval(
+      '#wallet',
+      (place, given) => {
+        const stated = JSON.parse(place.dataset.wallet);
+        Object.assign(stated.bounty, given);
+        place.dataset.wallet = JSON.stringify(stated);
+      },
+      changes,
+    );
+  },
+  /** Changes how the wallet behaves: declines_to_send, loses, forgets, lies, chainId, shown. */
+  async wallet({ found, changes }) {
+    Object.assign(found.wallet, changes);
+    const events = [
+      ...('chainId' in changes ? ['chainChanged'] : []),
+      ...('shown' in changes ? ['accountsChanged'] : []),
+    ];
+    await found.page.evaluate(
+      (names) => names.forEach((name) => window.dispatchEvent(new Event(`test-wallet:${name}`))),
+      events,
+    );
+  },
+  async asked({ found }) {
+    return found.wallet.asked.splice(0);
+  },
+  async press({ found, text }) {
+    const button = await found.page.waitForSelector(
+      `::-p-xpath(//button[not(@disabled)][normalize-space(.)=${quoted(text)}])`,
+      {
+        visible: true,
+        timeout: 60_000,
+      },
+    );
+    await button.evaluate((each) => each.click());
+  },
+  /** Waits until the text is on the page; gives the page's text. An alert that is not wanted ends the wait. */
+  async wait({ found, text, seconds = 90 }) {
+    const seen = await found.page.waitForFunction(
+      (wanted) => {
+        const shown = document.body.innerText;
+        if (shown.includes(wanted)) return { shown };
+        const alert = [...document.querySelectorAll('#acting [role=alert]')].find((each) => each.innerText.trim());
+        return alert ? { alert: alert.innerText } : false;
+      },
+      { timeout: seconds * 1000, polling: 100 },
+      text,
+    );
+    const { alert, shown } = await seen.jsonValue();
+    if (alert !== undefined) throw new Error(`an alert instead of ${text}: ${alert}`);
+    return shown;
+  },
+  /** Waits until an alert of the actions has this text. */
+  async wait_alert({ found, text }) {
+    await found.page.waitForFunction(
+      (wanted) =>
+        [...document.querySelectorAll('#acting [role=alert]')].some((each) => each.innerText.includes(wanted)),
+      { timeout: 60_000, polling: 100 },
+      text,
+    );
+  },
+  /** Waits until one of the texts is on the page; gives the page's text. */
+  async wait_any({ found, texts }) {
+    const seen = await found.page.waitForFunction(
+      (wanted) => {
+        const shown = document.querySelector('#acting').innerText;
+        return wanted.some((each) => shown.includes(each)) && shown;
+      },
+      { timeout: 60_000, polling: 100 },
+      texts,
+    );
+    return seen.jsonValue();
+  },
+  /** Opens the part with this summary. */
+  async expand({ found, text }) {
+    const summary = await found.page.waitForSelector(`::-p-xpath(//summary[normalize-space(.)=${quoted(text)}])`);
+    await summary.evaluate((each) => (each.parentElement.open = true));
+  },
+  async tick({ found, label }) {
+    await (await fieldOf(found.page, label)).evaluate((each) => each.click());
+  },
+  async text({ found, selector = 'body' }) {
+    return found.page.$eval(selector, (each) => each.innerText);
+  },
+  async fill({ found, label, value }) {
+    const field = await fieldOf(found.page, label);
+    await field.evaluate((each, text) => {
+      each.value = text;
+      each.dispatchEvent(new Event('input', { bubbles: true }));
+    }, value);
+  },
+  async choose({ found, label, option }) {
+    const field = await fieldOf(found.page, label);
+    await field.evaluate((each, text) => {
+      const index = [...each.options].findIndex((one) => one.text.includes(text));
+      if (index < 0) throw new Error(`no option ${text}`);
+      each.selectedIndex = index;
+      each.dispatchEvent(new Event('change', { bubbles: true }));
+    }, option);
+  },
+  async upload({ found, label, paths }) {
+    await (await fieldOf(found.page, label)).uploadFile(...paths);
+  },
+  /** Files put into a field as if a directory was chosen: names below it, and their text. */
+  async tree({ found, label, files }) {
+    const field = await fieldOf(found.page, label);
+    await field.evaluate((each, given) => {
+      const transfer = new DataTransfer();
+      for (const [path, base64] of given) {
+        const data = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+        const file = new File([data], path.split('/').at(-1));
+        Object.defineProperty(file, 'webkitRelativePath', { value: path });
+        transfer.items.add(file);
+        each.given = [...(each.given ?? []), file];
+      }
+      Object.defineProperty(each, 'files', { value: each.given });
+      each.dispatchEvent(new Event('change', { bubbles: true }));
+    }, files);
+  },
+  /** The bytes behind the link with this text, in base64. */
+  async saved({ found, text }) {
+    const link = await found.page.waitForSelector(`::-p-xpath(//a[@download][normalize-space(.)=${quoted(text)}])`);
+    return link.evaluate(async (each) => {
+      const bytes = new Uint8Array(await window.savedBlobs.get(each.href).arrayBuffer());
+      return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+    });
+  },
+  /** Answers to requests whose address has this part get other values, by their path; null ends it. */
+  async lie({ found, part, values }) {
+    const { page } = found;
+    found.lie = part === null ? undefined : { part, values };
+    await page.setRequestInterception(part !== null);
+    if (found.isLying) return;
+    found.isLying = true;
+    page.on('request', async (request) => {
+      const { lie } = found;
+      if (lie === undefined || request.method() === 'OPTIONS' || !request.url().includes(lie.part)) {
+        return request.continue().catch(() => undefined); // nothing is intercepted any more
+      }
+      const [method, headers] = [request.method(), request.headers()];
+      const body = request.hasPostData() ? await request.fetchPostData() : undefined;
+      const answer = await fetch(request.url(), { method, headers, body });
+      const told = await answer.json();
+      for (const [path, value] of Object.entries(lie.values)) {
+        const parts = path.split('.');
+        const last = parts.pop();
+        parts.reduce((inner, name) => inner[name], told)[last] = value;
+      }
+      return request.respond({
+        status: answer.status,
+        contentType: 'application/json',
+        headers: { 'Access-Control-Allow-Origin': '*' },
+        body: JSON.stringify(told),
+      });
+    });
+  },
+  /** What axe-core finds wrong with the part of the page in which a wallet acts. */
+  async check({ found }) {
+    await found.page.evaluate(axe); // by the debugger's means, which no policy concerns
+    return found.page.evaluate(
+      async (rules) =>
+        (await window.axe.run('#wallet', { runOnly: rules })).violations.map(
+          ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`,
+        ),
+      RULES,
+    );
+  },
+  async findings({ found }) {
+    return found.findings.splice(0);
+  },
+  async requests({ found }) {
+    return found.requests.splice(0);
+  },
+  /** A picture of the part in which a wallet acts. */
+  async shot({ found, path }) {
+    await (await found.page.$('#wallet')).screenshot({ path });
+  },
+  async close({ page: name, found }) {
+    pages.delete(name);
+    await found.page.close();
+  },
+};
+
+function quoted(text) {
+  return text.includes("'") ? `"${text}"` : `'${text}'`;
+}
+
+async function fieldOf(page, label) {
+  const found = await page.waitForSelector(`::-p-xpath(//label[normalize-space(.)=${quoted(label)}])`, {
+    timeout: 60_000,
+  });
+  return page.$(`#${await found.evaluate((each) => each.htmlFor)}`);
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line);
+  let result;
+  try {
+    result = { value: (await commands[command.do]({ ...command, found: pages.get(command.page) })) ?? null };
+  } catch (error) {
+    const shown = await pages
+      .get(command.page)
+      ?.page.$eval('#acting', (each) => each.innerText)
+      .catch(() => '');
+    result = { error: `${error.message}\n${shown}` };
+  }
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+}
+await browser.close();

