@@ -39,7 +39,7 @@ UV = [sys.executable, "-m", "uv", "--system-certs"]
 ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
-    "api", "contracts", "e2e", "indexer", "cli", "deploy", "common",
+    "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
     "types", "reviewer", "web", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 
