@@ -1,5 +1,5 @@
 """The pages: their size, and what a page costs while the answers of the API that it is made of are kept; and how soon
-a fact reaches a thousand webhooks.
+a fact reaches a thousand webhooks; how large the scripts of wallets are, and how fast a browser seals with them.
 
 The whole application makes each page anew; what it keeps of pages that it has made is emptied before each. The API is
 the tests' fake, asked once, so that nothing is measured but the pages. The figure is processor time of this process.
@@ -7,6 +7,8 @@ the tests' fake, asked once, so that nothing is measured but the pages. The figu
 
 import logging
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from service_common import log
@@ -17,6 +19,8 @@ from werkzeug.wrappers import Request
 
 from bench.figures import Figure, Report, median
 from bench.receivers.fanout import run_fanout
+from tests.clients.test_actions import compressed_sizes
+from tests.clients.test_typescript import BrowserMissing, seal_in_browser
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import ESCROW, NOW, SOLVERS, Ledger, page_of
 from tests.web.test_pages import STAGES
@@ -25,6 +29,7 @@ ROUNDS: Final = 5
 COUNT: Final = 200
 MAX_KB: Final = 60.0
 MAX_MS: Final = 15.0
+SEALED_MB: Final = 100
 BODY: Final = "# Task\n\n" + "A paragraph of a task with *some* emphasis and `code`.\n\n- one\n- two\n\n" * 40
 PATHS: Final = {
     "list": "/?show=all",
@@ -45,7 +50,23 @@ def run(report: Report) -> None:
         if len(pages.api.asked) != asked:
             raise RuntimeError("the API was asked while a page of kept answers was measured")
         report(Figure(f"web.{name}_cpu", spent, "ms", f"<= {MAX_MS:.0f} of kept answers", spent <= MAX_MS))
+    acting, _ = compressed_sizes()
+    report(Figure("web.script", acting / 1_000, "kB", "<= 150 compressed", acting <= 150_000))
+    _seal(report)
     run_fanout(report)
+
+
+def _seal(report: Report) -> None:
+    """A file sealed in a headless browser, hashed and written on the way."""
+    try:
+        with TemporaryDirectory() as folder:
+            answer = seal_in_browser(Path(folder), SEALED_MB)
+    except BrowserMissing as missing:
+        report(Figure("web.seal", 0.0, "MB/s", f"NOT RUN: {missing}", None))
+        return
+    rate, grown = SEALED_MB * 1.048576 / answer["sealSeconds"], answer["grownKilobytes"] / 1_000
+    goal = f">= 60 in headless Chromium; here its page grew by {grown:.0f} MB"
+    report(Figure("web.seal", rate, "MB/s", goal, rate >= 60))
 
 
 def _ledger() -> Ledger:

@@ -246,18 +246,31 @@ def test_exchange__of_everything__takes_bounded_memory(exchange: Exchange) -> No
     assert exchange.answer["peakKilobytes"] < PEAK_KILOBYTES
 
 
-def test_browser__of_a_large_file__seals_and_opens_it_in_bounded_memory(tmp_path: Path) -> None:
-    mebibytes = size(4, 1_024)
-    job = write_job(tmp_path, {"mebibytes": mebibytes})
+class BrowserMissing(Exception):
+    """This machine cannot have the browser, or it does not start."""
+
+
+def seal_in_browser(folder: Path, mebibytes: int) -> dict[str, Any]:
+    """What a page shows that sealed a file of this size and opened it again."""
+    job = write_job(folder, {"mebibytes": mebibytes})
     try:
         modules = ensure_npm_package(BROWSER).parent
     except StackError as error:
-        pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
-    done = start_node(built() / "test/browser.mjs", job, modules, timeout=3_600, variables=browser_variables(tmp_path))
+        raise BrowserMissing(f"the browser cannot be had here: {error}") from error
+    done = start_node(built() / "test/browser.mjs", job, modules, timeout=3_600, variables=browser_variables(folder))
     if done.returncode == NO_BROWSER:
-        pytest.skip(f"NOT RUN: the browser does not start here: {done.stderr[-300:]}")
+        raise BrowserMissing(f"the browser does not start here: {done.stderr[-300:]}")
     assert done.returncode == 0, done.stdout + done.stderr
-    answer = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_browser__of_a_large_file__seals_and_opens_it_in_bounded_memory(tmp_path: Path) -> None:
+    mebibytes = size(4, 1_024)
+    try:
+        answer = seal_in_browser(tmp_path, mebibytes)
+    except BrowserMissing as missing:
+        pytest.skip(f"NOT RUN: {missing}")
     assert answer["found"] == {"work/large": [mebibytes * 2**20, answer["wanted"]]}
     assert answer["grownKilobytes"] < GROWN_KILOBYTES
 

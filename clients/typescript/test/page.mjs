@@ -27,7 +27,9 @@ globalThis.sealAndOpen = async (job) => {
 
   const entries = [{ path: "work/large", content: await source.getFile() }];
   const { bounty, solver: solverAddress, beacon, signature, guardian, rosterSize } = job;
+  const began = performance.now();
   const { bytes } = await sealSubmission(entries, { bounty, solverAddress, beacon }, await sealed.createWritable());
+  const sealSeconds = (performance.now() - began) / 1000;
   const envelope = parseEnvelope(bytes);
   const identity = await openContentKey(envelope, { beacon, signature, keyring: [guardian], rosterSize });
   const found = {};
@@ -35,5 +37,5 @@ globalThis.sealAndOpen = async (job) => {
   await openArtifact(ciphertext, identity, envelope, async ({ path, directory, size, content }) => {
     if (!directory) found[path] = [size, await sha256Of(content)];
   });
-  return { found, wanted: await sha256Of(chunksOf(await source.getFile())) };
+  return { found, sealSeconds, wanted: await sha256Of(chunksOf(await source.getFile())) };
 };
