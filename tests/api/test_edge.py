@@ -92,6 +92,8 @@ def test_any_origin__asking_beforehand__is_allowed_without_credentials(service: 
     assert "Access-Control-Allow-Credentials" not in response.headers
     allowed = response.headers["Access-Control-Allow-Headers"].split(", ")
     assert allowed == ["Authorization", "Content-Type", "If-None-Match"], "docs/interface.md names them"
+    methods = {method for rule in service.client.application.url_map.iter_rules() for method in rule.methods or ()}
+    assert {*response.headers["Access-Control-Allow-Methods"].split(", "), "HEAD", "OPTIONS"} == methods
 
 
 def test_another_host_header__gains_nothing(service: Service) -> None:
