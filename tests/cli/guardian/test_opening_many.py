@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from service_cli.bounty import recorded
-from service_cli.bounty.recorded import RecordedSubmission
+from service_cli.bounty import facts
+from service_cli.bounty.facts import RecordedSubmission
 from service_cli.errors import CommandRefused
 from service_cli.guardian.opening_many import Choice
 from service_common.types import Address, BlockNumber, parse_bytes32
@@ -147,7 +147,7 @@ def test_open__of_a_long_log__begins_where_the_index_says_and_hides_nothing(
     monkeypatch: pytest.MonkeyPatch,
     hint: Callable[[int], int | None],
 ) -> None:
-    monkeypatch.setattr(recorded, "LONG_LOG", 0)
+    monkeypatch.setattr(facts, "LONG_LOG", 0)
     log = ledger.logs("BountyCreated")[int(mixed.bounty) - 1]
     assert isinstance(log, dict)
     created = int(log["blockNumber"], 16)

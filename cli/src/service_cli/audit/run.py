@@ -23,15 +23,15 @@ from service_cli.audit.report import Report, Result, differing
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
 from service_cli.audit.summary import paragraph, show
-from service_cli.bounty.recorded import first_blocks
+from service_cli.bounty.facts import first_blocks
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.about import About
 from service_cli.shell.output import event, is_text, remark, warn
+from service_cli.shell.text import About
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 

@@ -17,8 +17,8 @@ from service_common.domain.money import AmountKind
 from service_common.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
 
 from service_cli.api import api_of
+from service_cli.bounty.facts import LONG_LOG
 from service_cli.bounty.listing import listed, require_deployment
-from service_cli.bounty.recorded import LONG_LOG
 from service_cli.chain.receipts import ExpectedEvent, first_block
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed, CommandRefused

@@ -13,7 +13,7 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import BountyId
 
 from service_cli.api import ApiClient, api_of
-from service_cli.bounty.recorded import RecordedSubmission, recorded_submissions
+from service_cli.bounty.facts import RecordedSubmission, recorded_submissions
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer

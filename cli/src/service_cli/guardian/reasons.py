@@ -24,7 +24,7 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import BountyId
 
 from service_cli.api import ApiClient, api_of, bounty_detail
-from service_cli.bounty.recorded import recorded_submissions
+from service_cli.bounty.facts import recorded_submissions
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings

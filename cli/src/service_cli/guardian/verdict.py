@@ -24,7 +24,7 @@ from service_common.types import (
     to_bytes,
 )
 
-from service_cli.bounty.detail import check_detail, wait_finalized
+from service_cli.bounty.facts import check_detail, wait_finalized
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import JournalEntry, opened_name, was_done
 from service_cli.chain.receipts import ExpectedEvent, account_topic, bounty_topic

@@ -74,9 +74,8 @@ def poster_new(
               service-cli poster:new --kind bug --judging "3 days" bug.md
     """
     from service_cli.poster.template import Kind, TemplateTerms, require_no_file, template, write_template
-    from service_cli.shell.about import About
     from service_cli.shell.output import event, remark
-    from service_cli.shell.text import moment
+    from service_cli.shell.text import About, moment
 
     now, usual = int(time.time()), TemplateTerms()
     if award is not None and escrow is not None:

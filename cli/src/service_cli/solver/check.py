@@ -8,9 +8,8 @@ from service_cli.chain.signer import Signer
 from service_cli.chain.transactions import gas_cost, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.about import About
 from service_cli.shell.output import event, remark
-from service_cli.shell.text import moment, wei
+from service_cli.shell.text import About, moment, wei
 from service_cli.solver.recording import active
 from service_cli.solver.selection import named, printable_path, report_files, report_left_out, select
 from service_cli.solver.submission import (

@@ -17,7 +17,7 @@ from service_common.domain.lifecycle import BountyStatus, Schedule
 from service_common.types import ZERO_BYTES32, BountyId, to_bytes
 
 from service_cli.api import ApiClient
-from service_cli.bounty.detail import check_detail, check_page, wait_finalized
+from service_cli.bounty.facts import check_detail, check_page, wait_finalized
 from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
