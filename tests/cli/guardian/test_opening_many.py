@@ -6,7 +6,7 @@ import pytest
 from service_cli.bounty import facts
 from service_cli.bounty.facts import RecordedSubmission
 from service_cli.errors import CommandRefused
-from service_cli.guardian.opening_many import Choice
+from service_cli.guardian.opening import Choice
 from service_common.types import Address, BlockNumber, parse_bytes32
 
 from tests.cli.api_twin import ApiTwin

@@ -29,7 +29,7 @@ from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.guardian.opening_many import Choice
+from service_cli.guardian.opening import Choice
 from service_cli.guardian.verdict import Named, record, require_recordable
 from service_cli.shell.output import say, warn
 from service_cli.shell.text import printable
