@@ -215,8 +215,7 @@ def guardian_verdict(
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
     settings = load_settings(network, api_base_url)
     body = None if path is None or template else read_document(path)
-    from service_cli.guardian.reasons import filled_in, named_by, print_template, record_from_editor
-    from service_cli.guardian.verdict import record_verdict
+    from service_cli.guardian.verdict import filled_in, named_by, print_template, record_from_editor, record_verdict
 
     if submission is not None:
         named = named_by(settings, bounty_id, submission)

@@ -89,7 +89,7 @@ def poster_new(
         text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, Kind(kind)))
     else:
         from service_cli.config.settings import CHAIN, load_settings
-        from service_cli.poster.award import escrow_for, fees_of, require_accepted
+        from service_cli.poster.conditions import escrow_for, fees_of, require_accepted
 
         chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
         now, escrow, fees = chain.latest().time, least, fees_of(least, conditions)
