@@ -174,10 +174,10 @@ class Keystore:
             content = _content_of(text)
             account = _account_of(content)
         except (OSError, Unusable) as error:
-            raise _malformed(source, str(error) if isinstance(error, Unusable) else "cannot be read") from None
+            raise _malformed_keystore(source, str(error) if isinstance(error, Unusable) else "cannot be read") from None
         except (ValueError, RecursionError) as error:
             reason = str(error) if type(error) is ValueError else "is not JSON"
-            raise _malformed(source, reason) from None
+            raise _malformed_keystore(source, reason) from None
         if source.level == DOTENV:
             warn(f"note: {source.variable} was taken from .env")
         if exposed:
@@ -186,7 +186,6 @@ class Keystore:
 
     def unlock(self, environment: Environment, name: str) -> bytes:
         """The key of ``name``; the passphrase is taken from where the environment has it."""
-
         passphrase = _passphrase(environment, name, self.account)
         say("opening the keystore")
         try:
@@ -197,7 +196,7 @@ class Keystore:
             next_action = "Run the command again with the passphrase that the file was made with."
             raise CommandRefused("passphrase_wrong", message, next_action=next_action) from None
         if self.account not in {None, account}:
-            raise _malformed(self.source, f"holds the key of {account} and says that it is {self.account}'s")
+            raise _malformed_keystore(self.source, f"holds the key of {account} and says that it is {self.account}'s")
         return key
 
 
@@ -265,6 +264,6 @@ def _account_of(content: Mapping[str, object]) -> Address | None:
         raise ValueError("names a malformed account") from None
 
 
-def _malformed(source: KeySource, reason: str) -> CommandRefused:
+def _malformed_keystore(source: KeySource, reason: str) -> CommandRefused:
     message = f"The keystore of {source.variable} {reason}."
     return CommandRefused("keystore_malformed", message, next_action="Name the JSON file that your wallet exported.")

@@ -75,7 +75,6 @@ def show_hint_once() -> None:
 
 def _configured() -> Choice | None:
     """What the user's configuration file chooses."""
-
     found = read_user_file()
     if found is None or (value := found.values.get(OUTPUT)) is None:
         return None
