@@ -1,13 +1,12 @@
-"""``guardian:open``: a Submission opened after the reveal point, with bytes from the API or from a folder.
+"""``guardian:open``: Submissions opened after the reveal point, with bytes from the API or from a folder.
 
 Where bytes come from does not matter: the envelope must hash to the commitment on chain, a content key must be the one
 that the envelope commits to, and the ciphertext is checked on opening. Content keys live in this process only; with
 ``--pass-to`` one leaves it sealed to another Guardian's key of the pinned roster.
 
-``guardian:open BOUNTY_ID``: every Submission of a bounty, or the one that a number or a commitment's begin names.
-
-The list is the Hub's own log, so the API cannot leave a Submission out. One that cannot be opened is reported and does
-not keep the others from being opened; what an earlier run of this machine opened is not fetched again.
+With a bounty alone it is every Submission of it, or the one that a number or a commitment's first digits name. The list
+is the Hub's own log, so the API cannot leave a Submission out. One that cannot be opened is reported and does not keep
+the others from being opened; what an earlier run of this machine opened is not fetched again.
 """
 
 import os
