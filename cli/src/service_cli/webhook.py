@@ -3,7 +3,6 @@
 What a command does is imported when it runs.
 """
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -161,6 +160,8 @@ def add(
     secret_file: Path | None,
 ) -> None:
     """The command ``webhook:add``."""
+    import json
+
     from service_common.shapes import to_json
     from service_common.wire.values import Finality
     from service_common.wire.webhooks import RegisteredWebhook, WebhookRequest
