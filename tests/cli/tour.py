@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from service_cli.shell.about import About
 from service_cli.shell.render.printer import Printer
 from service_cli.shell.render.screen import Screen
+from service_cli.shell.text import About
 from service_common.domain.bounty import Winner
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.hub_events import BountyTerms

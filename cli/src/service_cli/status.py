@@ -13,11 +13,10 @@ from service_common.domain.lifecycle import Outcome
 from service_common.types import Address, BountyId
 
 from service_cli.config.settings import Settings, load_settings
-from service_cli.shell.about import About
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
 from service_cli.shell.output import event, remark, warn
-from service_cli.shell.text import moment
+from service_cli.shell.text import About, moment
 from service_cli.shell.text import wei as in_wei
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from service_cli.audit.history import BountyHistory, read_history
 from service_cli.audit.report import Report
 from service_cli.audit.rules import check_views
-from service_cli.bounty import recorded
+from service_cli.bounty import facts
 from service_cli.errors import CommandRefused
 from service_common.domain.hub_events import SubmissionRecorded
 
@@ -118,7 +118,7 @@ def test_audit__of_a_long_log__begins_where_the_index_says_and_trusts_nothing_of
     answer: Callable[[int], object],
     steps: int,
 ) -> None:
-    monkeypatch.setattr(recorded, "LONG_LOG", 0)
+    monkeypatch.setattr(facts, "LONG_LOG", 0)
     created = histories[audited.awarded].created.origin.block_number
     api.scripts["subgraph"] = lambda _: as_json(answer(created))
     ran = auditor.audit(audited.awarded)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from service_cli import collecting, settings_of
 from service_cli.chain.outside import ExternalSigner
-from service_cli.claimant import claim_all, due
+from service_cli.claimant import claim_all
 from service_cli.wallet_page.server import Task
 from service_common.keccak import keccak256
 from service_common.types import parse_address
@@ -175,7 +175,7 @@ def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_
 ) -> None:
     solver.run("claim", "--all")
     listed, hidden = awarded(ledger), awarded(ledger)
-    monkeypatch.setattr(due, "LONG_LOG", 0)
+    monkeypatch.setattr(claim_all, "LONG_LOG", 0)
     items = [{"bounty_id": each} for each in (str(listed), str(listed), "987654", "x", "0", str(2**70))]
     api.listed = {"items": items, "next_cursor": None}
     ran = solver.run("claim", "--all", *words)
@@ -188,7 +188,7 @@ def test_claim_all__where_the_api_is_silent__reads_the_log(
     ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bounty = awarded(ledger)
-    monkeypatch.setattr(due, "LONG_LOG", 0)
+    monkeypatch.setattr(claim_all, "LONG_LOG", 0)
 
     def lost(_: Request) -> Reply:
         raise Lost

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from service_cli import api as api_module
-from service_cli.bounty import detail as read_model
+from service_cli.bounty import facts as read_model
 from service_cli.errors import CommandFailed
 from service_cli.storage import download
 

@@ -1,16 +1,33 @@
-"""The checks of an audit: what holds, what does not, what was not checked.
+"""The report of an audit: its checks, the sentences of what they came to, and all of it as a page.
 
 Each check is one event, printed as soon as it is made; a difference names its place, what was found and what the chain
 has. What the audited side wrote is shown bounded and without control characters.
+
+In the sentences, everything is taken from the Hub's log, never from the service. The checks that hold are folded into
+one line; what differs and what was not checked is listed.
+
+The page of ``--html`` is for somebody who was not there. It has no script and makes no request: style is in the page,
+and a policy in it forbids everything else. Every value is escaped.
 """
 
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from html import escape
+from pathlib import Path
 from typing import Final
 
-from service_cli.shell.output import event, is_text
+from service_common.clock import iso_utc
+from service_common.domain.hub_events import AwardClaimed, GuardianFeeClaimed, RefundClaimed
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
+from service_common.types import Address
+
+from service_cli import __version__
+from service_cli.audit.history import BountyHistory
+from service_cli.errors import CommandFailed
+from service_cli.shell.output import event, is_text, remark
 from service_cli.shell.text import printable
 
 MOST_DIFFERENCES: Final = 50
@@ -135,3 +152,210 @@ def shown(value: object) -> str:
     except RecursionError:
         return "a tree too deep to show"
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+_REASONS: Final = {
+    SettlementReason.JUDGED: "a quorum of Guardians found no valid Submission",
+    SettlementReason.NO_SUBMISSIONS: "nothing was submitted",
+    SettlementReason.GUARDIANS_SILENT: "no Guardian recorded a Verdict in time",
+    SettlementReason.QUORUM_NOT_REACHED: "not enough Guardians agreed in time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The Guardians of the pinned roster by what their last Verdict named."""
+
+    supporting: tuple[Address, ...]
+    others: tuple[Address, ...]
+    silent: tuple[Address, ...]
+
+
+def verdicts_of(history: BountyHistory) -> Verdicts:
+    """Who recorded the outcome, who recorded something else, who nothing."""
+    ending, latest = history.finalized.event, history.latest_verdicts()
+    kind = VerdictKind.AWARDED if ending.outcome is Outcome.AWARDED else VerdictKind.NO_VALID_SUBMISSION
+    decided = (kind, ending.winner, ending.submission_commitment)
+    same = [
+        account
+        for account, one in latest.items()
+        if (one.event.kind, one.event.solver, one.event.submission_commitment) == decided
+    ]
+    accounts = history.roster.accounts
+    return Verdicts(
+        tuple(account for account in accounts if account in same),
+        tuple(account for account in accounts if account in latest and account not in same),
+        tuple(account for account in accounts if account not in latest),
+    )
+
+
+def paragraph(history: BountyHistory, report: Report, in_tokens: Callable[[int], str]) -> str:
+    """The audit in a few sentences."""
+    return " ".join([_outcome(history), _money(history, in_tokens), _judges(history), _checks(report)])
+
+
+def show_summary(summary: str, report: Report) -> None:
+    """Beside JSON: the paragraph, then what differs and what was not checked, then what holds in one line."""
+    remark(summary)
+    for check in report.checks:
+        if check.result is not Result.HOLDS:
+            for line in lines(check):
+                remark(line, urgent=True)
+    remark(f"holds        {', '.join(report.holding)}")
+
+
+def lines(check: Check) -> list[str]:
+    """A check that does not hold, and each place where it differs."""
+    if check.result is Result.NOT_CHECKED:
+        return [f"not checked  {check.title}: {check.detail}"]
+    found = [f"             {one.path}: found {one.found}, expected {one.expected}" for one in check.differences]
+    return [f"DIFFERS      {check.title} (should be: {check.detail})", *found]
+
+
+def _outcome(history: BountyHistory) -> str:
+    ending, name = history.finalized.event, f"Bounty {history.chain.bounty_id}"
+    if ending.outcome is Outcome.AWARDED:
+        return f"{name} was awarded to {ending.winner} for Submission {ending.submission_commitment}."
+    return f"{name} ended without a winner: {_REASONS[ending.reason]}."
+
+
+def _money(history: BountyHistory, in_tokens: Callable[[int], str]) -> str:
+    created, ending = history.created.event, history.finalized.event
+    claimed = [one.event for one in history.claims]
+    shares = sum(isinstance(one, GuardianFeeClaimed) for one in claimed)
+    parts = []
+    if ending.award:
+        parts.append(
+            f"the winner {in_tokens(ending.award)}{_taken(any(isinstance(one, AwardClaimed) for one in claimed))}"
+        )
+    if ending.refund:
+        taken = _taken(any(isinstance(one, RefundClaimed) for one in claimed))
+        parts.append(f"the Poster {in_tokens(ending.refund)}{taken}")
+    if ending.guardian_fee_count:
+        count = f"{shares} of {ending.guardian_fee_count} claimed"
+        parts.append(f"each judging Guardian {in_tokens(ending.guardian_fee_each)} ({count})")
+    return f"Of the escrow of {in_tokens(created.escrow_amount)} it gives {'; '.join(parts)}."
+
+
+def _taken(claimed: bool) -> str:
+    return " (claimed)" if claimed else " (not claimed yet)"
+
+
+def _judges(history: BountyHistory) -> str:
+    verdicts, roster = verdicts_of(history), history.roster
+    recorded = len(verdicts.supporting) + len(verdicts.others)
+    whole = f"{recorded} of {len(roster.accounts)} Guardians recorded a Verdict, {roster.quorum} had to agree"
+    if not verdicts.supporting:
+        return f"{whole}."
+    others = f"; {', '.join(verdicts.others)} recorded another" if verdicts.others else ""
+    return f"{whole}: {', '.join(verdicts.supporting)} recorded this outcome{others}."
+
+
+def _checks(report: Report) -> str:
+    differs, unchecked = report.counts[Result.DIFFERS], report.counts[Result.NOT_CHECKED]
+    names = ", ".join(dict.fromkeys(check.name for check in report.checks if check.result is Result.NOT_CHECKED))
+    left = f"{unchecked} could not be checked ({names})" if unchecked else "all were made"
+    return f"Of {sum(report.counts.values())} checks {differs or 'none'} {_differ(differs)}; {left}."
+
+
+def _differ(count: int) -> str:
+    return "differs from the chain" if count <= 1 else "differ from the chain"
+
+
+_MOST_ON_PAGE: Final = 2_000
+_STYLE: Final = """
+:root { color-scheme: light; --ground: #fff; --ink: #1b1b1f; --line: #d0d0d6; --bad: #b3261e; --quiet: #5c5c66; }
+@media (prefers-color-scheme: dark) {
+  :root { color-scheme: dark; --ground: #16171b; --ink: #e6e6ea; --line: #3a3b42; --bad: #ff8a80; --quiet: #a9a9b3; }
+}
+body { font: 16px/1.5 system-ui, sans-serif; background: var(--ground); color: var(--ink); margin: 0; }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
+table { border-collapse: collapse; width: 100%; }
+th, td { border-bottom: 1px solid var(--line); padding: .35rem .5rem; text-align: left; vertical-align: top; }
+td:first-child { min-width: 7rem; } code { font-size: .9em; }
+.bad { color: var(--bad); } .quiet { color: var(--quiet); }
+summary { cursor: pointer; padding: .5rem 0; }
+"""
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def write_page(path: Path, history: BountyHistory, report: Report, in_tokens: Callable[[int], str]) -> None:
+    """Write the page into a new file."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w", encoding="utf-8") as file:
+            file.write(page(history, report, in_tokens))
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}."
+        raise CommandFailed("file_not_written", message, next_action="Name a new file that can be written.") from None
+
+
+def page(history: BountyHistory, report: Report, in_tokens: Callable[[int], str]) -> str:
+    """The whole page."""
+    title = f"Audit of bounty {history.chain.bounty_id}"
+    body = [f"<h1>{_text(title)}</h1>", f"<p>{_text(paragraph(history, report, in_tokens))}</p>"]
+    body += ["<h2>What it rests on</h2>", _table((), _facts(history))]
+    body += ["<h2>Verdicts</h2>", _table(("Guardian", "last Verdict"), _verdicts(history))]
+    body += _section(report, Result.DIFFERS, "What differs from the chain", "Nothing differs.")
+    body += _section(report, Result.NOT_CHECKED, "What was not checked", "Everything was checked.")
+    holding = [check for check in report.checks if check.result is Result.HOLDS]
+    folded = _table(("check", "what was compared"), ((check.title, check.detail) for check in holding))
+    body += ["<h2>What holds</h2>", f"<details><summary>{len(holding)} checks</summary>{folded}</details>"]
+    made = f"service-audit {__version__}, from the Hub's log; anyone can derive it again."
+    body.append(f'<p class="quiet">{_text(made)}</p>')
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_text(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _facts(history: BountyHistory) -> list[tuple[str, str]]:
+    chain, created = history.chain, history.created.event
+    return [
+        ("chain", str(chain.chain_id)),
+        ("Hub", chain.hub_address),
+        ("read up to finalized block", f"{chain.finalized.number}, {iso_utc(chain.finalized.time)}"),
+        ("Poster", created.poster),
+        ("challenge page (spec_commitment)", created.spec_commitment),
+        ("settled in transaction", history.finalized.origin.tx_hash),
+        ("digest of the bounty's log", history.digest()),
+    ]
+
+
+def _verdicts(history: BountyHistory) -> list[tuple[str, str]]:
+    verdicts = verdicts_of(history)
+    named = [
+        (verdicts.supporting, "this outcome"),
+        (verdicts.others, "another outcome"),
+        (verdicts.silent, "none recorded"),
+    ]
+    return [(account, what) for accounts, what in named for account in accounts]
+
+
+def _section(report: Report, result: Result, heading: str, none: str) -> list[str]:
+    """A heading, and a table of the checks that ended so, with every place that differs."""
+    found = [check for check in report.checks if check.result is result]
+    if not found:
+        return [f"<h2>{_text(heading)}</h2>", f"<p>{_text(none)}</p>"]
+    mark = ' class="bad"' if result is Result.DIFFERS else ""
+    rows = [row for check in found for row in _rows(check)]
+    return [f"<h2{mark}>{_text(heading)}</h2>", _table(("where", "what"), rows)]
+
+
+def _rows(check: Check) -> list[tuple[str, str]]:
+    places = [(one.path, f"found {one.found}, expected {one.expected}") for one in check.differences]
+    return [(check.title, check.detail), *places]
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, str]]) -> str:
+    first = f"<tr>{''.join(f'<th>{_text(name)}</th>' for name in head)}</tr>" if head else ""
+    lines = "".join(f"<tr><td>{_text(left)}</td><td><code>{_text(right)}</code></td></tr>" for left, right in rows)
+    return f"<table>{first}{lines}</table>"
+
+
+def _text(value: object) -> str:
+    return escape(printable(value, _MOST_ON_PAGE))

@@ -18,20 +18,18 @@ from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
 from service_cli.audit.collect import collect_chain, collect_service
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
-from service_cli.audit.page import write_page
-from service_cli.audit.report import Report, Result, differing
+from service_cli.audit.report import Report, Result, differing, paragraph, show_summary, write_page
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
-from service_cli.audit.summary import paragraph, show
-from service_cli.bounty.recorded import first_blocks
+from service_cli.bounty.facts import first_blocks
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.about import About
 from service_cli.shell.output import event, is_text, remark, warn
+from service_cli.shell.text import About
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 
@@ -163,7 +161,7 @@ def _require_reader(history: BountyHistory, signer: LocalSigner) -> None:
 
 def _finish(history: BountyHistory, report: Report, request: Request, shown: Callable[[int], str]) -> None:
     summary = paragraph(history, report, shown)
-    show(summary, report)
+    show_summary(summary, report)
     if request.page is not None:
         write_page(request.page, history, report, shown)
         event("service_audit.page_written", {"bounty_id": str(history.chain.bounty_id), "path": str(request.page)})

@@ -137,8 +137,7 @@ def bounty_watch(
               service-cli bounty:watch --text --bell 7
               service-cli bounty:watch --notify --exec "touch ended" 7
     """
-    from service_cli.bounty.signal import EndSignal, split_command
-    from service_cli.bounty.watch import watch_bounty
+    from service_cli.bounty.watch import EndSignal, split_command, watch_bounty
     from service_cli.config.settings import load_settings
 
     try:

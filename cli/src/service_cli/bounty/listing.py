@@ -15,10 +15,9 @@ from service_common.types import Address, BountyId
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
-from service_cli.shell.about import About
 from service_cli.shell.output import event, is_text, on_terminal, remark, say
-from service_cli.shell.steps import next_step
-from service_cli.shell.text import Token, amount, printable
+from service_cli.shell.progress import next_step
+from service_cli.shell.text import About, Token, amount, printable
 
 if TYPE_CHECKING:
     from service_common.wire.bounties import BountyDetail, BountyItem, Facts

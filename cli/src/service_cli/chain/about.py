@@ -10,8 +10,7 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import token_of
-from service_cli.shell.about import About, FindAbout
-from service_cli.shell.text import Token
+from service_cli.shell.text import About, FindAbout, Token
 
 
 def about_chain(chain: ChainClient, bounty_id: BountyId | None = None, block: BlockNumber | None = None) -> FindAbout:

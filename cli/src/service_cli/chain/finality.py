@@ -18,9 +18,8 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
-from service_cli.shell.about import About
 from service_cli.shell.output import Waiting, event, remark, say
-from service_cli.shell.text import moment
+from service_cli.shell.text import About, moment
 
 PATIENCE_SECONDS: Final = 1_800.0
 """How long a command waits for what is not final yet."""

@@ -1,26 +1,41 @@
-"""The one place that signs.
+"""The one place that signs, with a key of the environment or of a keystore.
 
 A signature is made only over typed data or a transaction that this client encoded itself; a local key stays
 in this object, is never printed, and is taken out of the process's environment on reading it. ``outside`` has the
 wallets that hold their key themselves.
+
+A keystore is the encrypted JSON file of Ethereum's clients and wallets (Web3 Secret Storage, version 3). Whose it is
+can be read without its passphrase, where the file names its account. The passphrase comes from a file or a command,
+else from a person at a terminal, unseen. What a file asks of this machine to open it is bounded, since a ``.env`` of
+somebody else may name it.
 """
 
+import json
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from service_common.auth.signature import account_of_key
 from service_common.chain.deployment import NETWORKS
-from service_common.types import Address
+from service_common.types import Address, parse_address
 
-from service_cli.chain.keystore import Keystore
-from service_cli.config.environment import Environment, KeyForm, KeySource, forms_of
-from service_cli.config.keys import parse_private_key
+from service_cli.config.environment import (
+    DOTENV,
+    PASSPHRASE_FORMS,
+    Environment,
+    KeyForm,
+    KeySource,
+    forms_of,
+    passphrase_of,
+)
+from service_cli.config.keys import Unusable, parse_private_key, read_small
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import say
+from service_cli.shell.output import say, warn
 
 if TYPE_CHECKING:
     from eth_account import Account
@@ -132,3 +147,123 @@ def eth_account() -> "type[Account]":
 
     sys.setrecursionlimit(limit)
     return Account
+
+
+_KEYSTORE_VERSION: Final = 3
+_MOST_SCRYPT: Final = 2**23
+"""n * r * p: four times what clients use, and at most 1 GiB of memory."""
+_MOST_ROUNDS: Final = 10_000_000
+"""Of PBKDF2."""
+_KEY_LENGTH: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Keystore:
+    """A keystore that was read, still locked."""
+
+    source: KeySource
+    account: Address | None
+    """Whose key it says it holds; not every program writes that."""
+    _content: Mapping[str, object] = field(repr=False)
+
+    @staticmethod
+    def read(source: KeySource) -> "Keystore":
+        """The file that a variable names; refused where it is none, or opening it would take too much."""
+        try:
+            text, exposed = read_small(Path(source.value))
+            content = _content_of(text)
+            account = _account_of(content)
+        except (OSError, Unusable) as error:
+            raise _malformed_keystore(source, str(error) if isinstance(error, Unusable) else "cannot be read") from None
+        except (ValueError, RecursionError) as error:
+            reason = str(error) if type(error) is ValueError else "is not JSON"
+            raise _malformed_keystore(source, reason) from None
+        if source.level == DOTENV:
+            warn(f"note: {source.variable} was taken from .env")
+        if exposed:
+            warn(f"warning: the keystore of {source.variable} can be read by other users; chmod 600 it")
+        return Keystore(source, account, content)
+
+    def unlock(self, environment: Environment, name: str) -> bytes:
+        """The key of ``name``; the passphrase is taken from where the environment has it."""
+        passphrase = _passphrase(environment, name, self.account)
+        say("opening the keystore")
+        try:
+            key = bytes(eth_account().decrypt(dict(self._content), passphrase))
+            account = account_of_key(key)
+        except Exception:  # noqa: BLE001  # whatever its libraries raise for what does not fit; nothing of it is shown
+            message = f"The passphrase does not open the keystore of {self.source.variable}."
+            next_action = "Run the command again with the passphrase that the file was made with."
+            raise CommandRefused("passphrase_wrong", message, next_action=next_action) from None
+        if self.account not in {None, account}:
+            raise _malformed_keystore(self.source, f"holds the key of {account} and says that it is {self.account}'s")
+        return key
+
+
+def _passphrase(environment: Environment, name: str, account: Address | None) -> str:
+    source = environment.passphrase_source(name)
+    if source is not None:
+        return environment.read_source(source).rstrip("\r\n")
+    if sys.stdin.isatty():
+        from getpass import getpass
+
+        with suppress(EOFError):  # Ctrl-D
+            return getpass(f"Passphrase of the keystore{f' of {account}' if account else ''} ({name}): ")
+    variables = " or ".join(form.variable(passphrase_of(name)) for form in PASSPHRASE_FORMS)
+    message = "The keystore needs its passphrase, and nobody typed it at a terminal."
+    raise CommandRefused("passphrase_missing", message, next_action=f"Type it at a terminal, or set {variables}.")
+
+
+def _content_of(text: str) -> dict[str, object]:
+    """The file's object with its names in lower case; ``ValueError`` says why it is not opened."""
+    content = _lower(json.loads(text))
+    if not isinstance(content, dict) or content.get("version") != _KEYSTORE_VERSION:
+        raise ValueError(f"is not a keystore of version {_KEYSTORE_VERSION}")
+    crypto = content.get("crypto")
+    parameters = crypto.get("kdfparams") if isinstance(crypto, dict) else None
+    if not isinstance(crypto, dict) or not isinstance(parameters, dict) or crypto.get("cipher") != "aes-128-ctr":
+        raise ValueError("has no encrypted key as keystores have it")
+    if parameters.get("dklen") != _KEY_LENGTH:
+        raise ValueError("derives a key of another length than keystores do")
+    match crypto.get("kdf"):
+        case "scrypt":
+            work = _product(parameters, "n", "r", "p") if _product(parameters, "n", "r") <= _MOST_SCRYPT else None
+            most = _MOST_SCRYPT
+        case "pbkdf2":
+            work, most = _product(parameters, "c"), _MOST_ROUNDS
+        case _:
+            raise ValueError("is sealed in a way that this client does not know")
+    if work is None or work > most:
+        raise ValueError("would take too much memory or time to open")
+    return content
+
+
+def _lower(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return {str(name).lower(): _lower(inner) for name, inner in value.items()}
+
+
+def _product(parameters: Mapping[str, object], *names: str) -> int:
+    product = 1
+    for name in names:
+        value = parameters.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST_ROUNDS:
+            raise ValueError("has malformed parameters")
+        product *= value
+    return product
+
+
+def _account_of(content: Mapping[str, object]) -> Address | None:
+    named = content.get("address")
+    if named is None or named == "":
+        return None
+    try:
+        return parse_address("0x" + str(named).lower().removeprefix("0x"))
+    except ValueError:
+        raise ValueError("names a malformed account") from None
+
+
+def _malformed_keystore(source: KeySource, reason: str) -> CommandRefused:
+    message = f"The keystore of {source.variable} {reason}."
+    return CommandRefused("keystore_malformed", message, next_action="Name the JSON file that your wallet exported.")

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.mode import VARIABLE as OUTPUT_VARIABLE
 from service_cli.shell.output import warn
+from service_cli.shell.preferences import KEYS_TABLE, OUTPUT_VARIABLE, read_user_file
 from service_cli.shell.text import printable
 
 _KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")
@@ -222,22 +222,20 @@ def configured_keys() -> tuple[str, dict[str, str]]:
 
     Refused where other users may write it: what it names is run.
     """
-    from service_cli.shell.user_file import TABLE, read_user_file
-
     found = read_user_file()
-    if found is None or TABLE not in found.values:
+    if found is None or KEYS_TABLE not in found.values:
         return "", {}
-    table, path = found.values[TABLE], found.path
+    table, path = found.values[KEYS_TABLE], found.path
     fix = "See docs/wallets.md for what it may hold."
     if found.exposed:
         message = f"{path} can be changed by other users, and names keys."
         raise CommandRefused("configuration_unsafe", message, next_action=f"chmod 600 {path}, or remove its keys.")
     if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
-        message = f"{TABLE} in {path} is not a table of names and text."
+        message = f"{KEYS_TABLE} in {path} is not a table of names and text."
         raise CommandRefused("configuration_malformed", message, next_action=fix)
     for name in table:
         if name not in KEY_VARIABLES or name in SECRETS:
-            message = f"{TABLE} in {path} has {printable(name, 80)}, which is none of the names it may have."
+            message = f"{KEYS_TABLE} in {path} has {printable(name, 80)}, which is none of the names it may have."
             raise CommandRefused("configuration_malformed", message, next_action=fix)
     return path, {str(name): str(value) for name, value in table.items()}
 

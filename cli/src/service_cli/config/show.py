@@ -7,8 +7,8 @@ key that is set in two forms is shown as refused.
 from service_cli.config.environment import SECRETS, contradiction, without_credentials
 from service_cli.config.settings import LOCAL_VARIABLES, Settings
 from service_cli.shell.command import chosen_output, command
-from service_cli.shell.mode import VARIABLE
 from service_cli.shell.output import event, remark
+from service_cli.shell.preferences import OUTPUT_VARIABLE
 
 
 def show_configuration(settings: Settings) -> None:
@@ -20,7 +20,7 @@ def show_configuration(settings: Settings) -> None:
     for name in SECRETS:
         _show(name, *_secret(settings, name))
     output = chosen_output()
-    _show(VARIABLE, output.mode.value, output.source)
+    _show(OUTPUT_VARIABLE, output.mode.value, output.source)
 
 
 def _show(name: str, value: str | None, source: str) -> None:

@@ -11,11 +11,11 @@ from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, Value, r
 from service_cli.shell.command import argument_error, command
 
 if TYPE_CHECKING:
-    from service_cli.guardian.opening_many import Choice
+    from service_cli.guardian.opening import Choice
 
 
 def _choice(text: str) -> "Choice":
-    from service_cli.guardian.opening_many import Choice
+    from service_cli.guardian.opening import Choice
 
     return Choice.parse(text)
 
@@ -117,8 +117,7 @@ def guardian_open(
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.guardian.opening import PassOn, guardian_open
-    from service_cli.guardian.opening_many import default_output, open_chosen, open_submissions
+    from service_cli.guardian.opening import PassOn, default_output, guardian_open, open_chosen, open_submissions
 
     if output is not None and output_dir is not None:
         raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
@@ -216,8 +215,7 @@ def guardian_verdict(
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
     settings = load_settings(network, api_base_url)
     body = None if path is None or template else read_document(path)
-    from service_cli.guardian.reasons import filled_in, named_by, print_template, record_from_editor
-    from service_cli.guardian.verdict import record_verdict
+    from service_cli.guardian.verdict import filled_in, named_by, print_template, record_from_editor, record_verdict
 
     if submission is not None:
         named = named_by(settings, bounty_id, submission)

@@ -10,7 +10,7 @@ from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
 from service_common.wire.delivery import DeliveryKey
 
 from service_cli.api import ApiClient, api_of
-from service_cli.bounty.detail import check_detail, wait_finalized
+from service_cli.bounty.facts import check_detail, wait_finalized
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
 from service_cli.config.settings import Settings

@@ -7,9 +7,8 @@ from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.shell.about import About
 from service_cli.shell.output import event, remark, say, warn
-from service_cli.shell.text import moment, printable
+from service_cli.shell.text import About, moment, printable
 
 PAGE = 100
 MOST_AWARDS = 1_000

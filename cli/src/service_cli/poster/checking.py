@@ -23,9 +23,8 @@ from service_cli.config.settings import CHAIN, Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, read_conditions
 from service_cli.poster.template import leftovers
-from service_cli.shell.about import About
 from service_cli.shell.output import event, remark
-from service_cli.shell.text import moment, printable
+from service_cli.shell.text import About, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
 _IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")

@@ -74,9 +74,8 @@ def poster_new(
               service-cli poster:new --kind bug --judging "3 days" bug.md
     """
     from service_cli.poster.template import Kind, TemplateTerms, require_no_file, template, write_template
-    from service_cli.shell.about import About
     from service_cli.shell.output import event, remark
-    from service_cli.shell.text import moment
+    from service_cli.shell.text import About, moment
 
     now, usual = int(time.time()), TemplateTerms()
     if award is not None and escrow is not None:
@@ -90,7 +89,7 @@ def poster_new(
         text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, Kind(kind)))
     else:
         from service_cli.config.settings import CHAIN, load_settings
-        from service_cli.poster.award import escrow_for, fees_of, require_accepted
+        from service_cli.poster.conditions import escrow_for, fees_of, require_accepted
 
         chain, conditions, least = escrow_for(load_settings(network, None, CHAIN), award)
         now, escrow, fees = chain.latest().time, least, fees_of(least, conditions)

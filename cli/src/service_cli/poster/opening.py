@@ -13,7 +13,7 @@ from service_common.domain.lifecycle import Outcome
 from service_common.types import Address, BountyId, Bytes32
 from service_common.wire.delivery import RetrievedKey
 
-from service_cli.bounty.detail import check_detail, wait_finalized
+from service_cli.bounty.facts import check_detail, wait_finalized
 from service_cli.chain.journal import note_done, was_done, winning_work_name
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer

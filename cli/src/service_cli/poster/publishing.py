@@ -22,7 +22,7 @@ from service_common.wire.bounties import BountyItem
 from service_common.wire.reading import read
 
 from service_cli.api import api_of
-from service_cli.bounty.detail import require_agreement
+from service_cli.bounty.facts import require_agreement
 from service_cli.bounty.listing import listed
 from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.journal import Journal

@@ -23,7 +23,6 @@ from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, NETWORK_NAME, key_in_arguments, redacting
-from service_cli.shell.mode import Choice, Mode, chosen_mode, show_hint_once
 from service_cli.shell.output import (
     OutputLost,
     ReaderGone,
@@ -36,6 +35,7 @@ from service_cli.shell.output import (
     set_quiet,
     warn,
 )
+from service_cli.shell.preferences import Choice, Mode, chosen_mode, show_hint_once
 
 _HELP_TABLE: Final = "\b\nReads:"
 _HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 from service_cli.shell.text import duration
 
 if TYPE_CHECKING:
-    from service_cli.shell.about import FindAbout
     from service_cli.shell.render.printer import Printer
+    from service_cli.shell.text import FindAbout
 
 
 class OutputLost(Exception):

@@ -1,12 +1,20 @@
-"""Moments and amounts as people read them; what events carry stays in seconds and smallest units.
+"""What text for people has beside an event's own fields: moments and amounts as people read them, and more facts.
 
-A moment is UTC with how far away it is; an amount is exact, in whole tokens and in base units.
+Events are for programs and hold what they need, in seconds and smallest units. A moment is UTC with how far away it is;
+an amount is exact, in whole tokens and in base units. A sentence for people also has the token's name, how long there
+is still time, and what a transaction cost: a command passes a function that finds it out, which is called in text mode
+only. What is not known is None, and the text leaves it out.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from service_common.domain.money import whole_tokens
+
+if TYPE_CHECKING:
+    from service_common.domain.hub_events import BountyTerms
 
 
 class Token(Protocol):
@@ -58,3 +66,29 @@ def wei(value: int) -> str:
 def printable(value: object, length: int = 20) -> str:
     """What somebody else chose, for a terminal: bounded, on one line, and without what would drive it."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "" for c in str(value)[:length])
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Everything that the text of an event may need."""
+
+    token: Token | None = None
+    """The escrow token, for amounts."""
+    now: int | None = None
+    """The chain's time; else this machine's."""
+    terms: "BountyTerms | None" = None
+    """Of the bounty that the event is about."""
+    gas_cost: int | None = None
+    """Wei that the event's transaction cost its sender."""
+    happened_at: int | None = None
+    """The time of the block that the event is about."""
+    path: str | None = None
+    """The page or directory that the command was given."""
+    paid: bool = False
+    """Whether the award, or without a winner the refund, was claimed."""
+    summary: str | None = None
+    """What the command found, in sentences that it has worked out itself."""
+
+
+FindAbout = Callable[[], About]
+NOTHING = About()

@@ -98,7 +98,7 @@ def solver_submit(
         wallet = external_signer(solver_address, browser=browser, safe_file=safe_file)
     with wallet as signer:
         if check:
-            from service_cli.solver.check import check_submission
+            from service_cli.solver.submission import check_submission
 
             check_submission(settings, signer, bounty_id, artifact_dir, options)
         else:

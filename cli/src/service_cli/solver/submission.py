@@ -1,8 +1,8 @@
-"""``solver:submit``: from a directory to a recorded Submission.
+"""``solver:submit``: from a directory to a recorded Submission; with ``--check``, what that would seal and cost.
 
 What is sealed stays in the journal (``sealing``). Only ciphertext leaves this machine. The API's locator, commitment
 and transaction must equal what is derived here (``upload``); without the API the same commitment is recorded
-(``recording``).
+(``recording``). With ``--check`` nothing is sealed, signed or sent.
 """
 
 import sys
@@ -17,7 +17,7 @@ from service_common.domain.lifecycle import BountyStatus, Schedule
 from service_common.types import ZERO_BYTES32, BountyId, to_bytes
 
 from service_cli.api import ApiClient
-from service_cli.bounty.detail import check_detail, check_page, wait_finalized
+from service_cli.bounty.facts import check_detail, check_page, wait_finalized
 from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
@@ -26,7 +26,7 @@ from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Progress, event, remark, say, warn
-from service_cli.shell.text import moment
+from service_cli.shell.text import About, moment, wei
 from service_cli.solver.recording import active, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
     CONTENT,
@@ -39,7 +39,15 @@ from service_cli.solver.sealing import (
     sealed_before,
     set_aside,
 )
-from service_cli.solver.selection import IGNORE_FILE, Selection, named, report_left_out, select
+from service_cli.solver.selection import (
+    IGNORE_FILE,
+    Selection,
+    named,
+    printable_path,
+    report_files,
+    report_left_out,
+    select,
+)
 from service_cli.solver.upload import upload_and_prepare, upload_late
 
 
@@ -226,3 +234,57 @@ def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     if journal.get(UPLOADED) != envelope.ciphertext.sha256:
         remark("these bytes are not uploaded, and the page's terms are not compared with the chain's")
         remark("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
+
+
+def check_submission(
+    settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions
+) -> None:
+    """The command ``solver:submit --check``; refuses what ``solver:submit`` would refuse but for secrets."""
+    work = open_work(settings, signer, bounty_id)
+    now = work.chain.latest().time
+    deadline = moment(work.bounty.submission_deadline, now)
+    if not is_accepting(work):
+        message = f"The bounty accepts no Submissions since {deadline}."
+        raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+    selection = select(directory, use_gitignore=options.use_gitignore)
+    report_left_out(selection)
+    report_files(selection)
+    secrets = find_secrets(work, selection)
+    simulate(work.chain, work.solver, placeholder(work))
+    cost, balance = gas_cost(work.chain, work.solver, placeholder(work)), work.chain.balance(work.solver)
+    former = active(work)
+    if not options.without_api:
+        check_terms(work, work.session.api, options)
+    warnings = [
+        *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
+        *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
+        *(
+            [f"other files than those recorded would replace your Submission {former}, and count from their own block"]
+            if former != ZERO_BYTES32
+            else []
+        ),
+    ]
+    event(
+        "submit.checked",
+        {
+            "bounty_id": str(bounty_id),
+            "solver": work.solver,
+            "file_count": len(selection.files),
+            "byte_length": selection.byte_length,
+            "left_out_count": len(selection.left_out),
+            "secret_files": [printable_path(path) for path in secrets],
+            "gas": cost.gas,
+            "gas_cost": str(cost.wei),
+            "balance": str(balance),
+            "submission_deadline": work.bounty.submission_deadline,
+            "reveal_at": work.bounty.reveal_at,
+            "replaces": None if former == ZERO_BYTES32 else former,
+            "warnings": warnings,
+        },
+        lambda: About(now=now, path=str(directory)),
+    )
+    remark(f"to be submitted before {deadline}; nobody can read it until {moment(work.bounty.reveal_at, now)}")
+    remark(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")
+    for warning in warnings:
+        remark(f"warning: {warning}", urgent=True)
+    remark("nothing was sealed, signed or sent")

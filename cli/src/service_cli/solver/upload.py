@@ -12,7 +12,7 @@ from service_common.types import Address
 from service_common.wire.submissions import UploadTarget
 
 from service_cli.api import ApiClient
-from service_cli.bounty.detail import require_agreement
+from service_cli.bounty.facts import require_agreement
 from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import Signer

@@ -1,9 +1,9 @@
 """Webhooks as text."""
 
-from service_cli.shell.about import NOTHING
 from service_cli.shell.render.fields import Fields
 from service_cli.shell.render.screen import Fact, Screen
 from service_cli.shell.render.webhook import TEXTS
+from service_cli.shell.text import NOTHING
 
 
 def test_webhook__that_fails__shows_its_times_as_every_other_command() -> None:

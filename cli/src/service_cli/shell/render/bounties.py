@@ -5,13 +5,10 @@ from typing import TYPE_CHECKING, Final
 
 from service_common.domain.lifecycle import Schedule
 
-from service_cli.shell.about import About
-from service_cli.shell.hub_sentences import sentence
-from service_cli.shell.render.fields import Fields, safe, short
+from service_cli.shell.progress import next_step, sentence
+from service_cli.shell.render.fields import Fields, at, following, safe, short, time_left, to_the_minute, tokens, why
 from service_cli.shell.render.screen import Column, Fact, Heading, Item, Row, Screen, Shown
-from service_cli.shell.render.sentences import at, following, time_left, to_the_minute, tokens, why
-from service_cli.shell.steps import next_step
-from service_cli.shell.text import relative
+from service_cli.shell.text import About, relative
 
 if TYPE_CHECKING:
     from service_common.wire.bounties import Facts

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 
-from service_cli.shell.about import About
-from service_cli.shell.render.fields import Fields, counted, short
+from service_cli.shell.render.fields import Fields, at, counted, following, short, tokens, transaction
 from service_cli.shell.render.poster import artifact_opened
 from service_cli.shell.render.screen import Column, Fact, Item, Row, Screen, Shown
-from service_cli.shell.render.sentences import at, following, tokens, transaction
 from service_cli.shell.render.solver import waiting
+from service_cli.shell.text import About
 
 _KEYS = (Column("KEY"), Column("IN THE ROSTER"))
 

@@ -9,14 +9,12 @@ from service_common.errors import ServiceError
 from service_common.wire.bounties import BountyDetail
 from service_common.wire.reading import read
 
-from service_cli.shell.about import About
+from service_cli.shell.progress import next_step
 from service_cli.shell.render.bounties import record_items
-from service_cli.shell.render.fields import Fields, counted, safe
+from service_cli.shell.render.fields import Fields, at, counted, safe, tokens, why
 from service_cli.shell.render.markdown import markdown_items, plain_items
 from service_cli.shell.render.screen import Fact, Heading, Item, Screen, Whole
-from service_cli.shell.render.sentences import at, tokens, why
-from service_cli.shell.steps import next_step
-from service_cli.shell.text import relative
+from service_cli.shell.text import About, relative
 
 _MOST_SUBMISSIONS = 20
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator
 
-from service_cli.shell.about import About
-from service_cli.shell.render.fields import Fields, counted
+from service_cli.shell.render.fields import Fields, argument, at, counted, ether, following, size, tokens, transaction
 from service_cli.shell.render.screen import Fact, Item, Screen, Shown
-from service_cli.shell.render.sentences import argument, at, ether, following, size, tokens, transaction
-from service_cli.shell.text import duration, relative
+from service_cli.shell.text import About, duration, relative
 
 
 def _publication_prepared(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:

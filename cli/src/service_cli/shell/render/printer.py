@@ -1,23 +1,68 @@
-"""Events one after the other, as one text: rows that follow each other become a table, blocks are set apart.
+"""The text of each event, by its name, from the module of its command; and a run's texts, one after the other.
 
-An event whose text cannot be made (a field of another shape, from an API that is wrong on purpose) is printed as JSON:
+A new event gets a function and a line of ``TEXTS`` in such a module; a new command's prefix gets its line here. Only
+the module of the command that runs is imported. Rows that follow each other become a table, blocks are set apart. An
+event whose text cannot be made (a field of another shape, from an API that is wrong on purpose) is printed as JSON:
 what happened is never hidden by how it is shown.
 """
 
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TextIO
+from importlib import import_module
+from typing import Final, TextIO
 
 from service_common.errors import ServiceError
 
-from service_cli.shell.about import NOTHING, About
 from service_cli.shell.render.fields import Fields
 from service_cli.shell.render.screen import Column, Heading, Item, Row, Screen, Shown
-from service_cli.shell.render.table import text_of
+from service_cli.shell.text import NOTHING, About, FindAbout
 
-if TYPE_CHECKING:
-    from service_cli.shell.about import FindAbout
+Text = Callable[[Fields, About, Screen], Iterable[Shown]]
+
+MODULES: Final = {
+    "publish_fund": "poster",
+    "poster_new": "poster",
+    "poster_check": "poster",
+    "open_winning_submission": "poster",
+    "spec_commitment": "poster",
+    "submit": "solver",
+    "claim": "solver",
+    "guardian_judgeable": "guardian",
+    "guardian_open": "guardian",
+    "guardian_forget": "guardian",
+    "guardian_verdict": "guardian",
+    "guardian_deliver_key": "guardian",
+    "guardian_new_key": "guardian",
+    "guardian_keys": "guardian",
+    "guardian_heartbeat": "guardian",
+    "guardian_claim_fee": "guardian",
+    "bounty_list": "bounties",
+    "bounty_show": "page",
+    "bounty_watch": "bounties",
+    "verification_record": "bounties",
+    "webhook_add": "webhook",
+    "webhook_list": "webhook",
+    "webhook_test": "webhook",
+    "webhook_rotate": "webhook",
+    "webhook_remove": "webhook",
+    "config": "machine",
+    "doctor": "machine",
+    "status": "machine",
+    "service_audit": "machine",
+}
+"""By the prefix of a command's events."""
+
+
+def texts_of(prefix: str) -> dict[str, Text]:
+    """The texts of the module that has a command's events; ``KeyError`` for an unknown command."""
+    found: dict[str, Text] = import_module(f"service_cli.shell.render.{MODULES[prefix]}").TEXTS
+    return found
+
+
+def text_of(name: str) -> Text:
+    """What puts an event into text; ``KeyError`` where nothing does."""
+    return texts_of(name.partition(".")[0])[name]
 
 
 class Printer:
@@ -29,9 +74,7 @@ class Printer:
         self._rows: list[Row] = []
         self._begun = self._in_block = False
 
-    def show(
-        self, name: str, fields: Mapping[str, object], about: "FindAbout | None", as_json: Callable[[], str]
-    ) -> str:
+    def show(self, name: str, fields: Mapping[str, object], about: FindAbout | None, as_json: Callable[[], str]) -> str:
         """What is printed now of this event; ``as_json`` where it cannot be put into text."""
         try:
             known = _found_out(about)
@@ -102,7 +145,7 @@ def _columns(stdout: TextIO) -> int | None:
         return None
 
 
-def _found_out(about: "FindAbout | None") -> About:
+def _found_out(about: FindAbout | None) -> About:
     """What the event is about; nothing where that cannot be found out, since the event has happened."""
     try:
         return NOTHING if about is None else about()

@@ -2,10 +2,20 @@
 
 from collections.abc import Iterator
 
-from service_cli.shell.about import About
-from service_cli.shell.render.fields import Fields, counted, short
+from service_cli.shell.render.fields import (
+    Fields,
+    argument,
+    at,
+    counted,
+    ether,
+    following,
+    short,
+    size,
+    tokens,
+    transaction,
+)
 from service_cli.shell.render.screen import Fact, Item, Screen, Whole
-from service_cli.shell.render.sentences import argument, at, ether, following, size, tokens, transaction
+from service_cli.shell.text import About
 
 _SIZE = len("999.9 bytes")
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from service_cli.shell.about import About
-from service_cli.shell.render.fields import Fields, counted
+from service_cli.shell.render.fields import Fields, at, counted, following
 from service_cli.shell.render.screen import Fact, Heading, Item, Screen
-from service_cli.shell.render.sentences import at, following
+from service_cli.shell.text import About
 
 _STATES = {
     "pending": "pending: the address has not answered its challenge yet",

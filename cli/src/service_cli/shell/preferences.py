@@ -1,18 +1,23 @@
-"""How a run prints: JSON lines for programs, or text for people.
+"""What the user prefers: how a run prints, JSON lines for programs or text for people, and the user's own file.
 
-The first of these that is there: ``--json``, ``--text``, the exported ``SERVICE_OUTPUT``, ``output`` in the user's own
+The first of these chooses: ``--json``, ``--text``, the exported ``SERVICE_OUTPUT``, ``output`` in the user's own
 configuration file; else JSON. A ``.env`` never chooses, since it may be somebody else's, and a program has to know what
 it reads. What chooses and is malformed is refused before anything is done.
+
+The file is ``$XDG_CONFIG_HOME/service-cli/config.toml``, else below ``~/.config``. It has ``output``, and ``keys``,
+which names keys. Each value is checked by what uses it; another name at the top is refused.
 """
 
 import os
+import stat
 import sys
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple, NoReturn
 
 from service_cli.errors import CommandRefused
 
-VARIABLE: Final = "SERVICE_OUTPUT"
+OUTPUT_VARIABLE: Final = "SERVICE_OUTPUT"
 _DEFAULT: Final = "default"
 _HINT: Final = (
     "note: this prints JSON for programs; --text prints sentences and tables, and SERVICE_OUTPUT=text keeps it so "
@@ -45,8 +50,10 @@ def chosen_mode(*, text: bool, json: bool) -> Choice:
         return Choice(Mode.JSON, "--json")
     if text:
         return Choice(Mode.TEXT, "--text")
-    if value := os.environ.get(VARIABLE):
-        mode = _mode(value) or _refuse(f"{VARIABLE} is neither text nor json.", f"Set {VARIABLE} to one of the two.")
+    if value := os.environ.get(OUTPUT_VARIABLE):
+        mode = _mode(value) or _refuse(
+            f"{OUTPUT_VARIABLE} is neither text nor json.", f"Set {OUTPUT_VARIABLE} to one of the two."
+        )
         return Choice(mode, "environment")
     return _configured() or Choice(Mode.JSON, _DEFAULT)
 
@@ -54,7 +61,6 @@ def chosen_mode(*, text: bool, json: bool) -> Choice:
 def show_hint_once() -> None:
     """At a terminal, once in this user's life: that there is text, too."""
     from service_cli.shell.output import is_quiet, warn
-    from service_cli.shell.user_file import of_user
 
     seen = None if is_quiet() else of_user("XDG_STATE_HOME", ".local/state", "text-mode-shown")
     if seen is None or sys.stdout is None or sys.stderr is None or not (sys.stdout.isatty() and sys.stderr.isatty()):
@@ -69,8 +75,6 @@ def show_hint_once() -> None:
 
 def _configured() -> Choice | None:
     """What the user's configuration file chooses."""
-    from service_cli.shell.user_file import OUTPUT, read_user_file
-
     found = read_user_file()
     if found is None or (value := found.values.get(OUTPUT)) is None:
         return None
@@ -84,3 +88,51 @@ def _mode(value: object) -> Mode | None:
 
 def _refuse(message: str, next_action: str) -> NoReturn:
     raise CommandRefused("configuration_malformed", message, next_action=next_action)
+
+
+OUTPUT: Final = "output"
+KEYS_TABLE: Final = "keys"
+_MAX_BYTES: Final = 64 * 1024
+
+
+class UserFile(NamedTuple):
+    """What the file holds."""
+
+    path: str
+    values: Mapping[str, object]
+    exposed: bool
+    """Whether another user could have written it."""
+
+
+def read_user_file() -> UserFile | None:
+    """None where there is none; ``configuration_malformed`` for what is not this client's TOML."""
+    path = of_user("XDG_CONFIG_HOME", ".config", "config.toml")
+    if path is None:
+        return None
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  # pathlib takes longer to load than help to be shown
+            status = os.fstat(file.fileno())
+            data = file.read(_MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        _refuse(f"{path} cannot be read: {error.strerror or 'it failed'}.", "Check its rights, or remove it.")
+    fix = f'Write {OUTPUT} = "text" or a table [{KEYS_TABLE}] into it and nothing else, or remove it.'
+    try:
+        if len(data) > _MAX_BYTES:
+            raise ValueError
+        import tomllib  # only for those who have such a file
+
+        values = tomllib.loads(data.decode())
+    except (ValueError, RecursionError):
+        _refuse(f"{path} is not a TOML file of this client.", fix)
+    if set(values) - {OUTPUT, KEYS_TABLE}:
+        _refuse(f"{path} has a key other than {OUTPUT} and {KEYS_TABLE}.", fix)
+    others = bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or status.st_uid not in {0, os.geteuid()}
+    return UserFile(path, values, others)
+
+
+def of_user(variable: str, default: str, name: str) -> str | None:
+    """A file of this client below one of the user's folders; a relative one is none (XDG Base Directory)."""
+    base = os.environ.get(variable) or os.path.join(os.path.expanduser("~"), default)  # noqa: PTH111, PTH118
+    return os.path.join(base, "service-cli", name) if os.path.isabs(base) else None  # noqa: PTH117, PTH118

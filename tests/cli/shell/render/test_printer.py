@@ -5,11 +5,10 @@ import re
 from collections.abc import Mapping
 
 import pytest
-from service_cli.shell.about import NOTHING, About
 from service_cli.shell.output import FOR_PROGRAMS
-from service_cli.shell.render.printer import Printer
+from service_cli.shell.render.printer import MODULES, Printer, text_of, texts_of
 from service_cli.shell.render.screen import Screen, width
-from service_cli.shell.render.table import MODULES, text_of, texts_of
+from service_cli.shell.text import NOTHING, About
 
 from tests.cli import tour
 from tests.cli.event_samples import HOSTILE, samples
@@ -32,7 +31,7 @@ def printed(name: str, fields: Mapping[str, object], about: About, columns: int 
     return printer.show(name, fields, lambda: about, in_json) + printer.rest()
 
 
-def test_table__has_every_event_of_the_page_and_no_other() -> None:
+def test_texts__has_every_event_of_the_page_and_no_other() -> None:
     """A new event fails here until its text is in the module of its command's role in ``shell/render``."""
     named = {name for prefix in MODULES for name in texts_of(prefix)}
     assert named == set(schemas()) - {"<prefix>"} - set(FOR_PROGRAMS)

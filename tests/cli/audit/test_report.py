@@ -1,15 +1,77 @@
-"""``--html``: one page, complete in itself, in which nothing that somebody wrote is markup."""
+"""What an audit says to people: one paragraph first, what differs listed, what holds folded; and the same as a page."""
 
+import json
 from html.parser import HTMLParser
 
+import pytest
 from service_cli.audit.history import BountyHistory
-from service_cli.audit.page import page
-from service_cli.audit.report import Difference, Report
+from service_cli.audit.report import Difference, Report, page, paragraph, verdicts_of
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.lies import lie_at
 from tests.cli.servers import as_json
 from tests.cli.terminal import Terminal
+
+
+def units(value: int) -> str:
+    return f"{value} units"
+
+
+def test_paragraph__of_an_award__names_winner_money_and_guardians(
+    ledger: Ledger, audited: Audited, histories: dict[str, BountyHistory]
+) -> None:
+    text = paragraph(histories[audited.awarded], Report(), units)
+    assert text.startswith(
+        f"Bounty {audited.awarded} was awarded to {audited.solver} for Submission {audited.commitment}."
+    )
+    assert f"Of the escrow of {ESCROW} units it gives the winner {ESCROW * 96 // 100} units (claimed)" in text
+    assert "2 of 3 Guardians recorded a Verdict, 2 had to agree" in text
+    first, second, third = (guardian.address for guardian in ledger.people.guardians)
+    verdicts = verdicts_of(histories[audited.awarded])
+    assert (set(verdicts.supporting), verdicts.others, verdicts.silent) == ({first, second}, (), (third,))
+    assert all(account in text for account in verdicts.supporting)
+
+
+@pytest.mark.parametrize(
+    ("which", "reason"),
+    [
+        ("refunded", "a quorum of Guardians found no valid Submission"),
+        ("silent", "no Guardian recorded a Verdict in time"),
+    ],
+)
+def test_paragraph__of_a_bounty_without_a_winner__says_why(
+    audited: Audited, histories: dict[str, BountyHistory], which: str, reason: str
+) -> None:
+    text = paragraph(histories[getattr(audited, which)], Report(), units)
+    assert f"ended without a winner: {reason}." in text
+    assert "the winner" not in text
+
+
+def test_audit__to_people__begins_with_the_paragraph_lists_what_differs_and_folds_the_rest(
+    auditor: Terminal, api: ApiTwin, audited: Audited
+) -> None:
+    honest = auditor.audit(audited.awarded)
+    lines = honest.words.splitlines()
+    assert lines[0].startswith(f"Bounty {audited.awarded} was awarded to ")
+    assert " base units)" in lines[0]
+    assert "checks none differs from the chain" in lines[0]
+    assert "could not be checked (envelope, ciphertext)" in lines[0]
+    assert [line.split()[0] for line in lines[1:]] == ["not", "not", "not", "holds"]
+    detail = lie_at("verification_record", "winner", "solver_address")(json.loads(audited.details[audited.awarded]))
+    api.scripts["detail"] = lambda _: (200, json.dumps(detail).encode(), {})
+    lied = auditor.audit(audited.awarded, code=1)
+    assert "checks 1 differs from the chain" in lied.words.splitlines()[0]
+    assert honest.events[0] == lied.events[0]
+
+
+def test_audit__as_a_command_of_the_client__is_the_same(auditor: Terminal, audited: Audited) -> None:
+    ours, own = auditor.run("audit", audited.awarded), auditor.audit(audited.awarded)
+    assert ours.names == own.names
+    assert ours.last == own.last
+    auditor.run("audit", code=2)
+
 
 HOSTILE = "<script>alert(1)</script><img src=https://a.example/x onerror=x>\"'&\u202e\x1b[31m"
 

@@ -1,7 +1,7 @@
 """Events of the Hub in sentences: each has its own, and one that a later Hub has is its name."""
 
 import pytest
-from service_cli.shell.hub_sentences import sentence
+from service_cli.shell.progress import sentence
 from service_common.chain.abi import hub_abi
 
 FIELDS = {

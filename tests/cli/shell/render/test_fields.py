@@ -1,7 +1,7 @@
 """What texts of several commands have in common."""
 
 import pytest
-from service_cli.shell.render.sentences import argument
+from service_cli.shell.render.fields import argument
 
 
 @pytest.mark.parametrize(

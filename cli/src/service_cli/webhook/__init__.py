@@ -1,1 +1,0 @@
-"""What anyone does with webhooks: register, list, test, rotate and remove them."""
