@@ -31,7 +31,7 @@ SOURCES = {
     "LocalProxy": "src/local/LocalProxy.sol",
 }
 SETTINGS: dict[str, typing.Any] = {
-    "optimizer": {"enabled": True, "runs": 200},
+    "optimizer": {"enabled": True, "runs": 1_000},
     "viaIR": True,
     "evmVersion": "cancun",
     "metadata": {"bytecodeHash": "none", "appendCBOR": False},
