@@ -34,7 +34,7 @@ SETTINGS: dict[str, typing.Any] = {
     "optimizer": {"enabled": True, "runs": 1_000},
     "viaIR": True,
     "evmVersion": "cancun",
-    "metadata": {"bytecodeHash": "none", "appendCBOR": False},
+    "metadata": {"bytecodeHash": "ipfs", "appendCBOR": True},  # explorers then match comments and names, too
 }
 OUTPUTS = [
     "abi",
