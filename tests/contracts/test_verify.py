@@ -68,7 +68,8 @@ def answer(node_program: str) -> Iterator[str]:
 def verify(node_program: str, folder: Path, source: str, code: str) -> subprocess.CompletedProcess[str]:
     (folder / "input.json").write_text(json.dumps(standard_input(source)), encoding="utf-8")
     (folder / "code.json").write_text(code, encoding="ascii")
-    command = [sys.executable, TOOLS / "verify.py", "--node", node_program, folder / "input.json", folder / "code.json"]
+    files: list[str | Path] = [folder / "input.json", folder / "code.json"]
+    command = [sys.executable, TOOLS / "verify.py", "--node", node_program, *files]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
