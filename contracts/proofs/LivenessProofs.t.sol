@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Outcome} from "../src/IHubTypes.sol";
-import {Ballots} from "../src/parts/Ballots.sol";
+import {Ledger} from "../src/parts/Ledger.sol";
 import {Money} from "../src/parts/Money.sol";
 import {HubStorage} from "./support/HubStorage.sol";
 
@@ -84,10 +83,7 @@ contract LivenessProofs is HubStorage {
 
     /// @dev What the Hub computes as due; HubProofs holds the amounts against a table of their own.
     function splitOf(uint256 bountyId) private view returns (Money.Split memory) {
-        uint256 second = word(bountyId, 1);
-        uint8 outcome = isAwarded(second) ? Outcome.AWARDED : Outcome.NO_VALID_SUBMISSION;
-        uint256 verdicts = Ballots.cast(uint80(second >> 136));
-        return Money.split(outcome, escrowOf(second), protocolFeeOf(second), guardianFeeOf(second), 3, verdicts);
+        return Money.split(Ledger.wrap(word(bountyId, 1)), 3);
     }
 
     function candidateOf(uint256 bountyId, uint256 choice) private view returns (address) {

@@ -2,9 +2,10 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "./IHub.sol";
-import {ClaimKind, Outcome, Reason, VerdictKind} from "./IHubTypes.sol";
+import {ClaimKind, Reason, VerdictKind} from "./IHubTypes.sol";
 import {Ballots} from "./parts/Ballots.sol";
-import {Bounties} from "./parts/Bounties.sol";
+import {Conditions, ConditionsFields} from "./parts/Conditions.sol";
+import {Ledger, LedgerFields} from "./parts/Ledger.sol";
 import {Money} from "./parts/Money.sol";
 import {Narrow} from "./parts/Narrow.sol";
 import {Registry} from "./parts/Registry.sol";
@@ -16,16 +17,6 @@ import {Views} from "./parts/Views.sol";
 /// @dev Layers: Registry (owner, rosters, fees) < Treasury (token) < Bounties (storage) < Views < Hub (transitions).
 contract Hub is Views {
     using Ballots for uint80;
-
-    /// @dev What a new bounty pins.
-    struct Quote {
-        uint16 rosterVersion;
-        uint8 rosterSize;
-        uint16 feePolicyVersion;
-        FeePolicy policy;
-        uint256 protocolFee;
-        uint256 guardianFee;
-    }
 
     bytes32 private constant TERMS_TYPEHASH = keccak256(
         "ServiceBounty(uint256 chainId,address hub,address poster,bytes32 specCommitment,bytes32 expectedRosterHash,"
@@ -68,9 +59,9 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function createBounty(Terms calldata terms) external nonReentrant returns (uint256 bountyId) {
-        Quote memory quote = _quote(terms, msg.sender);
+        (Conditions conditions, Ledger ledger, address recipient) = _pin(terms, msg.sender);
         _collect(msg.sender, terms.escrowAmount);
-        return _open(terms, msg.sender, quote, authorizationNonce(terms, msg.sender));
+        return _open(terms, conditions, ledger, recipient, authorizationNonce(terms, msg.sender));
     }
 
     /// @inheritdoc IHub
@@ -81,10 +72,10 @@ contract Hub is Views {
         uint256 validBefore,
         bytes calldata signature
     ) external nonReentrant returns (uint256 bountyId) {
-        Quote memory quote = _quote(terms, poster);
+        (Conditions conditions, Ledger ledger, address recipient) = _pin(terms, poster);
         bytes32 nonce = authorizationNonce(terms, poster);
         _collectAuthorized(poster, terms.escrowAmount, validAfter, validBefore, nonce, signature);
-        return _open(terms, poster, quote, nonce);
+        return _open(terms, conditions, ledger, recipient, nonce);
     }
 
     /// @inheritdoc IHub
@@ -94,27 +85,34 @@ contract Hub is Views {
 
     /// @dev Refuses terms out of bounds or against the Poster's expectations; what it read is what gets pinned, so
     /// that nothing the token does in between can change it.
-    function _quote(Terms calldata terms, address poster) private view returns (Quote memory quote) {
+    function _pin(Terms calldata terms, address poster) private view returns (Conditions, Ledger, address) {
         if (poster == address(0)) revert PosterZero();
         _checkBounds(terms);
+        Conditions conditions = _pinRoster(terms, poster);
+        (Ledger ledger, address recipient) = _pinFees(terms);
+        return (conditions, ledger, recipient);
+    }
 
-        Counters memory counters = _counters;
-        (quote.rosterVersion, quote.rosterSize) = _currentRoster(counters);
-        if (quote.rosterVersion == 0) revert NoRosterPublished();
-        bytes32 rosterHash = _rosters[quote.rosterVersion].hash;
+    function _pinRoster(Terms calldata terms, address poster) private view returns (Conditions) {
+        (uint16 version, uint8 size) = _currentRoster();
+        if (version == 0) revert NoRosterPublished();
+        bytes32 rosterHash = _rosters[version].hash;
         if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
-        if (_seats[quote.rosterVersion][poster].number != 0) revert PosterOnRoster(poster, quote.rosterVersion);
+        if (_seats[version][poster].number != 0) revert PosterOnRoster(poster, version);
+        uint32 deadline = Narrow.toUint32(terms.submissionDeadline);
+        return ConditionsFields.pack(poster, deadline, Narrow.toUint32(terms.judgingWindow), version, size);
+    }
 
-        quote.feePolicyVersion = counters.feePolicyVersion;
-        quote.policy = _feePolicies[quote.feePolicyVersion];
-        quote.protocolFee = Money.fee(terms.escrowAmount, quote.policy.protocolFeeBps);
-        quote.guardianFee = Money.fee(terms.escrowAmount, quote.policy.guardianFeeBps);
-        if (quote.protocolFee > terms.maxProtocolFee) {
-            revert ProtocolFeeAboveMaximum(quote.protocolFee, terms.maxProtocolFee);
-        }
-        if (quote.guardianFee > terms.maxGuardianFee) {
-            revert GuardianFeeAboveMaximum(quote.guardianFee, terms.maxGuardianFee);
-        }
+    function _pinFees(Terms calldata terms) private view returns (Ledger ledger, address) {
+        uint16 version = _counters.feePolicyVersion;
+        FeePolicy storage policy = _feePolicies[version];
+        uint88 escrow = Narrow.toUint88(terms.escrowAmount);
+        ledger = LedgerFields.pack(escrow, policy.protocolFeeBps, policy.guardianFeeBps, version);
+        uint256 protocolFee = Money.protocolFee(ledger);
+        if (protocolFee > terms.maxProtocolFee) revert ProtocolFeeAboveMaximum(protocolFee, terms.maxProtocolFee);
+        uint256 guardianFee = Money.guardianFee(ledger);
+        if (guardianFee > terms.maxGuardianFee) revert GuardianFeeAboveMaximum(guardianFee, terms.maxGuardianFee);
+        return (ledger, policy.recipient);
     }
 
     function _checkBounds(Terms calldata terms) private view {
@@ -134,35 +132,25 @@ contract Hub is Views {
     /// @dev Writes a bounty that is already paid for. The effects come after the token's call because only what the
     /// token is measured to have brought is an escrow. Until then nothing is written that a call from inside the token
     /// could use: the guard refuses every function that calls the token, and no other function knows the bounty yet.
-    function _open(Terms calldata terms, address poster, Quote memory quote, bytes32 nonce)
+    function _open(Terms calldata terms, Conditions conditions, Ledger ledger, address recipient, bytes32 nonce)
         private
         returns (uint256 bountyId)
     {
         bountyId = ++_counters.bounties;
-        Bounty storage bounty = _bounties[bountyId];
-        bounty.poster = poster;
-        bounty.submissionDeadline = Narrow.toUint32(terms.submissionDeadline);
-        bounty.judgingWindow = Narrow.toUint32(terms.judgingWindow);
-        bounty.rosterVersion = quote.rosterVersion;
-        bounty.rosterSize = quote.rosterSize;
-        bounty.escrow = Narrow.toUint88(terms.escrowAmount);
-        bounty.protocolFeeBps = quote.policy.protocolFeeBps;
-        bounty.guardianFeeBps = quote.policy.guardianFeeBps;
-        bounty.feePolicyVersion = quote.feePolicyVersion;
-        bounty.specCommitment = terms.specCommitment;
+        _record(bountyId, conditions, ledger, terms.specCommitment);
         emit BountyCreated(
             bountyId,
-            poster,
+            conditions.poster(),
             terms.specCommitment,
             terms.expectedRosterHash,
-            quote.rosterVersion,
-            terms.escrowAmount,
-            terms.submissionDeadline,
-            _revealAt(bounty),
-            _judgingDeadline(bounty),
-            quote.protocolFee,
-            quote.guardianFee,
-            quote.policy.recipient,
+            conditions.rosterVersion(),
+            ledger.escrow(),
+            conditions.submissionDeadline(),
+            _revealAt(conditions),
+            _judgingDeadline(conditions),
+            Money.protocolFee(ledger),
+            Money.guardianFee(ledger),
+            recipient,
             nonce
         );
     }
@@ -171,17 +159,17 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function submit(uint256 bountyId, bytes32 submissionCommitment, bytes32 guardianRosterHash) external {
-        Bounty storage bounty = _bounty(bountyId);
-        if (block.timestamp >= bounty.submissionDeadline) {
-            revert SubmissionsClosed(bountyId, bounty.submissionDeadline, block.timestamp);
+        (Bounty storage bounty, Conditions conditions) = _bounty(bountyId);
+        if (block.timestamp >= conditions.submissionDeadline()) {
+            revert SubmissionsClosed(bountyId, conditions.submissionDeadline(), block.timestamp);
         }
         if (submissionCommitment == 0) revert SubmissionCommitmentZero(bountyId);
-        bytes32 rosterHash = _rosters[bounty.rosterVersion].hash;
+        bytes32 rosterHash = _rosters[conditions.rosterVersion()].hash;
         if (guardianRosterHash != rosterHash) revert RosterHashMismatch(guardianRosterHash, rosterHash);
-        if (msg.sender == bounty.poster) revert SolverIsPoster(bountyId, msg.sender);
-        if (_seatOf(bounty, msg.sender).number != 0) revert SolverOnRoster(bountyId, msg.sender);
+        if (msg.sender == conditions.poster()) revert SolverIsPoster(bountyId, msg.sender);
+        if (_seatNumber(conditions, msg.sender) != 0) revert SolverOnRoster(bountyId, msg.sender);
         _submissions[bountyId][msg.sender] = submissionCommitment;
-        if (!bounty.hasSubmissions) bounty.hasSubmissions = true;
+        if (!conditions.hasSubmissions()) bounty.conditions = conditions.withSubmissions();
         emit SubmissionRecorded(bountyId, msg.sender, submissionCommitment);
     }
 
@@ -195,29 +183,34 @@ contract Hub is Views {
         bytes32 submissionCommitment,
         bytes32 reportCommitment
     ) external {
-        Bounty storage bounty = _openBounty(bountyId);
-        Seat memory seat = _seatOf(bounty, msg.sender);
-        if (seat.number == 0) revert NotGuardian(bountyId, msg.sender);
-        _requireJudgeable(bountyId, bounty);
+        (Bounty storage bounty, Conditions conditions, Ledger ledger) = _openBounty(bountyId);
+        (uint256 seatNumber, uint256 quorum) = _seatOf(conditions, msg.sender);
+        if (seatNumber == 0) revert NotGuardian(bountyId, msg.sender);
+        _requireJudgeable(bountyId, conditions);
         if (reportCommitment == 0) revert ReportCommitmentZero(bountyId);
 
-        uint80 others = bounty.ballots.withChoice(seat.number - 1, Ballots.NONE);
-        uint256 choice = _choose(bountyId, others, kind, solver, submissionCommitment);
-        uint80 ballots = others.withChoice(seat.number - 1, choice);
-        bounty.ballots = ballots;
+        uint256 seat = seatNumber - 1;
+        uint80 ballots = ledger.ballots().without(seat);
+        uint256 choice = _choose(bountyId, ballots, kind, solver, submissionCommitment);
+        ballots = ballots.withChoice(seat, choice);
+        ledger = ledger.withBallots(ballots);
         _markActive(msg.sender);
         emit VerdictRecorded(bountyId, msg.sender, kind, solver, submissionCommitment, reportCommitment);
-        if (ballots.count(choice) >= seat.quorum) _finalize(bountyId, bounty, Reason.JUDGED, choice);
+        if (ballots.count(choice) < quorum) {
+            bounty.ledger = ledger;
+        } else {
+            ledger = ledger.ended(Reason.JUDGED, choice);
+            _finalize(bountyId, bounty, conditions.rosterSize(), ledger, solver, submissionCommitment);
+        }
     }
 
-    function _requireJudgeable(uint256 bountyId, Bounty storage bounty) private view {
-        uint256 submissionDeadline = bounty.submissionDeadline;
-        uint256 revealAt = submissionDeadline + revealDelay;
-        uint256 judgingDeadline = revealAt + bounty.judgingWindow;
+    function _requireJudgeable(uint256 bountyId, Conditions conditions) private view {
+        uint256 revealAt = _revealAt(conditions);
+        uint256 judgingDeadline = revealAt + conditions.judgingWindow();
         if (block.timestamp < revealAt) revert JudgingNotStarted(bountyId, revealAt, block.timestamp);
         if (block.timestamp >= judgingDeadline) revert JudgingEnded(bountyId, judgingDeadline, block.timestamp);
-        if (!bounty.hasSubmissions) revert NothingToJudge(bountyId);
-        assert(block.timestamp >= submissionDeadline); // the active set is frozen
+        if (!conditions.hasSubmissions()) revert NothingToJudge(bountyId);
+        assert(block.timestamp >= conditions.submissionDeadline()); // the active set is frozen
     }
 
     /// @dev The choice that a Verdict means, given the other Guardians' ballots.
@@ -260,27 +253,33 @@ contract Hub is Views {
 
     /// @inheritdoc IHub
     function settle(uint256 bountyId) external {
-        Bounty storage bounty = _openBounty(bountyId);
-        uint256 possibleFrom = bounty.hasSubmissions ? _judgingDeadline(bounty) : bounty.submissionDeadline;
+        (Bounty storage bounty, Conditions conditions, Ledger ledger) = _openBounty(bountyId);
+        bool hasSubmissions = conditions.hasSubmissions();
+        uint256 possibleFrom = hasSubmissions ? _judgingDeadline(conditions) : conditions.submissionDeadline();
         if (block.timestamp < possibleFrom) revert SettlementTooEarly(bountyId, possibleFrom, block.timestamp);
         uint8 reason = Reason.QUORUM_NOT_REACHED;
-        if (!bounty.hasSubmissions) reason = Reason.NO_SUBMISSIONS;
-        else if (bounty.ballots == 0) reason = Reason.GUARDIANS_SILENT;
-        _finalize(bountyId, bounty, reason, Ballots.NONE);
+        if (!hasSubmissions) reason = Reason.NO_SUBMISSIONS;
+        else if (ledger.ballots() == 0) reason = Reason.GUARDIANS_SILENT;
+        _finalize(bountyId, bounty, conditions.rosterSize(), ledger.ended(reason, Ballots.NONE), address(0), 0);
     }
 
     /// @dev The only place where a bounty becomes final, once.
-    function _finalize(uint256 bountyId, Bounty storage bounty, uint8 reason, uint256 winningChoice) private {
-        bounty.reason = reason;
-        bounty.winningChoice = uint8(winningChoice);
-        address winner = _winner(bountyId, bounty);
-        Money.Split memory split = _split(bounty);
+    function _finalize(
+        uint256 bountyId,
+        Bounty storage bounty,
+        uint256 rosterSize,
+        Ledger ledger,
+        address winner,
+        bytes32 submissionCommitment
+    ) private {
+        bounty.ledger = ledger;
+        Money.Split memory split = Money.split(ledger, rosterSize);
         emit BountyFinalized(
             bountyId,
-            _outcome(bounty),
-            reason,
+            ledger.outcome(),
+            ledger.reason(),
             winner,
-            winner == address(0) ? bytes32(0) : _submissions[bountyId][winner],
+            submissionCommitment,
             split.award,
             split.refund,
             split.protocolFee,
@@ -336,49 +335,49 @@ contract Hub is Views {
     }
 
     function _takeAward(uint256 bountyId) private returns (uint256 amount) {
-        Bounty storage bounty = _finalBounty(bountyId);
-        address winner = _winner(bountyId, bounty);
-        if (winner == address(0)) revert NoAward(bountyId, _outcome(bounty));
+        (Bounty storage bounty, Ledger ledger) = _finalBounty(bountyId);
+        address winner = _winner(bountyId, ledger);
+        if (winner == address(0)) revert NoAward(bountyId, ledger.outcome());
         if (msg.sender != winner) revert NotWinner(bountyId, msg.sender, winner);
-        uint256 escrow = bounty.escrow;
-        uint256 protocolFee = Money.fee(escrow, bounty.protocolFeeBps);
-        amount = Money.award(escrow, protocolFee, Money.fee(escrow, bounty.guardianFeeBps));
-        _markPaid(bountyId, bounty, AWARD, amount);
+        amount = Money.award(ledger);
+        bounty.ledger = _paid(bountyId, ledger, LedgerFields.AWARD, amount);
         emit AwardClaimed(bountyId, msg.sender, amount);
     }
 
     function _takeRefund(uint256 bountyId) private returns (uint256 amount) {
-        Bounty storage bounty = _finalBounty(bountyId);
-        if (msg.sender != bounty.poster) revert NotPoster(bountyId, msg.sender, bounty.poster);
-        amount = _split(bounty).refund;
-        _markPaid(bountyId, bounty, REFUND, amount);
+        (Bounty storage bounty, Ledger ledger) = _finalBounty(bountyId);
+        Conditions conditions = bounty.conditions;
+        if (msg.sender != conditions.poster()) revert NotPoster(bountyId, msg.sender, conditions.poster());
+        amount = Money.split(ledger, conditions.rosterSize()).refund;
+        bounty.ledger = _paid(bountyId, ledger, LedgerFields.REFUND, amount);
         emit RefundClaimed(bountyId, msg.sender, amount);
     }
 
     function _takeGuardianFee(uint256 bountyId) private returns (uint256 amount) {
-        Bounty storage bounty = _finalBounty(bountyId);
-        uint256 seatNumber = _seatOf(bounty, msg.sender).number;
+        (Bounty storage bounty, Ledger ledger) = _finalBounty(bountyId);
+        Conditions conditions = bounty.conditions;
+        uint256 seatNumber = _seatNumber(conditions, msg.sender);
         if (seatNumber == 0) revert NotGuardian(bountyId, msg.sender);
-        amount = _guardianDue(bounty, _split(bounty).guardianFeeEach, seatNumber);
-        _markPaid(bountyId, bounty, _guardianMark(seatNumber), amount);
+        bool hasVerdict = ledger.ballots().choiceOf(seatNumber - 1) != Ballots.NONE;
+        amount = hasVerdict ? Money.guardianFeeEach(ledger, conditions.rosterSize()) : 0;
+        bounty.ledger = _paid(bountyId, ledger, LedgerFields.markOf(seatNumber), amount);
         emit GuardianFeeClaimed(bountyId, msg.sender, amount);
     }
 
     function _takeProtocolFee(uint256 bountyId) private returns (uint256 amount) {
-        Bounty storage bounty = _finalBounty(bountyId);
-        address recipient = _feePolicies[bounty.feePolicyVersion].recipient;
+        (Bounty storage bounty, Ledger ledger) = _finalBounty(bountyId);
+        address recipient = _feePolicies[ledger.feePolicyVersion()].recipient;
         if (msg.sender != recipient) revert NotFeeRecipient(bountyId, msg.sender, recipient);
-        bool isDue = _outcome(bounty) == Outcome.AWARDED;
-        amount = isDue ? Money.fee(bounty.escrow, bounty.protocolFeeBps) : 0;
-        _markPaid(bountyId, bounty, PROTOCOL_FEE, amount);
+        amount = ledger.isAwarded() ? Money.protocolFee(ledger) : 0;
+        bounty.ledger = _paid(bountyId, ledger, LedgerFields.PROTOCOL_FEE, amount);
         emit ProtocolFeeClaimed(bountyId, msg.sender, amount);
     }
 
-    /// @dev Each part of a bounty is paid once; written before the token is called.
-    function _markPaid(uint256 bountyId, Bounty storage bounty, uint24 mark, uint256 amount) private {
-        if (_isPaid(bounty, mark)) revert AlreadyClaimed(bountyId, msg.sender);
+    /// @dev Each part of a bounty is paid once; its mark is written before the token is called.
+    function _paid(uint256 bountyId, Ledger ledger, uint256 mark, uint256 amount) private view returns (Ledger) {
+        if (ledger.isPaid(mark)) revert AlreadyClaimed(bountyId, msg.sender);
         if (amount == 0) revert NothingDue(bountyId, msg.sender);
-        bounty.paid |= mark;
+        return ledger.withPaid(mark);
     }
 
     function _checkRange(string memory field, uint256 minimum, uint256 value, uint256 maximum) private pure {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {IHubTypes, Outcome} from "../src/IHubTypes.sol";
+import {IHubTypes, Outcome, Reason} from "../src/IHubTypes.sol";
 import {Ballots} from "../src/parts/Ballots.sol";
+import {Conditions, ConditionsFields} from "../src/parts/Conditions.sol";
+import {Ledger, LedgerFields} from "../src/parts/Ledger.sol";
 import {Money} from "../src/parts/Money.sol";
 import {Narrow} from "../src/parts/Narrow.sol";
 import {X25519Keys} from "../src/parts/X25519Keys.sol";
@@ -28,14 +30,16 @@ contract FuzzTest is IHubTypes {
         guardianBps %= Money.MAX_GUARDIAN_FEE_BPS + 1;
         seats = 1 + seats % Ballots.SEATS;
         verdicts %= seats + 1;
-        uint256 protocolFee = Money.fee(escrow, protocolBps);
-        uint256 guardianFee = Money.fee(escrow, guardianBps);
+        Ledger ledger =
+            judged(LedgerFields.pack(uint88(escrow), uint16(protocolBps), uint16(guardianBps), 1), verdicts, awarded);
+        uint256 protocolFee = Money.protocolFee(ledger);
+        uint256 guardianFee = Money.guardianFee(ledger);
         vm.assertLe(protocolFee * 10_000, escrow * protocolBps, "protocol fee rounded up");
+        vm.assertGt((protocolFee + 1) * 10_000, escrow * protocolBps, "protocol fee a unit short");
         vm.assertLe(guardianFee * 10_000, escrow * guardianBps, "guardian fee rounded up");
         vm.assertGt((guardianFee + 1) * 10_000, escrow * guardianBps, "guardian fee a unit short");
 
-        uint8 outcome = awarded ? Outcome.AWARDED : Outcome.NO_VALID_SUBMISSION;
-        Money.Split memory s = Money.split(outcome, escrow, protocolFee, guardianFee, seats, verdicts);
+        Money.Split memory s = Money.split(ledger, seats);
         uint256 guardians = s.guardianFeeEach * s.guardianFeeCount;
         vm.assertEq(s.award + s.refund + s.protocolFee + guardians, escrow, "units lost or made");
         vm.assertEq(s.protocolFee, awarded ? protocolFee : 0);
@@ -44,6 +48,85 @@ contract FuzzTest is IHubTypes {
         vm.assertLe(s.guardianFeeEach * seats, guardianFee, "shares above the fee");
         vm.assertGt((s.guardianFeeEach + 1) * seats, guardianFee, "share a unit short");
         if (awarded) vm.assertGt(s.award, 0, "a winner gets something");
+    }
+
+    /// @dev So many seats chose the same, and it is final.
+    function judged(Ledger ledger, uint256 verdicts, bool awarded) private pure returns (Ledger) {
+        uint256 choice = awarded ? Ballots.FIRST_CANDIDATE : Ballots.NO_VALID_SUBMISSION;
+        uint80 ballots;
+        for (uint256 seat = 0; seat < verdicts; ++seat) {
+            ballots = ballots.withChoice(seat, choice);
+        }
+        return ledger.withBallots(ballots).ended(Reason.JUDGED, choice);
+    }
+
+    // ---------------------------------------------------------------- words against their fields
+
+    function testFuzz_conditions__each_field_is_what_was_packed(
+        address poster,
+        uint32 deadline,
+        uint32 window,
+        uint16 version,
+        uint8 size
+    ) public pure {
+        Conditions packed = ConditionsFields.pack(poster, deadline, window, version, size);
+        vm.assertFalse(packed.hasSubmissions());
+        Conditions submitted = packed.withSubmissions();
+        vm.assertTrue(submitted.hasSubmissions());
+        for (uint256 i = 0; i < 2; ++i) {
+            vm.assertEq(packed.poster(), poster);
+            vm.assertEq(packed.submissionDeadline(), deadline);
+            vm.assertEq(packed.judgingWindow(), window);
+            vm.assertEq(packed.rosterVersion(), version);
+            vm.assertEq(packed.rosterSize(), size);
+            packed = submitted;
+        }
+    }
+
+    function testFuzz_ledger__each_field_is_what_was_packed(
+        uint88 escrow,
+        uint16 protocolBps,
+        uint16 guardianBps,
+        uint16 version,
+        uint80 ballots
+    ) public pure {
+        Ledger ledger = LedgerFields.pack(escrow, protocolBps, guardianBps, version);
+        vm.assertEq(ledger.ballots(), 0);
+        ledger = ledger.withBallots(~ballots).withBallots(ballots);
+        vm.assertEq(ledger.outcome(), Outcome.OPEN);
+        uint8 reason = 1 + uint8(ballots % 4);
+        uint256 choice = ballots % 17;
+        ledger = ledger.ended(reason, choice);
+        for (uint256 mark = 0; mark < 18; ++mark) {
+            vm.assertFalse(ledger.isPaid(1 << mark));
+            ledger = ledger.withPaid(1 << mark);
+            vm.assertTrue(ledger.isPaid(1 << mark));
+            vm.assertEq(ledger.escrow(), escrow);
+            vm.assertEq(ledger.protocolFeeBps(), protocolBps);
+            vm.assertEq(ledger.guardianFeeBps(), guardianBps);
+            vm.assertEq(ledger.feePolicyVersion(), version);
+            vm.assertEq(ledger.ballots(), ballots);
+            vm.assertEq(ledger.reason(), reason);
+            vm.assertEq(ledger.winningChoice(), choice);
+            vm.assertEq(ledger.outcome(), choice < 2 ? Outcome.NO_VALID_SUBMISSION : Outcome.AWARDED);
+        }
+    }
+
+    function markOf(uint256 seatNumber) external pure returns (uint256) {
+        return LedgerFields.markOf(seatNumber);
+    }
+
+    function test_ledger__every_seat_has_a_mark_of_its_own() public {
+        uint256 taken = LedgerFields.AWARD | LedgerFields.REFUND | LedgerFields.PROTOCOL_FEE;
+        for (uint256 seatNumber = 1; seatNumber <= 15; ++seatNumber) {
+            vm.assertEq(taken & this.markOf(seatNumber), 0);
+            taken |= this.markOf(seatNumber);
+        }
+        vm.assertEq(taken, 2 ** 18 - 1);
+        for (uint256 none = 0; none < 32; none += 16) {
+            vm.expectRevert();
+            this.markOf(none);
+        }
     }
 
     // ---------------------------------------------------------------- ballots against an array

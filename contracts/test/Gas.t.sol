@@ -15,7 +15,9 @@ contract GasTest is HubTest {
 
     function deployToken() internal override returns (TestToken) {
         bytes memory behind = abi.encode(super.deployToken(), person("token admin"));
-        return TestToken(vm.deployCode("out/LocalProxy.sol/LocalProxy.json", behind));
+        TestToken proxied = TestToken(vm.deployCode("out/LocalProxy.sol/LocalProxy.json", behind));
+        proxied.initialize();
+        return proxied;
     }
 
     function setUp() public override {

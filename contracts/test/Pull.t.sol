@@ -319,4 +319,22 @@ contract PullTest is HubTest {
         paid(treasury, 3, bountyId, 25_000_000);
         vm.assertEq(token.balanceOf(address(hub)), 5);
     }
+
+    // ---------------------------------------------------------------- what is stored
+
+    /// @dev The words as an auditor reads them with `eth_getStorageAt`: bounties are at slot 10, packed as Conditions.sol
+    /// and Ledger.sol describe.
+    function test_storage__a_bounty_is_three_words() public {
+        uint256 bountyId = awarded();
+        claimAs(solver, bountyId);
+        BountyView memory b = hub.getBounty(bountyId);
+        uint256 slot = uint256(keccak256(abi.encode(bountyId, 10)));
+        uint256 conditions = uint256(uint160(poster)) + (b.submissionDeadline << 160) + (3 days << 192);
+        conditions += (1 << 224) + (3 << 240) + (1 << 248);
+        uint256 ledger = ESCROW + (PROTOCOL_BPS << 88) + (GUARDIAN_BPS << 104) + (1 << 120);
+        ledger += ((2 + 2 * 32) << 136) + (1 << 216) + (2 << 224) + (1 << (232 + 15));
+        vm.assertEq(uint256(vm.load(address(hub), bytes32(slot))), conditions);
+        vm.assertEq(uint256(vm.load(address(hub), bytes32(slot + 1))), ledger);
+        vm.assertEq(vm.load(address(hub), bytes32(slot + 2)), SPEC);
+    }
 }

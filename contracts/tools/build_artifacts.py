@@ -31,10 +31,10 @@ SOURCES = {
     "LocalProxy": "src/local/LocalProxy.sol",
 }
 SETTINGS: dict[str, typing.Any] = {
-    "optimizer": {"enabled": True, "runs": 200},
+    "optimizer": {"enabled": True, "runs": 1_000},
     "viaIR": True,
     "evmVersion": "cancun",
-    "metadata": {"bytecodeHash": "none", "appendCBOR": False},
+    "metadata": {"bytecodeHash": "ipfs", "appendCBOR": True},  # explorers then match comments and names, too
 }
 OUTPUTS = [
     "abi",

@@ -60,14 +60,20 @@ def former_client() -> str:
     return str(program)
 
 
-def _install(top: Path, service: str) -> None:
-    source = top / "source"
+def source_of(commit: str) -> Path:
+    """The repository as it was at a commit."""
+    top = REPOSITORY / ".local/former" / commit
+    source, draft = top / "source", top / "source.new"
     if not source.exists():
-        draft = top / "source.new"
         shutil.rmtree(draft, ignore_errors=True)  # of a run that was interrupted
-        with tarfile.open(fileobj=BytesIO(_git("archive", former_commit()))) as archive:
+        with tarfile.open(fileobj=BytesIO(_git("archive", commit))) as archive:
             unpack(archive, draft)
         draft.rename(source)
+    return source
+
+
+def _install(top: Path, service: str) -> None:
+    source = source_of(top.name)
     shutil.rmtree(top / service, ignore_errors=True)
     path = f"{REPOSITORY / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -84,7 +90,7 @@ def _git(*words: str) -> bytes:
     done = subprocess.run(["git", *words], cwd=REPOSITORY, env=environment, capture_output=True, check=False)
     if done.returncode != 0:
         raise NoFormerRelease(
-            f"the commit {former_commit()} of tests/upgrade/former-release is not in this copy of the repository; "
+            "a commit that tests/upgrade names is not in this copy of the repository; "
             f"fetch the whole history (git fetch --unshallow): {done.stderr.decode(errors='replace').strip()}"
         )
     return done.stdout

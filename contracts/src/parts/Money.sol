@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Outcome} from "../IHubTypes.sol";
+import {Ballots} from "./Ballots.sol";
+import {Ledger} from "./Ledger.sol";
 
 /// @title The money table
 /// @notice Who gets what of one escrow. Every unit has exactly one owner:
 /// `award + refund + protocolFee + guardianFeeEach * guardianFeeCount == escrow`.
 library Money {
+    using Ballots for uint80;
+
     uint256 internal constant BPS = 10_000;
     uint256 internal constant MAX_PROTOCOL_FEE_BPS = 1_000;
     uint256 internal constant MAX_GUARDIAN_FEE_BPS = 2_000;
@@ -19,35 +22,43 @@ library Money {
         uint256 guardianFeeCount;
     }
 
-    /// @notice A fee in units, rounded down.
-    function fee(uint256 escrow, uint256 bps) internal pure returns (uint256) {
-        return escrow * bps / BPS;
+    /// @notice The table itself, of a final bounty.
+    /// @param seats Size of the roster.
+    function split(Ledger ledger, uint256 seats) internal pure returns (Split memory s) {
+        s.guardianFeeEach = guardianFeeEach(ledger, seats);
+        s.guardianFeeCount = ledger.ballots().cast();
+        s.refund = ledger.escrow() - s.guardianFeeEach * s.guardianFeeCount;
+        if (ledger.isAwarded()) {
+            s.award = award(ledger);
+            s.protocolFee = protocolFee(ledger);
+            s.refund -= s.award + s.protocolFee;
+        }
     }
 
     /// @notice What a winner gets, whatever the Guardians are paid of their fee.
-    function award(uint256 escrow, uint256 protocolFee, uint256 guardianFee) internal pure returns (uint256) {
-        return escrow - protocolFee - guardianFee;
+    function award(Ledger ledger) internal pure returns (uint256) {
+        return ledger.escrow() - protocolFee(ledger) - guardianFee(ledger);
     }
 
-    /// @notice The table itself.
-    /// @param protocolFee As snapshotted; due only on an award.
-    /// @param guardianFee As snapshotted; one equal share per seat, rounded down, due per recorded Verdict.
-    /// @param seats Size of the roster.
-    /// @param verdicts Recorded Verdicts when the bounty closed.
-    function split(
-        uint8 outcome,
-        uint256 escrow,
-        uint256 protocolFee,
-        uint256 guardianFee,
-        uint256 seats,
-        uint256 verdicts
-    ) internal pure returns (Split memory s) {
-        s.guardianFeeEach = guardianFee / seats;
-        s.guardianFeeCount = verdicts;
-        if (outcome == Outcome.AWARDED) {
-            s.award = award(escrow, protocolFee, guardianFee);
-            s.protocolFee = protocolFee;
+    /// @notice As pinned; due only on an award.
+    function protocolFee(Ledger ledger) internal pure returns (uint256) {
+        return _fee(ledger.escrow(), ledger.protocolFeeBps());
+    }
+
+    /// @notice As pinned, for all seats together.
+    function guardianFee(Ledger ledger) internal pure returns (uint256) {
+        return _fee(ledger.escrow(), ledger.guardianFeeBps());
+    }
+
+    /// @notice One equal share for each seat, rounded down; due for each recorded Verdict.
+    function guardianFeeEach(Ledger ledger, uint256 seats) internal pure returns (uint256) {
+        return guardianFee(ledger) / seats;
+    }
+
+    /// @dev In units, rounded down. 88 bits by 16 bits: the product fits.
+    function _fee(uint256 escrow, uint256 bps) private pure returns (uint256) {
+        unchecked {
+            return escrow * bps / BPS;
         }
-        s.refund = escrow - s.award - s.protocolFee - s.guardianFeeEach * verdicts;
     }
 }

@@ -109,7 +109,7 @@ abstract contract Registry is IHub {
         }
         bytes32 hash = keccak256(abi.encode(block.chainid, address(this), version, accounts, encryptionKeys, quorum));
         _rosters[version] = Roster(hash, uint8(quorum), accounts, encryptionKeys);
-        (counters.formerVersion, counters.formerSize) = _currentRoster(counters);
+        (counters.formerVersion, counters.formerSize) = _currentRoster();
         (counters.newestVersion, counters.newestSize) = (version, uint8(accounts.length));
         counters.newestFrom = _effectiveFrom(version == 1);
         _counters = counters;
@@ -125,7 +125,7 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     function currentRosterVersion() external view returns (uint256) {
-        (uint16 version,) = _currentRoster(_counters);
+        (uint16 version,) = _currentRoster();
         return version;
     }
 
@@ -151,7 +151,8 @@ abstract contract Registry is IHub {
     }
 
     /// @dev The version and the size of the roster that a bounty created now pins; zeros before the first.
-    function _currentRoster(Counters memory counters) internal view returns (uint16 version, uint8 size) {
+    function _currentRoster() internal view returns (uint16 version, uint8 size) {
+        Counters storage counters = _counters;
         if (block.timestamp >= counters.newestFrom) return (counters.newestVersion, counters.newestSize);
         return (counters.formerVersion, counters.formerSize);
     }

@@ -5,6 +5,8 @@ import {IHub} from "../IHub.sol";
 import {Outcome, Reason, VerdictKind} from "../IHubTypes.sol";
 import {Ballots} from "./Ballots.sol";
 import {Bounties} from "./Bounties.sol";
+import {Conditions} from "./Conditions.sol";
+import {Ledger, LedgerFields} from "./Ledger.sol";
 import {Money} from "./Money.sol";
 
 /// @title What anyone can read of a bounty
@@ -13,28 +15,29 @@ abstract contract Views is Bounties {
 
     /// @inheritdoc IHub
     function getBounty(uint256 bountyId) external view returns (BountyView memory b) {
-        Bounty storage bounty = _bounty(bountyId);
-        b.poster = bounty.poster;
-        b.escrowAmount = bounty.escrow;
+        (Bounty storage bounty, Conditions conditions) = _bounty(bountyId);
+        Ledger ledger = bounty.ledger;
+        b.poster = conditions.poster();
+        b.escrowAmount = ledger.escrow();
         b.specCommitment = bounty.specCommitment;
-        b.submissionDeadline = bounty.submissionDeadline;
-        b.revealAt = _revealAt(bounty);
-        b.judgingDeadline = _judgingDeadline(bounty);
-        b.rosterVersion = bounty.rosterVersion;
+        b.submissionDeadline = conditions.submissionDeadline();
+        b.revealAt = _revealAt(conditions);
+        b.judgingDeadline = _judgingDeadline(conditions);
+        b.rosterVersion = conditions.rosterVersion();
         b.guardianRosterHash = _rosters[b.rosterVersion].hash;
-        b.protocolFee = Money.fee(b.escrowAmount, bounty.protocolFeeBps);
-        b.guardianFee = Money.fee(b.escrowAmount, bounty.guardianFeeBps);
-        b.protocolFeeRecipient = _feePolicies[bounty.feePolicyVersion].recipient;
-        b.hasSubmissions = bounty.hasSubmissions;
-        b.verdictCount = bounty.ballots.cast();
-        b.outcome = _outcome(bounty);
-        b.reason = bounty.reason;
-        b.winner = _winner(bountyId, bounty);
+        b.protocolFee = Money.protocolFee(ledger);
+        b.guardianFee = Money.guardianFee(ledger);
+        b.protocolFeeRecipient = _feePolicies[ledger.feePolicyVersion()].recipient;
+        b.hasSubmissions = conditions.hasSubmissions();
+        b.verdictCount = ledger.ballots().cast();
+        b.outcome = ledger.outcome();
+        b.reason = ledger.reason();
+        b.winner = _winner(bountyId, ledger);
         b.winningSubmission = _submissions[bountyId][b.winner];
-        b.awardClaimed = _isPaid(bounty, AWARD);
-        b.refundClaimed = _isPaid(bounty, REFUND);
-        b.protocolFeeClaimed = _isPaid(bounty, PROTOCOL_FEE);
-        if (b.outcome != Outcome.OPEN) _fillDue(b, bounty);
+        b.awardClaimed = ledger.isPaid(LedgerFields.AWARD);
+        b.refundClaimed = ledger.isPaid(LedgerFields.REFUND);
+        b.protocolFeeClaimed = ledger.isPaid(LedgerFields.PROTOCOL_FEE);
+        if (b.outcome != Outcome.OPEN) _fillDue(b, ledger, conditions.rosterSize());
     }
 
     /// @inheritdoc IHub
@@ -49,9 +52,9 @@ abstract contract Views is Bounties {
         view
         returns (uint8 kind, address solver, bytes32 submissionCommitment)
     {
-        Bounty storage bounty = _bounty(bountyId);
-        uint256 seatNumber = _seatOf(bounty, guardian).number;
-        uint256 choice = seatNumber == 0 ? Ballots.NONE : bounty.ballots.choiceOf(seatNumber - 1);
+        (Bounty storage bounty, Conditions conditions) = _bounty(bountyId);
+        uint256 seatNumber = _seatNumber(conditions, guardian);
+        uint256 choice = seatNumber == 0 ? Ballots.NONE : bounty.ledger.ballots().choiceOf(seatNumber - 1);
         if (choice == Ballots.NONE) return (VerdictKind.NONE, address(0), 0);
         if (choice == Ballots.NO_VALID_SUBMISSION) return (VerdictKind.NO_VALID_SUBMISSION, address(0), 0);
         solver = _candidates[bountyId][choice];
@@ -60,24 +63,26 @@ abstract contract Views is Bounties {
 
     /// @inheritdoc IHub
     function claimable(uint256 bountyId, address account) external view returns (uint256 amount) {
-        Bounty storage bounty = _bounty(bountyId);
-        if (bounty.reason == Reason.OPEN) return 0;
-        Money.Split memory split = _split(bounty);
-        if (!_isPaid(bounty, AWARD) && account == _winner(bountyId, bounty)) amount += split.award;
-        if (!_isPaid(bounty, REFUND) && account == bounty.poster) amount += split.refund;
-        if (!_isPaid(bounty, PROTOCOL_FEE) && account == _feePolicies[bounty.feePolicyVersion].recipient) {
+        (Bounty storage bounty, Conditions conditions) = _bounty(bountyId);
+        Ledger ledger = bounty.ledger;
+        if (ledger.reason() == Reason.OPEN) return 0;
+        Money.Split memory split = Money.split(ledger, conditions.rosterSize());
+        if (!ledger.isPaid(LedgerFields.AWARD) && account == _winner(bountyId, ledger)) amount += split.award;
+        if (!ledger.isPaid(LedgerFields.REFUND) && account == conditions.poster()) amount += split.refund;
+        if (!ledger.isPaid(LedgerFields.PROTOCOL_FEE) && account == _feePolicies[ledger.feePolicyVersion()].recipient) {
             amount += split.protocolFee;
         }
-        amount += _guardianDue(bounty, split.guardianFeeEach, _seatOf(bounty, account).number);
+        uint256 seatNumber = _seatNumber(conditions, account);
+        if (seatNumber != 0 && ledger.isSeatDue(seatNumber)) amount += split.guardianFeeEach;
     }
 
-    function _fillDue(BountyView memory b, Bounty storage bounty) private view {
-        Money.Split memory split = _split(bounty);
+    function _fillDue(BountyView memory b, Ledger ledger, uint256 rosterSize) private pure {
+        Money.Split memory split = Money.split(ledger, rosterSize);
         b.awardDue = b.awardClaimed ? 0 : split.award;
         b.refundDue = b.refundClaimed ? 0 : split.refund;
         b.protocolFeeDue = b.protocolFeeClaimed ? 0 : split.protocolFee;
-        for (uint256 seatNumber = 1; seatNumber <= bounty.rosterSize; ++seatNumber) {
-            b.guardianFeesDue += _guardianDue(bounty, split.guardianFeeEach, seatNumber);
+        for (uint256 seatNumber = 1; seatNumber <= rosterSize; ++seatNumber) {
+            if (ledger.isSeatDue(seatNumber)) b.guardianFeesDue += split.guardianFeeEach;
         }
     }
 }
