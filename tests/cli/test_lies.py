@@ -30,7 +30,7 @@ from service_common.domain.envelope import parse_envelope
 from service_common.domain.hub_events import HubEvent
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.money import fee_amount
-from service_common.types import Address, BountyId, UnixSeconds
+from service_common.types import Address, BountyId, Bytes32, UnixSeconds
 
 from tests.campaign import FULL, source
 from tests.cli.api_twin import ApiTwin
@@ -107,8 +107,8 @@ def play(stage: Stage, scene: Callable[[Stage], Case], lie: Lie) -> None:
     where = (case.words[0], lie, ran.last.get("code", ran.last["event"]))
     mine_what_waits(stage, case)
     sent, effects = sent_since(stage, case, before), effects_since(stage, case, before)
-    assert len(sent) == len(effects) <= case.transactions, where
-    for effect in effects:
+    assert len(sent) == len({tx_hash for tx_hash, _ in effects}) <= case.transactions, where
+    for _, effect in effects:
         assert is_true(stage, case, effect), (*where, effect)
     for request in stage.api.server.requests[before.requests :]:
         assert is_signed_truly(stage, case, request), (*where, request.path)
@@ -142,8 +142,8 @@ def is_exact_allowance(stage: Stage, transaction: Mapping[str, object]) -> bool:
     return (transaction["to"], transaction["input"]) == (stage.ledger.token.address, approve.data)
 
 
-def effects_since(stage: Stage, case: Case, before: Before) -> list[HubEvent]:
-    """The Hub's events by this account's transactions; a decision by a Verdict counts with it."""
+def effects_since(stage: Stage, case: Case, before: Before) -> list[tuple[Bytes32, HubEvent]]:
+    """The Hub's events by this account's transactions, with these; a decision by a Verdict counts with it."""
     rpc = stage.ledger.node.rpc
     wanted = {"address": stage.ledger.contract.address, "fromBlock": hex(before.block), "toBlock": "latest"}
     logs = rpc.call("eth_getLogs", wanted)
@@ -151,7 +151,7 @@ def effects_since(stage: Stage, case: Case, before: Before) -> list[HubEvent]:
     found = [(parse_log(log), decode_log(parse_log(log))) for log in logs]
     senders = {log.tx_hash: mapping(rpc.call("eth_getTransactionByHash", log.tx_hash)) for log, _ in found}
     return [
-        effect
+        (log.tx_hash, effect)
         for log, effect in found
         if log.block_number > before.block
         and str(senders[log.tx_hash]["from"]).lower() == case.account.lower()
@@ -174,7 +174,8 @@ def is_true(stage: Stage, case: Case, effect: HubEvent) -> bool:
             ) and b"None holds." in body
         case hub.AwardClaimed() | hub.GuardianFeeClaimed():
             paid = AWARD if isinstance(effect, hub.AwardClaimed) else SHARE
-            return (str(effect.bounty_id), effect.amount) == (case.words[1], paid)
+            named = case.words[1] in {"--all", str(effect.bounty_id)}
+            return named and effect.amount == paid
         case hub.GuardianHeartbeat():
             return case.words[0] == "guardian:heartbeat"
         case _:
