@@ -37,12 +37,11 @@ function isOurs(id) {
   return id > 1 && isOurs(Number(/\nPPid:\s+(\d+)/.exec(readFileSync(`/proc/${id}/status`, "latin1"))?.[1] ?? 0));
 }
 
-/** The largest peak among the browser's pages, in kilobytes. */
-function peakOfPages() {
+/** The largest peak among the browser's processes, in kilobytes: a page may be in the first one. */
+function peakOfProcesses() {
   const peaks = readdirSync("/proc").map((name) => {
     try {
-      if (!readFileSync(`/proc/${name}/cmdline`, "latin1").includes("--type=renderer") || !isOurs(Number(name)))
-        return 0;
+      if (!/^[0-9]+$/.test(name) || !isOurs(Number(name))) return 0;
       return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${name}/status`, "latin1"))?.[1] ?? 0);
     } catch {
       return 0; // it is no process, or ended meanwhile
@@ -60,9 +59,9 @@ server.listen(0, "127.0.0.1", async () => {
   const page = await browser.newPage();
   page.on("pageerror", (error) => process.stderr.write(`${error}\n`));
   await page.goto(`http://127.0.0.1:${server.address().port}/`, { waitUntil: "load" });
-  const before = peakOfPages();
+  const before = peakOfProcesses();
   const result = await page.evaluate((job) => globalThis.sealAndOpen(job), JSON.parse(readFileSync(jobFile, "utf8")));
-  console.log(JSON.stringify({ ...result, grownKilobytes: peakOfPages() - before }));
+  console.log(JSON.stringify({ ...result, grownKilobytes: peakOfProcesses() - before }));
   await browser.close();
   server.close();
 });
