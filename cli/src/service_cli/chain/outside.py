@@ -3,7 +3,7 @@
 Typed data is shown on stdout and its signature read from stdin, or both go by a page to a browser wallet. A transaction
 is shown, written as a file for a Safe too, or sent by the browser wallet while the command waits. Whatever was given to
 a wallet is in the journal with the block before it, so that a later run finds what became of it by the Hub's event,
-whoever sent it and in whichever transaction.
+by any sender and in any transaction.
 """
 
 import json
@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from service_common.chain.blocks import Header, header_at
 from service_common.chain.safe_batch import is_same_batch, safe_batch
 from service_common.types import Address, BlockNumber, Bytes32, parse_bytes32
 
@@ -26,7 +26,7 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.transactions import HubCall, Proof
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
-from service_cli.shell.output import Waiting, event, say
+from service_cli.shell.output import event, say
 
 if TYPE_CHECKING:  # a server, needed by those who ask for a page
     from service_cli.wallet_page.server import Task, WalletPage
@@ -128,21 +128,10 @@ def give_to_wallet(
 
 def _awaited(chain: ChainClient, proof: Proof, given: Given) -> Receipt:
     """The event of what the wallet sent, with enough blocks on top; its transaction may be another than it named."""
-    ends, unanswered = time.monotonic() + sender.RECEIPT_SECONDS, False
-    with Waiting("waiting for the block") as waiting:
-        while time.monotonic() < ends:
-            try:
-                if (found := _settled(chain, proof, given)) is not None:
-                    return found
-                unanswered = False
-            except CommandFailed as failure:
-                if failure.code != "chain_unavailable":
-                    raise
-                if not unanswered:
-                    say(f"{failure.message} Looking again; what your wallet sent is remembered.")
-                unanswered = True
-            waiting.tick()
-            time.sleep(_POLL_SECONDS)
+    look = partial(_settled, chain, proof, given)
+    found, _ = sender.keep_looking(look, "what your wallet sent is remembered", _POLL_SECONDS)
+    if found is not None:
+        return found
     message = "What your wallet sent is in no block yet, or waits for other owners."
     next_action = "Run the command again later: it looks for the same transaction. Do not send it a second time."
     raise CommandFailed("transaction_pending", message, next_action=next_action)
@@ -154,18 +143,18 @@ def _settled(chain: ChainClient, proof: Proof, given: Given) -> Receipt | None:
     deep = sender.settled_block(chain, head)
     found = proof.newest(chain, given.from_block)
     if found is not None:
-        return found if found.block_number <= deep and _holds(chain, head) else None
+        return found if found.block_number <= deep and sender.is_part(chain, head) else None
     reverted = next((receipt_of(chain, sent) for sent in given.hashes[-1:]), None)
-    if reverted is not None and not reverted.succeeded and reverted.block_number <= deep and _holds(chain, head):
+    if (
+        reverted is not None
+        and not reverted.succeeded
+        and reverted.block_number <= deep
+        and sender.is_part(chain, head)
+    ):
         message = f"Transaction {reverted.tx_hash} of your wallet was mined and reverted; nothing changed."
         next_action = "See with service-cli bounty:show what changed, then run the command again."
         raise CommandRefused("transaction_reverted", message, next_action=next_action)
     return None
-
-
-def _holds(chain: ChainClient, head: Header) -> bool:
-    with chain_errors():
-        return header_at(chain.rpc, head.number).hash == head.hash
 
 
 def _is_pending(chain: ChainClient, sent: Bytes32) -> bool:

@@ -14,9 +14,10 @@ it. A reorg during the look, or after it, makes the next look start from what th
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import Final
+from typing import Final, TypeVar
 
 from service_common.chain.blocks import Header, header_at
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, quantity
@@ -38,6 +39,7 @@ from service_cli.chain.transactions import (
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Waiting, say
 
+T = TypeVar("T")
 RECEIPT_SECONDS: Final = 180.0
 STUCK_SECONDS: Final = 45.0
 """After this long without a block, the fees are raised."""
@@ -153,6 +155,35 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
     )
 
 
+def keep_looking(look: Callable[[], T | None], kept: str, pause: float) -> tuple[T | None, bool]:
+    """Look until there is something, for ``RECEIPT_SECONDS``; with it whether the chain did not answer the last look.
+
+    An endpoint that is silent meanwhile ends nothing: the person is informed once, with what is ``kept`` of the wait.
+    """
+    ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
+    with Waiting("waiting for the block") as waiting:
+        while time.monotonic() < ends:
+            try:
+                if (found := look()) is not None:
+                    return found, False
+                unanswered = False
+            except CommandFailed as failure:
+                if failure.code != "chain_unavailable":
+                    raise
+                if not unanswered:
+                    say(f"{failure.message} Looking again; {kept}.")
+                unanswered = True
+            waiting.tick()
+            time.sleep(pause)
+    return None, unanswered
+
+
+def is_part(chain: ChainClient, head: Header) -> bool:
+    """Whether the chain still holds the block that was the tip when a look began."""
+    with chain_errors():
+        return header_at(chain.rpc, head.number).hash == head.hash
+
+
 def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
     """The newest block with enough blocks on top, itself counted."""
     wanted = _LOCAL_CONFIRMATIONS if chain.is_local else _CONFIRMATIONS
@@ -180,25 +211,23 @@ class _Sending:
 
     def run(self) -> Receipt | None:
         """The receipt; None when the nonce was lost and this run never had the transaction taken by a node."""
-        ends, unanswered = time.monotonic() + RECEIPT_SECONDS, False
-        with Waiting("waiting for the block") as waiting:
-            while time.monotonic() < ends:
-                try:
-                    head = self.chain.latest()
-                    ending = self._look(head)
-                    if ending is not None and self._is_part(head):
-                        return self._end(ending)
-                    unanswered = False
-                except CommandFailed as failure:
-                    self._not_missing()
-                    if failure.code != "chain_unavailable":
-                        raise
-                    if not unanswered:
-                        say(f"{failure.message} Looking again; the transaction is in the journal.")
-                    unanswered = True
-                waiting.tick()
-                time.sleep(_POLL_SECONDS)
-        raise self._impatience(unanswered)
+        found: tuple[Ending | None, bool] = keep_looking(
+            self._look_once, "the transaction is in the journal", _POLL_SECONDS
+        )
+        ending, unanswered = found
+        if ending is None:
+            raise self._impatience(unanswered)
+        return self._end(ending)
+
+    def _look_once(self) -> Ending | None:
+        """One look, which counts while its tip is part of the chain; what did not answer shows nothing missing."""
+        try:
+            head = self.chain.latest()
+            ending = self._look(head)
+            return ending if ending is not None and is_part(self.chain, head) else None
+        except CommandFailed:
+            self._not_missing()
+            raise
 
     def _look(self, head: Header) -> Ending | None:
         """What the chain below ``head`` shows: how this ended, or None while it has not."""
@@ -294,11 +323,6 @@ class _Sending:
 
     def _depth(self, head: Header) -> BlockNumber:
         return settled_block(self.chain, head)
-
-    def _is_part(self, head: Header) -> bool:
-        """Whether the chain still holds the block that was the tip when the look began."""
-        with chain_errors():
-            return header_at(self.chain.rpc, head.number).hash == head.hash
 
     def _nonce_used(self, at: BlockNumber | str) -> bool:
         with chain_errors():
