@@ -11,7 +11,6 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -36,6 +35,7 @@ from bench.http.load import Load, get, load
 from bench.watching.curves import Watched
 from bench.watching.processes import main_processes, taken
 from bench.watching.sampler import read_samples, sampling
+from tests.scraping import wait_until
 
 RATE: Final = 500
 FEW: Final = RATE * 2 // 5
@@ -105,17 +105,12 @@ def _fund_many(stack: Stack, first: int) -> range:
         commitment, nonce = to_bytes(spec_commitment(page)), secrets.token_bytes(32)
         hub.send(poster, "createBounty", (commitment, roster, ESCROW, deadline, 3_600, ESCROW, ESCROW, nonce), gas=GAS)
     last = f"{stack.api_base_url}/api/bounties/{many[-1]}"
-    _wait_for(lambda: urllib3.request("GET", last).status == 200)
+    wait_until(lambda: urllib3.request("GET", last).status == 200, 120)
     for number in many:
         hub.send(solver, "submit", number, secrets.token_bytes(32), roster, gas=GAS)
-    _wait_for(lambda: bool(urllib3.request("GET", last).json()["active_submissions"]))
+    wait_until(lambda: bool(urllib3.request("GET", last).json()["active_submissions"]), 120)
     engine.dispose()
     return many
-
-
-def _wait_for(holds: Callable[[], bool]) -> None:
-    while not holds():
-        time.sleep(0.2)
 
 
 def _idle(stack: Stack) -> float:
