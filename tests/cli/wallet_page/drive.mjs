@@ -9,24 +9,13 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
+import { launch } from '../../web/browser/launch.mjs';
 
 const require = createRequire(`${process.argv[2]}/package.json`);
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const print = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
-let browser;
-try {
-  const chromium = (await import(require.resolve('@sparticuz/chromium'))).default;
-  const puppeteer = (await import(require.resolve('puppeteer-core'))).default;
-  browser = await puppeteer.launch({
-    args: chromium.args.filter((each) => each !== '--disable-web-security'), // people's browsers have it
-    executablePath: await chromium.executablePath(),
-    headless: 'shell',
-  });
-} catch (error) {
-  process.stderr.write(`${error}\n`);
-  process.exit(3);
-}
+const browser = await launch({ webSecurity: true });
 
 const pages = new Map();
 const asked = new Map();

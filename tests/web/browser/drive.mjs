@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
+import { launch } from './launch.mjs';
 
 const [client] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
@@ -14,20 +15,7 @@ const fromClient = createRequire(`${client}/here.js`);
 const viem = fromClient('viem');
 const { privateKeyToAccount } = fromClient('viem/accounts');
 
-let browser;
-try {
-  const chromium = (await import(require.resolve('@sparticuz/chromium'))).default;
-  const puppeteer = (await import('puppeteer-core')).default;
-  browser = await puppeteer.launch({
-    args: chromium.args,
-    executablePath: await chromium.executablePath(),
-    headless: 'shell',
-    protocolTimeout: 240_000,
-  });
-} catch (error) {
-  process.stderr.write(`${error}\n`);
-  process.exit(3);
-}
+const browser = await launch({ protocolTimeout: 240_000 });
 
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];

@@ -7,25 +7,14 @@
 // could be started on this machine.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { launch } from './launch.mjs';
 
 const require = createRequire(import.meta.url);
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const cases = JSON.parse(readFileSync(0, 'utf8'));
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-let browser;
-try {
-  const chromium = (await import(require.resolve('@sparticuz/chromium'))).default;
-  const puppeteer = (await import('puppeteer-core')).default;
-  browser = await puppeteer.launch({
-    args: chromium.args,
-    executablePath: await chromium.executablePath(),
-    headless: 'shell',
-  });
-} catch (error) {
-  process.stderr.write(`${error}\n`);
-  process.exit(3);
-}
+const browser = await launch();
 
 for (const each of cases) {
   const page = await browser.newPage();
