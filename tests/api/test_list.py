@@ -12,6 +12,7 @@ from service_common.db.engine import writing
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.types import BountyId
+from service_common.wire.cursor import BountySort, Cursor
 from sqlalchemy import delete, update
 
 from tests.api.conftest import Service
@@ -123,6 +124,12 @@ def test_orders__page_by_page__show_each_bounty_once_in_order(service: Service, 
             assert f"cursor={page['next_cursor']}" in found[1]
             address = found[1]
         assert seen == expected, sort
+
+
+def test_cursor__in_the_group_that_the_status_leaves_out__has_nothing_after_it(service: Service) -> None:
+    place = Cursor(BountySort.NEWEST, 1, 10**6).to_text()
+    page = listed(service, f"status=open&cursor={place}")
+    assert (page["items"], page["next_cursor"]) == ([], None)
 
 
 def test_cursor__of_another_order__is_refused(service: Service) -> None:

@@ -75,7 +75,10 @@ def _page(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Select[Any]
     """The rows of a page, and one more: those that come after the cursor's place in its order."""
     b, cursor, most = t.bounties.c, query.cursor, query.limit + 1
     if query.sort is BountySort.NEWEST:
-        groups = union_all(*_groups(query, matches)).subquery()
+        wanted = list(_groups(query, matches))
+        if not wanted:  # a cursor in a group that the status leaves out
+            return _rows(literal(0)).where(false())
+        groups = union_all(*wanted).subquery()
         return select(groups).order_by(groups.c.key, groups.c.bounty_id.desc()).limit(most)
     is_of_open = query.status is BountyStatus.OPEN or query.accepting or query.judgeable
     if query.sort is BountySort.DEADLINE:
@@ -90,8 +93,8 @@ def _page(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Select[Any]
 def _groups(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Iterator[Select[Any]]:
     """Open bounties, then final ones, each newest first and read no further than the page goes."""
     bounty_id, cursor = t.bounties.c.bounty_id, query.cursor
-    for key, condition in ((0, _IS_OPEN), (1, _IS_FINAL)):
-        if cursor is None or key >= cursor.key:
+    for key, status, condition in ((0, BountyStatus.OPEN, _IS_OPEN), (1, BountyStatus.FINAL, _IS_FINAL)):
+        if query.status in {None, status} and (cursor is None or key >= cursor.key):
             found = _rows(literal(key)).where(condition, *matches)
             if cursor is not None and key == cursor.key:
                 found = found.where(bounty_id < cursor.bounty_id)
