@@ -353,6 +353,7 @@ def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast,
     page.wait("An earlier attempt was begun here and is not on the chain.")
     page.press(SEND)
     page.wait("Recorded in transaction")
+    assert len(page.asked()) == 1
     closed(page)
 
 
@@ -377,6 +378,7 @@ def test_node__that_does_not_have_the_hub__is_refused(cast: Cast, browser: Brows
     page.wallet(lies={"eth_call": "0x"})
     page.connect()
     page.wait_alert("There is no contract at")
+    assert page.asked() == []
     closed(page)
 
 
