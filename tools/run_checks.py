@@ -6,6 +6,7 @@ the tests of all sessions; the exit code is 1 when any session failed. Interrupt
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -46,11 +47,15 @@ def main(names: list[str]) -> int:
             while waiting and len(running) < SIDE_BY_SIDE:
                 running.append(_start(waiting.popleft()))
             time.sleep(0.1)
-            for one in [r for r in running if r.process.poll() is not None]:
+            for one in list(running):
+                cpu_before = _cpu_seconds()
+                if one.process.poll() is None:
+                    continue
                 running.remove(one)
+                cpu = _cpu_seconds() - cpu_before
                 counts = _tests(one.log.read_text(errors="replace"))
                 passed_tests, failed_tests = passed_tests + counts[0], failed_tests + counts[1]
-                if not _report(one, counts[0]):
+                if not _report(one, cpu, counts[0]):
                     failed.append(one.name)
     except KeyboardInterrupt:
         _stop(running)
@@ -69,11 +74,17 @@ def _start(name: str) -> Running:
     return Running(name, process, time.monotonic())
 
 
-def _report(one: Running, tests: int) -> bool:
+def _cpu_seconds() -> float:
+    """What all sessions that have ended used, and the processes they waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _report(one: Running, cpu: float, tests: int) -> bool:
     seconds = time.monotonic() - one.started
     good = one.process.returncode == 0
     counted = f", {tests} tests" if tests else ""
-    print(f"{'ok    ' if good else 'FAILED'} {one.name} ({seconds:.0f} s{counted})", flush=True)
+    print(f"{'ok    ' if good else 'FAILED'} {one.name} ({seconds:.0f} s, {cpu:.0f} s of CPU{counted})", flush=True)
     if not good:
         print(one.log.read_text(errors="replace"), flush=True)
     return good
