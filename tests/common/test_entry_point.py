@@ -36,7 +36,7 @@ def prefix() -> tuple[str, ...]:
 def silent_server() -> Iterator[socket.socket]:
     """Accepts connections and says nothing, as a database that hangs."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(20)
+        server.settimeout(120)  # until a process has started, on any machine
         yield server
 
 
