@@ -18,6 +18,7 @@ from hatchling.builders.wheel import WheelBuilder
 from html5lib import HTMLParser
 from icalendar import Calendar
 from service_common.config import ConfigurationError
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.money import AmountKind
 from service_common.errors import ServiceError
 from service_web.config import read_config
@@ -171,6 +172,25 @@ def test_page__in_another_language__has_no_word_outside_of_the_catalogue(tmp_pat
     assert words_of(pages, "/how-it-works/wide-light.svg", "/how-it-works/narrow-dark.svg") == {}
 
 
+def test_page__in_a_rare_state__has_no_word_outside_of_the_catalogue(tmp_path: Path) -> None:
+    pages = spoken(tmp_path, "de")
+    assert words_of(pages, "/", "/guardians") == {}
+    for number in range(25):
+        pages.ledger.add(deadline=NOW - 90_000, page=page_of(STRANGER, STRANGER, STRANGER), block=4_980 + number)
+    ended = list(pages.ledger.bounties.values())
+    for each, reason in zip(ended, SettlementReason, strict=False):
+        each.outcome, each.reason, each.submitted = Outcome.NO_VALID_SUBMISSION, reason, [SOLVERS[0]]
+        each.judge(1, VerdictKind.NO_VALID_SUBMISSION, None, STRANGER, at=NOW - 80_000)
+    ended[0].verdicts[0] = replace(ended[0].verdicts[0], written=b"no form")
+    shown = ("/?show=all", "/guardians", "/feed.atom", *(f"/bounties/{each.id}" for each in ended))
+    assert words_of(pages, *shown, f"/people/{GUARDIANS[1]}") == {}
+    second = re.search(r'rel="next" href="([^"]+)"', pages.get("/?show=all").text)
+    assert second is not None
+    assert words_of(pages, second[1].replace("&amp;", "&")) == {}
+    pages.ledger.has_errors = True
+    assert words_of(pages, "/deployment", "/how-it-works", "/?show=decided") == {}
+
+
 def test_problem__in_another_language__has_no_word_outside_of_the_catalogue(tmp_path: Path) -> None:
     pages = spoken(tmp_path, "de", ledger=lived())
     lists = (
@@ -320,6 +340,12 @@ def test_translation__of_a_few_texts__leaves_the_rest_in_english(tmp_path: Path)
     compile_catalogue(tmp_path, catalogue({"Bounties": "Belohnungen", "How it works": ""}))
     pages = Pages(variables=settings(tmp_path, "de"))
     assert "Belohnungen Guardians Publish How it works Status" in pages.text("/")
+
+
+def test_plural__that_was_left_empty__is_in_english(tmp_path: Path) -> None:
+    empty = "\0"  # where forms are separated: of two forms that have no text
+    compile_catalogue(tmp_path, catalogue({("%(count)s hour", "%(count)s hours"): (empty, "")}))
+    assert "1 hour to 30 days" in Pages(variables=settings(tmp_path, "de")).text("/deployment")
 
 
 def test_plural__of_a_language_with_three_forms__is_by_its_number(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ class _Catalogue(GNUTranslations):
                 self.plural(count)  # type: ignore[attr-defined]
         except ArithmeticError:
             raise ValueError("its rule for plurals divides by zero") from None
+        # an editor may write what nobody translated as an empty text, which would hide the original
+        self._catalog = {key: text for key, text in self._catalog.items() if text}
         for key, translation in self._catalog.items():
             original, is_plural = (key, False) if isinstance(key, str) else (key[0], True)
             if original and (fault := _fault(original, translation, is_plural=is_plural)):
