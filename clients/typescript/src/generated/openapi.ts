@@ -495,7 +495,59 @@ export interface paths {
         readonly trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    readonly "hub.facts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** What a receiver gets of new facts. ``timestamp`` is the time of the newest one's block. */
+        readonly post: operations["receive_hub_facts"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "webhook.challenge": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** What a receiver gets before anything else. */
+        readonly post: operations["receive_webhook_challenge"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "webhook.test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** What a receiver gets when its subscriber asks for a test. */
+        readonly post: operations["receive_webhook_test"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description Arguments in ABI order: integers as decimal strings, tuples as lists, null where the wallet's signature belongs. */
@@ -577,6 +629,22 @@ export interface components {
         };
         /** @description 32 bytes: 0x and 64 lowercase hex digits. */
         readonly Bytes32: string;
+        /** @description What a receiver answers a challenge with: the same value. */
+        readonly ChallengeAnswer: {
+            readonly challenge: string;
+        };
+        /** @description The value that the receiver has to answer with, as ``{"challenge": …}``. */
+        readonly ChallengeData: {
+            readonly challenge: string;
+            readonly webhook_id: components["schemas"]["WebhookId"];
+        };
+        /** @description What a receiver gets before anything else. */
+        readonly ChallengeMessage: {
+            readonly data: components["schemas"]["ChallengeData"];
+            readonly timestamp: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            readonly type: "webhook.challenge";
+        };
         /** @description Whether the page's own terms are those on chain: anyone can create a bounty with any commitment. */
         readonly ChallengeTerms: {
             readonly differences: readonly components["schemas"]["TermDifference"][];
@@ -727,6 +795,20 @@ export interface components {
             readonly status: "open" | "final";
             readonly submission_deadline: components["schemas"]["UnixSeconds"];
             readonly winner: components["schemas"]["Winner"] | null;
+        };
+        /** @description Facts in the order of the chain, each as the feed of changes has it. */
+        readonly FactsData: {
+            readonly chain_id: number;
+            readonly changes: readonly components["schemas"]["Change"][];
+            readonly hub_address: components["schemas"]["Address"];
+            readonly webhook_id: components["schemas"]["WebhookId"];
+        };
+        /** @description What a receiver gets of new facts. ``timestamp`` is the time of the newest one's block. */
+        readonly FactsMessage: {
+            readonly data: components["schemas"]["FactsData"];
+            readonly timestamp: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            readonly type: "hub.facts";
         };
         /** @enum {string} */
         readonly Finality: "unsafe" | "finalized";
@@ -918,6 +1000,17 @@ export interface components {
             readonly chain: string;
             readonly field: string;
             readonly page: string;
+        };
+        /** @description Which webhook is tested. */
+        readonly TestData: {
+            readonly webhook_id: components["schemas"]["WebhookId"];
+        };
+        /** @description What a receiver gets when its subscriber asks for a test. */
+        readonly TestMessage: {
+            readonly data: components["schemas"]["TestData"];
+            readonly timestamp: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            readonly type: "webhook.test";
         };
         /** @description ISO 8601 UTC, whole seconds. */
         readonly Timestamp: string;
@@ -4337,6 +4430,137 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["Error"];
                 };
+            };
+        };
+    };
+    readonly receive_hub_facts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the message; the same when it comes again. */
+                readonly "webhook-id": string;
+                /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
+                readonly "webhook-timestamp": string;
+                /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["FactsMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook is switched off. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Taken. The body is not read. */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not taken: the message comes again, with the same webhook-id. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly receive_webhook_challenge: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the message; the same when it comes again. */
+                readonly "webhook-id": string;
+                /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
+                readonly "webhook-timestamp": string;
+                /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ChallengeMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook is switched off. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The receiver wants the webhook. */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ChallengeAnswer"];
+                };
+            };
+            /** @description Not taken: the message comes again, with the same webhook-id. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly receive_webhook_test: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the message; the same when it comes again. */
+                readonly "webhook-id": string;
+                /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
+                readonly "webhook-timestamp": string;
+                /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["TestMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook is switched off. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Taken. The body is not read. */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not taken: the message comes again, with the same webhook-id. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

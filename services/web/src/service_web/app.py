@@ -19,9 +19,12 @@ from service_web.dependencies import EXTENSION, Dependencies
 from service_web.hostile import visible
 from service_web.policy import Policy
 from service_web.routes import assets, beacon, calendars, drawings, feeds, pages
+from service_web.texts import gettext, install_texts, marked
 from service_web.views.stage import LABELS, MEANINGS
 
 RETRY_SECONDS: Final = 10
+_ABSENT: Final = marked("There is no such page")
+_REFUSED: Final = marked("This request cannot be answered")
 
 log = get_logger(__name__)
 
@@ -32,6 +35,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     app.extensions[EXTENSION] = dependencies
+    install_texts(app, dependencies.config.texts)
     _install_templates(app, dependencies)
     install_callers(app, dependencies.callers)
     app.before_request(_begin)
@@ -60,6 +64,7 @@ def _begin() -> None:
 
 def _install_templates(app: Flask, dependencies: Dependencies) -> None:
     """What every template may use."""
+    texts = dependencies.config.texts
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
@@ -68,8 +73,8 @@ def _install_templates(app: Flask, dependencies: Dependencies) -> None:
         style=assets.STYLE_PATH,
         icon=assets.ICON_PATH,
         connect=assets.CONNECT_PATH,
-        labels=LABELS,
-        meanings=MEANINGS,
+        labels={stage: texts.plain.gettext(label) for stage, label in LABELS.items()},
+        meanings={stage: texts.plain.gettext(meaning) for stage, meaning in MEANINGS.items()},
         counted=formatting.counted,
     )
     app.jinja_env.filters.update(
@@ -90,30 +95,33 @@ def _install_problems(app: Flask) -> None:
 
     @app.errorhandler(ApiAbsent)
     def absent(_: ApiAbsent) -> Response:
-        return _problem(404, "There is no such page", "Check the address. A bounty has a page once it is on chain.")
+        return _problem(404, _ABSENT, gettext("Check the address. A bounty has a page once it is on chain."))
 
     @app.errorhandler(ApiRefused)
     def refused(_: ApiRefused) -> Response:
-        return _problem(404, "There is no such page", "The address names something that cannot be.")
+        return _problem(404, _ABSENT, gettext("The address names something that cannot be."))
 
     @app.errorhandler(ApiUnavailable)
     def unavailable(_: ApiUnavailable) -> Response:
-        text = (
+        text = gettext(
             "These pages show what the service's API answers, and it does not answer at the moment. "
             "Bounties, money and deadlines are on the chain and are not affected. Try again in a minute."
         )
-        return _problem(503, "The API does not answer", text)
+        return _problem(503, marked("The API does not answer"), text)
 
     @app.errorhandler(ServiceError)
     def known(error: ServiceError) -> Response:
-        title = {404: "There is no such page", 429: "Too many requests", 503: "Too busy at the moment"}
-        return _problem(error.status, title.get(error.status, "This request cannot be answered"), error.message)
+        if error.code == "rate_limit_reached":
+            text = gettext("Your network address has asked for more pages than one may in a minute. Wait a minute.")
+            return _problem(429, marked("Too many requests"), text)
+        title = {404: _ABSENT, 503: marked("Too busy at the moment")}.get(error.status, _REFUSED)
+        return _problem(error.status, title, gettext(error.message.replace("%", "%%")))
 
     @app.errorhandler(HTTPException)
     def http(error: HTTPException) -> Response:
         if error.code == 404:
-            return _problem(404, "There is no such page", "Check the address, or start from the list of bounties.")
-        response = _problem(error.code or 500, "This request cannot be answered", "These pages can only be read.")
+            return _problem(404, _ABSENT, gettext("Check the address, or start from the list of bounties."))
+        response = _problem(error.code or 500, _REFUSED, gettext("These pages can only be read."))
         if allowed := getattr(error, "valid_methods", None):
             response.headers["Allow"] = ", ".join(sorted(allowed))
         return response
@@ -121,13 +129,16 @@ def _install_problems(app: Flask) -> None:
     @app.errorhandler(Exception)
     def unknown(error: Exception) -> Response:
         log.error("unexpected error", exc_info=error)
-        text = f"Something went wrong here. If it happens again, report it with this number: {correlation_id.get()}"
-        return _problem(500, "This page cannot be shown", text)
+        text = gettext(
+            "Something went wrong here. If it happens again, report it with this number: %(number)s",
+            number=correlation_id.get(),
+        )
+        return _problem(500, marked("This page cannot be shown"), text)
 
 
 def _problem(status: int, title: str, text: str) -> Response:
     response = Response(
-        render_template("problem.html", notices=(), title=title, text=text, status=status),
+        render_template("problem.html", notices=(), title=gettext(title), text=text, status=status),
         status=status,
         mimetype="text/html",
     )

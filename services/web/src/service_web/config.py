@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from service_common.chain.beacon_settings import read_beacon_record
@@ -13,6 +14,8 @@ from service_common.storage.settings import parse_bucket, parse_endpoint
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import Address, ChainId
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
+
+from service_web.texts import ENGLISH, Texts, parse_language, read_texts
 
 GOOGLE: Final = "https://storage.googleapis.com"
 """Where signed addresses of ciphertexts lead unless a deployment has another storage."""
@@ -29,6 +32,8 @@ class PagesConfig:
     """Under which origin people reach the pages; feeds, calendars and previews name it."""
     explorer_url: str | None
     """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
+    texts: Texts
+    """Those of the one language in which these pages are."""
     chain_id: ChainId
     hub_address: Address
     """The contract that wallets are asked to call; never taken from the API."""
@@ -53,11 +58,15 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
     chain_id, hub_address = read_hub(reader)
     endpoint = reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None)
     bucket = reader.required("SERVICE_STORAGE_BUCKET", parse_bucket)
+    catalogues = reader.optional("SERVICE_PAGES_CATALOGUES", Path, None)
     config = PagesConfig(
         web=web,
         api_url=reader.required("SERVICE_API_URL", parse_origin),
         pages_url=reader.optional("SERVICE_PAGES_URL", parse_origin, f"https://{web.public_host}"),
         explorer_url=reader.optional("SERVICE_EXPLORER_URL", parse_origin, None),
+        texts=reader.optional(
+            "SERVICE_PAGES_LANGUAGE", lambda text: read_texts(parse_language(text), catalogues), ENGLISH
+        ),
         chain_id=chain_id,
         hub_address=hub_address,
         beacon=read_beacon_record(reader, chain_id),

@@ -8,6 +8,8 @@ import unicodedata
 from typing import Final
 from urllib.parse import urlsplit
 
+from service_web.texts import gettext
+
 _TRICKS: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
@@ -36,7 +38,8 @@ def shortened(text: str) -> str:
 
     def cut(found: re.Match[str]) -> str:
         left = len(found.group()) - _SHOWN_OF_ENDLESS
-        return f"{found.group()[:_SHOWN_OF_ENDLESS]} […{left:,} more characters without a space]"
+        rest = gettext("%(count)s more characters without a space", count=f"{left:,}")
+        return f"{found.group()[:_SHOWN_OF_ENDLESS]} […{rest}]"
 
     return _ENDLESS.sub(cut, text)
 

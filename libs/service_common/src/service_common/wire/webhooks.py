@@ -1,5 +1,6 @@
 """Webhooks: what registers one, how it is shown to its subscriber, and the messages that its receiver gets."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
@@ -9,6 +10,16 @@ from service_common.wire.changes import Change
 from service_common.wire.values import Finality, Timestamp, WebhookId, WebhookState
 
 MAX_URL: Final = 1_024
+ID_FIELD: Final = "webhook-id"
+TIMESTAMP_FIELD: Final = "webhook-timestamp"
+SIGNATURE_FIELD: Final = "webhook-signature"
+FIELDS: Final[Mapping[str, str]] = {
+    ID_FIELD: "Names the message; the same when it comes again.",
+    TIMESTAMP_FIELD: "When this request was made, in seconds since 1970. Refuse one that is minutes old.",
+    SIGNATURE_FIELD: "For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, "
+    "separated by spaces. Verify over the bytes as they came.",
+}
+"""The header fields of a message, which are those of Standard Webhooks."""
 _FACTS_OF = "Facts that name this account, and of bounties in which it is Poster, Solver or Guardian."
 
 
@@ -117,3 +128,14 @@ class TestMessage:
     type: Literal["webhook.test"]
     timestamp: Timestamp
     data: TestData
+
+
+WebhookMessage = FactsMessage | ChallengeMessage | TestMessage
+"""Every message that a receiver can get."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeAnswer:
+    """What a receiver answers a challenge with: the same value."""
+
+    challenge: str

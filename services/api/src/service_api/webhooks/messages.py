@@ -17,12 +17,16 @@ from service_common.types import UnixSeconds
 from service_common.wire.changes import Change
 from service_common.wire.values import Timestamp, WebhookId
 from service_common.wire.webhooks import (
+    ID_FIELD,
+    SIGNATURE_FIELD,
+    TIMESTAMP_FIELD,
     ChallengeData,
     ChallengeMessage,
     FactsData,
     FactsMessage,
     TestData,
     TestMessage,
+    WebhookMessage,
 )
 
 from service_api.webhooks.secrets import signature_field
@@ -37,7 +41,7 @@ class Message:
     """What a receiver is to get. ``challenge`` is what it has to answer with, where it has to."""
 
     message_id: str
-    content: FactsMessage | ChallengeMessage | TestMessage
+    content: WebhookMessage
     challenge: str | None = field(default=None, repr=False)
 
 
@@ -67,9 +71,9 @@ def signed(message: Message, keys: Sequence[bytes], now: UnixSeconds) -> Outgoin
     """The request that carries a message, signed at this moment with each of its webhook's secrets."""
     body = orjson.dumps(to_json(message.content))
     fields = {
-        "webhook-id": message.message_id,
-        "webhook-timestamp": str(now),
-        "webhook-signature": signature_field(keys, message.message_id, now, body),
+        ID_FIELD: message.message_id,
+        TIMESTAMP_FIELD: str(now),
+        SIGNATURE_FIELD: signature_field(keys, message.message_id, now, body),
     }
     return Outgoing(body, fields, message.challenge)
 

@@ -17,6 +17,7 @@ from service_web.challenge import NO_TITLE
 from service_web.dependencies import Dependencies, dependencies
 from service_web.routes.feeds import rows_of_person, titles_of
 from service_web.routes.pages import parsed_account
+from service_web.texts import current_texts, gettext, marked
 
 routes = Blueprint("calendars", __name__)
 
@@ -26,9 +27,9 @@ _MAX_EVENTS: Final = 200
 _LENGTH: Final = timedelta(minutes=15)
 """Of an event, which ends at the deadline."""
 _NAMES: Final = {
-    "submission": "Submissions close",
-    "judging": "Last moment to judge",
-    "decided": "Judging ends",
+    "submission": marked("Submissions close"),
+    "judging": marked("Last moment to judge"),
+    "decided": marked("Judging ends"),
 }
 
 
@@ -55,14 +56,14 @@ def _calendar(
     deps: Dependencies, account: Address, bounties: Mapping[BountyId, BountyRow], judging: set[BountyId]
 ) -> str:
     calendar = Calendar()
-    calendar.add("prodid", "-//Bounty Escrow Service//pages//EN")
+    calendar.add("prodid", f"-//Bounty Escrow Service//pages//{current_texts().language.upper()}")
     calendar.add("version", "2.0")
-    calendar.add("x-wr-calname", f"Bounties of {formatting.short(account)}")
+    calendar.add("x-wr-calname", gettext("Bounties of %(account)s", account=formatting.short(account)))
     titles, found = titles_of(deps, bounties), deps.api.deployment().value
     due = sorted((at, row.bounty_id, kind) for row in bounties.values() for kind, at in _deadlines(row, judging))
     for at, bounty_id, kind in due[:_MAX_EVENTS]:
-        title = titles.get(bounty_id, NO_TITLE).title or f"Bounty {bounty_id}"
-        event = _event(f"{_NAMES[kind]}: {title}", datetime.fromtimestamp(at, UTC))
+        title = titles.get(bounty_id, NO_TITLE).title or gettext("Bounty %(number)s", number=bounty_id)
+        event = _event(f"{gettext(_NAMES[kind])}: {title}", datetime.fromtimestamp(at, UTC))
         event.add("uid", f"{found.chain_id}-{found.hub_address}-{bounty_id}-{kind}@bounty-escrow")
         event.add("dtstamp", datetime.fromtimestamp(bounties[bounty_id].time, UTC))
         event.add("url", f"{deps.config.pages_url}/bounties/{bounty_id}")

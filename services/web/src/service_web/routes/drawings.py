@@ -5,16 +5,20 @@ from functools import lru_cache
 from typing import Final
 
 from flask import Blueprint, Response
+from service_common.types import UnixSeconds
 from service_common.web.authentication import public, read_query
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, bytes_version, text_version, versioned
+from service_common.wire.bounties import BountyDetail
+from service_common.wire.deployment import TokenDescription
 from werkzeug.exceptions import NotFound
 
 from service_web import formatting
 from service_web.dependencies import dependencies
 from service_web.routes.pages import parsed_bounty_id
+from service_web.texts import gettext, in_english
 from service_web.views import lifecycle, timeline
 from service_web.views.bounty import milestones_of, record_of
-from service_web.views.card import draw_card
+from service_web.views.card import draw_card, is_drawable
 from service_web.views.money import award_of, payments
 from service_web.views.stage import LABELS, next_deadline, stage_of
 from service_web.views.timeline import Shape, Theme
@@ -55,14 +59,23 @@ def get_card(bounty_id: str) -> Response:
         deps = dependencies()
         detail, token = deps.api.bounty(number).value, deps.api.deployment().value.escrow_token
         challenge = deps.challenges.of(detail)
-        stage = stage_of(detail.facts, deps.clock.now(), has_submissions=detail.active_submission_count > 0)
-        deadline = next_deadline(detail.facts, stage)
-        note = LABELS[stage] + (f"  ·  {deadline.name}: {formatting.moment(deadline.at)}" if deadline else "")
-        award = f"{formatting.amount(award_of(detail.facts), token)} to the winner"
-        title = (challenge.title.title if challenge else None) or ""
-        return bytes_version(card(title, f"Bounty {number}", award, note), "image/png", DOCUMENT)
+        now, title = deps.clock.now(), (challenge.title.title if challenge else None) or ""
+        shown = _beside_the_title(detail, token, now)
+        if not all(map(is_drawable, shown)):
+            with in_english():
+                shown = _beside_the_title(detail, token, now)
+        return bytes_version(card(title, *shown), "image/png", DOCUMENT)
 
     return versioned(make)
+
+
+def _beside_the_title(detail: BountyDetail, token: TokenDescription, now: UnixSeconds) -> tuple[str, str, str]:
+    """The bounty's number, the award, and what happens next."""
+    stage = stage_of(detail.facts, now, has_submissions=detail.active_submission_count > 0)
+    deadline = next_deadline(detail.facts, stage)
+    note = gettext(LABELS[stage]) + (f"  ·  {deadline.name}: {formatting.moment(deadline.at)}" if deadline else "")
+    award = gettext("%(amount)s to the winner", amount=formatting.amount(award_of(detail.facts), token))
+    return gettext("Bounty %(number)s", number=detail.bounty_id), award, note
 
 
 @lru_cache(maxsize=_MAX_CARDS)

@@ -20,6 +20,7 @@ from service_web.api.rows import BountyRow
 from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies, dependencies
 from service_web.routes.pages import parsed_account, parsed_bounty_id
+from service_web.texts import current_texts, gettext
 from service_web.views.entries import Chronicle, Entry, endings, newest
 
 routes = Blueprint("feeds", __name__)
@@ -55,7 +56,7 @@ def get_feed(name: str) -> Response:
         entries += [chronicle.judged(each) for each in found.verdicts]
         entries += [chronicle.claimed(each) for each in found.claims]
         entries += endings(chronicle, known.values(), found.verdicts)
-        return Feed("Bounties", "/", newest(entries))
+        return Feed(gettext("Bounties"), "/", newest(entries))
 
     return versioned(lambda: _rendered(make(), name))
 
@@ -79,7 +80,7 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         entries += [chronicle.judged(each) for each in history.verdicts]
         entries += [chronicle.claimed(each) for each in history.claims]
         entries += endings(chronicle, known.values(), history.verdicts)
-        title = chronicle.titles.get(number, NO_TITLE).title or f"Bounty {number}"
+        title = chronicle.titles.get(number, NO_TITLE).title or gettext("Bounty %(number)s", number=number)
         return Feed(title, f"/bounties/{number}", newest(entries))
 
     return versioned(lambda: _rendered(make(), name))
@@ -101,7 +102,7 @@ def get_person_feed(account: str, name: str) -> Response:
         entries += [chronicle.judged(each) for each in found.judged]
         entries += [chronicle.claimed(each) for each in found.claimed]
         entries += endings(chronicle, known.values(), found.judged)
-        return Feed(f"Account {address}", f"/people/{address}", newest(entries))
+        return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
 
     return versioned(lambda: _rendered(make(), name))
 
@@ -140,7 +141,7 @@ def _atom(feed: Feed, origin: str) -> str:
         description="",
         feed_url=f"{origin}{feed.path.rstrip('/')}/feed.atom",
         feed_guid=origin + feed.path,
-        language="en",
+        language=current_texts().language,
     )
     for each in feed.entries:
         at = datetime.fromtimestamp(min(each.at, formatting.MOST_SECONDS), UTC)
@@ -162,7 +163,7 @@ def _json_feed(feed: Feed, origin: str) -> str:
             "title": f"{feed.title} – Bounty Escrow",
             "home_page_url": origin + feed.path,
             "feed_url": f"{origin}{feed.path.rstrip('/')}/feed.json",
-            "language": "en",
+            "language": current_texts().language,
             "items": [
                 {
                     "id": each.id,

@@ -10,13 +10,14 @@ from service_common.domain.lifecycle import BountyStatus, SettlementReason
 from service_common.domain.record import VerificationRecord
 from service_common.domain.roster import RosterMember
 from service_common.types import ZERO_ADDRESS, Bytes32, RosterVersion, UnixSeconds
-from service_common.wire.bounties import ActiveSubmission, BountyDetail, Facts
+from service_common.wire.bounties import ActiveSubmission, BountyDetail
 from service_common.wire.deployment import Deployment
 from service_common.wire.reading import read
 
 from service_web.api.rows import BountyHistory, SubmissionRow, VerdictRow
 from service_web.challenge import Challenge, Title
 from service_web.dependencies import Dependencies
+from service_web.texts import gettext, marked
 from service_web.views.freshness import Freshness, finality, finality_seconds
 from service_web.views.money import Ending, Payment, endings, guardian_share, payments
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
@@ -25,15 +26,19 @@ from service_web.written import Written
 
 SHOWN_SUBMISSIONS: Final = 100
 REASONS: Final = {
-    SettlementReason.JUDGED: "A quorum of the Guardians decided it.",
-    SettlementReason.NO_SUBMISSIONS: "Nobody submitted anything before the deadline.",
-    SettlementReason.GUARDIANS_SILENT: "No Guardian recorded a Verdict in time. The Guardians are paid nothing.",
-    SettlementReason.QUORUM_NOT_REACHED: "Guardians recorded Verdicts, but no quorum agreed in time.",
+    SettlementReason.JUDGED: marked("A quorum of the Guardians decided it."),
+    SettlementReason.NO_SUBMISSIONS: marked("Nobody submitted anything before the deadline."),
+    SettlementReason.GUARDIANS_SILENT: marked(
+        "No Guardian recorded a Verdict in time. The Guardians are paid nothing."
+    ),
+    SettlementReason.QUORUM_NOT_REACHED: marked("Guardians recorded Verdicts, but no quorum agreed in time."),
 }
 RECORD_FAILURES: Final = {
-    "not_finalized": "It follows once the block that decided the bounty is finalized.",
-    "index_behind": "The index has not read far enough yet.",
-    "derivation_failed": "The service could not derive it. Derive it from the chain yourself with service-audit.",
+    "not_finalized": marked("It follows once the block that decided the bounty is finalized."),
+    "index_behind": marked("The index has not read far enough yet."),
+    "derivation_failed": marked(
+        "The service could not derive it. Derive it from the chain yourself with service-audit."
+    ),
 }
 
 
@@ -102,7 +107,7 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
         deadline=next_deadline(facts, stage),
         milestones=milestones_of(detail, history, made, now),
         now=now,
-        finality=finality(_what_is_final(facts), detail.block.number, head, block_time),
+        finality=finality(facts.status, detail.block.number, head, block_time),
         finality_seconds=finality_seconds(detail.block.number, head, block_time),
         endings=_endings(detail),
         guardian_share=guardian_share(facts, len(roster.members)),
@@ -136,10 +141,10 @@ def milestones_of(
     """The moments of a bounty in order; those that a decision made meaningless are left out."""
     facts = detail.facts
     planned = [
-        Milestone("Created", history.time, is_past=True),
-        Milestone("Submissions close", facts.submission_deadline, facts.submission_deadline <= now),
-        Milestone("Work can be opened", facts.reveal_at, facts.reveal_at <= now),
-        Milestone("Judging ends", facts.judging_deadline, facts.judging_deadline <= now),
+        Milestone(gettext("Created"), history.time, is_past=True),
+        Milestone(gettext("Submissions close"), facts.submission_deadline, facts.submission_deadline <= now),
+        Milestone(gettext("Work can be opened"), facts.reveal_at, facts.reveal_at <= now),
+        Milestone(gettext("Judging ends"), facts.judging_deadline, facts.judging_deadline <= now),
     ]
     if facts.status is BountyStatus.OPEN:
         return tuple(planned)
@@ -150,8 +155,8 @@ def milestones_of(
         planned = [each for each in planned if each.at is not None and each.at <= decided]
     claims = [payment.claim.time for payment in made if payment.claim is not None]
     is_paid = bool(made) and len(claims) == len(made)
-    paid = Milestone("All paid out", max(claims) if is_paid else None, is_past=is_paid, is_key=True)
-    return (*planned, Milestone("Decided", decided, is_past=True, is_key=True), paid)
+    paid = Milestone(gettext("All paid out"), max(claims) if is_paid else None, is_past=is_paid, is_key=True)
+    return (*planned, Milestone(gettext("Decided"), decided, is_past=True, is_key=True), paid)
 
 
 def decided_at(detail: BountyDetail, history: BountyHistory) -> UnixSeconds | None:
@@ -159,10 +164,6 @@ def decided_at(detail: BountyDetail, history: BountyHistory) -> UnixSeconds | No
     if detail.facts.settlement_reason is not SettlementReason.JUDGED or not history.verdicts:
         return None
     return max(verdict.time for verdict in history.verdicts)
-
-
-def _what_is_final(facts: Facts) -> str:
-    return "The terms of this bounty" if facts.status is BountyStatus.OPEN else "The outcome of this bounty"
 
 
 def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:

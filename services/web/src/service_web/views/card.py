@@ -1,7 +1,7 @@
 """The picture that a chat or a social network shows for a link to a bounty: title, award, deadline.
 
 Drawn with the one font that the library brings, which has Latin letters only: of a title with others the card shows
-the bounty's number, rather than boxes.
+the bounty's number, rather than boxes. A card whose other texts have such letters is in English.
 """
 
 import io
@@ -26,7 +26,7 @@ def draw_card(title: str, number: str, award: str, note: str) -> bytes:
     pen.rectangle((0, 0, WIDTH, 18), fill=_ACCENT)
     pen.rectangle((0, HEIGHT - 190, WIDTH, HEIGHT), fill=_SHADE)
     pen.text((_MARGIN, 66), f"Bounty Escrow  ·  {number}", font=_font(30), fill=_MUTED)
-    shown = title if _is_drawable(title) else number
+    shown = title if is_drawable(title) else number
     lines = textwrap.wrap(shown, 36, max_lines=_TITLE_LINES, placeholder=" …") or [number]
     for row, line in enumerate(lines):
         pen.text((_MARGIN, 136 + 84 * row), line, font=_font(64), fill=_TEXT)
@@ -45,5 +45,6 @@ def _font(size: int) -> ImageFont.FreeTypeFont:
     return found
 
 
-def _is_drawable(text: str) -> bool:
+def is_drawable(text: str) -> bool:
+    """Whether the font has all letters of a text."""
     return all(" " <= letter < "\u0180" or letter in "–—‘’“”…€" for letter in text)

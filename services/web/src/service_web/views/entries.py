@@ -16,6 +16,7 @@ from service_common.wire.deployment import Deployment
 from service_web import formatting
 from service_web.api.rows import BountyRow, ClaimRow, SubmissionRow, VerdictRow
 from service_web.challenge import Title
+from service_web.texts import gettext
 from service_web.views.money import KINDS
 
 MAX_ENTRIES: Final = 100
@@ -43,44 +44,63 @@ class Chronicle:
         """A bounty was created."""
         award = row.escrow_amount - row.protocol_fee - row.guardian_fee
         token = self.deployment.escrow_token
-        text = (
-            f"The winner gets {formatting.amount(award, token)} of an escrow of "
-            f"{formatting.amount(row.escrow_amount, token)}. "
-            f"Submissions close at {formatting.moment(row.submission_deadline)}."
+        text = gettext(
+            "The winner gets %(award)s of an escrow of %(escrow)s. Submissions close at %(time)s.",
+            award=formatting.amount(award, token),
+            escrow=formatting.amount(row.escrow_amount, token),
+            time=formatting.moment(row.submission_deadline),
         )
-        return self._entry(row.bounty_id, "created", f"New: {self._name(row.bounty_id)}", text, row.time)
+        title = gettext("New: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, "created", title, text, row.time)
 
     def submitted(self, row: SubmissionRow) -> Entry:
         """A Solver recorded a Submission; a later one replaces it, and is the same entry."""
-        text = f"By {row.solver_address}. It is sealed until the reveal point."
-        kind = f"submission:{row.solver_address}"
-        return self._entry(row.bounty_id, kind, f"Submission: {self._name(row.bounty_id)}", text, row.time)
+        text = gettext("By %(solver)s. It is sealed until the reveal point.", solver=row.solver_address)
+        title = gettext("Submission: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, f"submission:{row.solver_address}", title, text, row.time)
 
     def judged(self, row: VerdictRow) -> Entry:
         """A Guardian recorded a Verdict; a later one replaces it."""
-        awarded = row.kind == VerdictKind.AWARDED
-        what = f"awards the Submission of {row.solver_address}" if awarded else "finds no valid Submission"
-        text = f"The Guardian {row.guardian_address} {what}."
-        kind = f"verdict:{row.guardian_address}"
-        return self._entry(row.bounty_id, kind, f"Verdict: {self._name(row.bounty_id)}", text, row.time)
+        text = (
+            gettext(
+                "The Guardian %(guardian)s awards the Submission of %(solver)s.",
+                guardian=row.guardian_address,
+                solver=row.solver_address,
+            )
+            if row.kind == VerdictKind.AWARDED
+            else gettext("The Guardian %(guardian)s finds no valid Submission.", guardian=row.guardian_address)
+        )
+        title = gettext("Verdict: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, f"verdict:{row.guardian_address}", title, text, row.time)
 
     def claimed(self, row: ClaimRow) -> Entry:
         """An amount was paid."""
         paid = formatting.amount(row.amount, self.deployment.escrow_token)
-        text = f"{KINDS[row.kind]}: {paid} to {row.recipient}."
-        kind = f"claim:{row.kind}:{row.recipient}"
-        return self._entry(row.bounty_id, kind, f"Paid: {self._name(row.bounty_id)}", text, row.time)
+        text = gettext(
+            "%(what)s: %(amount)s to %(recipient)s.",
+            what=gettext(KINDS[row.kind]),
+            amount=paid,
+            recipient=row.recipient,
+        )
+        title = gettext("Paid: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, f"claim:{row.kind}:{row.recipient}", title, text, row.time)
 
     def decided(self, row: BountyRow, judged_at: UnixSeconds | None) -> Entry:
         """A bounty ended. When somebody settled it, the index does not state: not before its time was up."""
-        awarded = row.outcome is Outcome.AWARDED
-        how = f"Awarded to {row.winner_solver_address}" if awarded else "Ended without an award"
+        text = (
+            gettext("Awarded to %(winner)s.", winner=row.winner_solver_address)
+            if row.outcome is Outcome.AWARDED
+            else gettext("Ended without an award.")
+        )
         at = judged_at if judged_at is not None else _time_was_up(row)
-        return self._entry(row.bounty_id, "decided", f"Decided: {self._name(row.bounty_id)}", f"{how}.", at)
+        title = gettext("Decided: %(bounty)s", bounty=self._name(row.bounty_id))
+        return self._entry(row.bounty_id, "decided", title, text, at)
 
     def _name(self, bounty_id: BountyId) -> str:
         found = self.titles.get(bounty_id)
-        return found.title if found is not None and found.title is not None else f"bounty {bounty_id}"
+        if found is not None and found.title is not None:
+            return found.title
+        return gettext("bounty %(number)s", number=bounty_id)
 
     def _entry(self, bounty_id: BountyId, kind: str, title: str, text: str, at: UnixSeconds) -> Entry:
         found = self.deployment

@@ -16,8 +16,8 @@ from service_common.wire.cursor import BountySort, parse_cursor
 from service_common.wire.deployment import TokenDescription
 from service_common.wire.values import MAX_SEARCH
 
-from service_web.formatting import counted
 from service_web.hostile import visible
+from service_web.texts import gettext, marked, ngettext
 
 T = TypeVar("T", bound=StrEnum)
 _DAY: Final = 86_400
@@ -34,19 +34,32 @@ class Filter(StrEnum):
     ALL = "all"
 
 
-FILTERS: Final[Mapping[Filter, tuple[str, Mapping[str, str]]]] = {
-    Filter.OPEN: ("Open for work", {"accepting": "true"}),
-    Filter.JUDGING: ("Being judged", {"status": "open", "accepting": "false"}),
-    Filter.DECIDED: ("Decided", {"status": "final"}),
-    Filter.ALL: ("All", {}),
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The bounties of a filter: their name alone and inside a sentence, and how the API is asked for them."""
+
+    label: str
+    inside: str
+    query: Mapping[str, str]
+
+
+FILTERS: Final = {
+    Filter.OPEN: Shown(marked("Open for work"), marked("open for work"), {"accepting": "true"}),
+    Filter.JUDGING: Shown(marked("Being judged"), marked("being judged"), {"status": "open", "accepting": "false"}),
+    Filter.DECIDED: Shown(marked("Decided"), marked("decided"), {"status": "final"}),
+    Filter.ALL: Shown(marked("All"), marked("all"), {}),
 }
-"""The name of each, and how the API is asked for it."""
 SORTS: Final = {
-    BountySort.NEWEST: "Newest first",
-    BountySort.DEADLINE: "Earliest deadline first",
-    BountySort.AWARD: "Highest award first",
+    BountySort.NEWEST: marked("Newest first"),
+    BountySort.DEADLINE: marked("Earliest deadline first"),
+    BountySort.AWARD: marked("Highest award first"),
 }
-ACCOUNTS: Final = {"poster": "Poster", "solver": "Solver", "guardian": "Guardian"}
+ACCOUNTS: Final = {"poster": marked("Poster"), "solver": marked("Solver"), "guardian": marked("Guardian")}
+_NO_ADDRESS: Final = (
+    marked("0x and 40 hexadecimal digits"),
+    marked("the letters of this address do not match its EIP-55 checksum"),
+)
+"""What ``parse_address`` reports, for the catalogue."""
 FOLDED: Final = ("min_award", "max_award", "from", "until", *ACCOUNTS)
 """The fields that a phone folds."""
 FIELDS: Final = ("search", *FOLDED)
@@ -97,16 +110,17 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
         try:
             read[name] = _READERS[name](text, token)
         except ValueError as error:
-            problems[name] = f"{error}."
+            problems[name] = str(error)
     problems |= {
-        upper: problem
+        upper: gettext(problem)
         for lower, upper, problem in _RANGES
         if lower in read and upper in read and int(read[lower]) > int(read[upper])
     }
     cursor = values.get("cursor") or None
     if cursor is not None and not _continues(cursor, sort):
-        problems["cursor"], cursor = "This address does not continue the list. It is shown from its first page.", None
-    query = {**FILTERS[chosen][1], "sort": sort.value} | _asked(read)
+        cursor = None
+        problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
+    query = {**FILTERS[chosen].query, "sort": sort.value} | _asked(read)
     return Search(chosen, sort, cursor, texts, problems, query)
 
 
@@ -114,7 +128,9 @@ def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict
     try:
         return kind(text or usual)
     except ValueError:
-        problems[name] = f"“{visible((text or '')[:40])}” is not one of {', '.join(kind)}."
+        problems[name] = gettext(
+            "“%(text)s” is not one of %(names)s.", text=visible((text or "")[:40]), names=", ".join(kind)
+        )
         return usual
 
 
@@ -137,7 +153,9 @@ def _continues(cursor: str, sort: BountySort) -> bool:
 
 def _search(text: str, _: TokenDescription) -> str:
     if len(text) > MAX_SEARCH or not text.isprintable():
-        raise ValueError(f"Search for at most {MAX_SEARCH} letters, without line breaks or controls")
+        raise ValueError(
+            gettext("Search for at most %(count)s letters, without line breaks or controls.", count=MAX_SEARCH)
+        )
     return text
 
 
@@ -148,9 +166,20 @@ def _award(text: str, token: TokenDescription) -> int:
     part = "" if found is None else (found[2] or "").rstrip("0")
     amount = None if found is None else int(found[1] + part.ljust(decimals, "0"))
     if amount is None or len(part) > decimals or amount > MAX_UINT256:
-        most = f", with at most {counted(decimals, 'decimal')}" if decimals else ""
-        raise ValueError(f"“{visible(text[:40])}” is not an amount. Write it like 25 or 1200.5{most}")
+        raise ValueError(_not_an_amount(visible(text[:40]), decimals))
     return amount
+
+
+def _not_an_amount(text: str, decimals: int) -> str:
+    if not decimals:
+        return gettext("“%(text)s” is not an amount. Write it like 25 or 1200.5.", text=text)
+    return ngettext(
+        "“%(text)s” is not an amount. Write it like 25 or 1200.5, with at most %(count)s decimal.",
+        "“%(text)s” is not an amount. Write it like 25 or 1200.5, with at most %(count)s decimals.",
+        decimals,
+        text=text,
+        count=decimals,
+    )
 
 
 def _date(text: str, _: TokenDescription) -> int:
@@ -159,14 +188,21 @@ def _date(text: str, _: TokenDescription) -> int:
             raise ValueError
         return max(0, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
     except ValueError:
-        raise ValueError(f"“{visible(text[:40])}” is not a date. Write it like 2030-01-31") from None
+        problem = gettext("“%(text)s” is not a date. Write it like 2030-01-31.", text=visible(text[:40]))
+        raise ValueError(problem) from None
 
 
 def _account(text: str, _: TokenDescription) -> str:
     try:
         return parse_address(text)
     except ValueError as error:
-        raise ValueError(f"“{visible(text[:50])}” is not an address. It must be exactly as copied: {error}") from None
+        raise ValueError(
+            gettext(
+                "“%(text)s” is not an address. It must be exactly as copied: %(problem)s.",
+                text=visible(text[:50]),
+                problem=gettext(str(error)),
+            )
+        ) from None
 
 
 _READERS: Final[Mapping[str, Callable[[str, TokenDescription], int | str]]] = {
@@ -180,6 +216,6 @@ _READERS: Final[Mapping[str, Callable[[str, TokenDescription], int | str]]] = {
     "guardian": _account,
 }
 _RANGES: Final = (
-    ("min_award", "max_award", "The highest award is lower than the lowest one."),
-    ("from", "until", "The last day is before the first one."),
+    ("min_award", "max_award", marked("The highest award is lower than the lowest one.")),
+    ("from", "until", marked("The last day is before the first one.")),
 )

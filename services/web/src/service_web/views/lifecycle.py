@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from service_web.texts import gettext, marked
 from service_web.views.timeline import WIDTH, Shape, Theme, frame, palette, words_at
 
 _BOX_HEIGHT: Final = 92
@@ -11,18 +12,18 @@ _GAP: Final = 26
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One box: who acts, and what is done."""
+    """One box: who acts, and what is done, in two lines."""
 
     who: str
-    lines: tuple[str, ...]
+    what: str
 
 
 STEPS: Final = (
-    Step("Poster", ("publishes a page", "and funds the escrow")),
-    Step("Solvers", ("submit sealed work", "until the deadline")),
-    Step("Beacon", ("opens the work", "at the reveal point")),
-    Step("Guardians", ("judge; a quorum", "makes it final")),
-    Step("Everyone", ("claims what is due", "from the contract")),
+    Step(marked("Poster"), marked("publishes a page\nand funds the escrow")),
+    Step(marked("Solvers"), marked("submit sealed work\nuntil the deadline")),
+    Step(marked("Beacon"), marked("opens the work\nat the reveal point")),
+    Step(marked("Guardians"), marked("judge; a quorum\nmakes it final")),
+    Step(marked("Everyone"), marked("claims what is due\nfrom the contract")),
 )
 
 
@@ -43,8 +44,9 @@ def draw(theme: Theme, shape: Shape) -> str:
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{_BOX_HEIGHT}" rx="6" fill="{colours.paper}" '
             f'stroke="{colours.line}" stroke-width="2"/>'
         )
-        drawn.append(words_at(x + 14, y + 28, step.who, colours.done, more=' font-weight="600"'))
-        drawn += [words_at(x + 14, y + 52 + 21 * row, line, colours.text) for row, line in enumerate(step.lines)]
+        drawn.append(words_at(x + 14, y + 28, gettext(step.who), colours.done, more=' font-weight="600"'))
+        lines = gettext(step.what).splitlines()
+        drawn += [words_at(x + 14, y + 52 + 21 * row, line, colours.text) for row, line in enumerate(lines)]
         if index < count - 1:
             drawn.append(_arrow(x, y, wide, shape, colours.muted))
     return frame(width, height(shape), "".join(drawn))

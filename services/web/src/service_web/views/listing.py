@@ -12,6 +12,8 @@ from service_common.wire.values import Finality
 
 from service_web.challenge import Title, stated_title
 from service_web.dependencies import Dependencies
+from service_web.formatting import counted
+from service_web.texts import gettext
 from service_web.views.filters import Search
 from service_web.views.freshness import Freshness
 from service_web.views.money import award_of
@@ -63,7 +65,7 @@ def _count(found: BountyList, *, is_first: bool) -> str:
     if is_first and found.next_cursor is None:
         total = shown
     if total is None:
-        return "More than 1,000 bounties"
+        return gettext("More than 1,000 bounties")
     if total < shown or (is_first and total == shown and found.next_cursor is not None):
-        return "How many bounties there are is not known at the moment"
-    return "No bounties" if total == 0 else "1 bounty" if total == 1 else f"{total:,} bounties"
+        return gettext("How many bounties there are is not known at the moment")
+    return gettext("No bounties") if total == 0 else counted(total, "bounty")

@@ -13,6 +13,7 @@ from service_web.api.answers import PersonRows
 from service_web.api.rows import BountyRow
 from service_web.challenge import NO_TITLE, Title
 from service_web.dependencies import Dependencies
+from service_web.texts import gettext
 from service_web.views.freshness import Freshness
 from service_web.views.stage import Stage, stage_of
 
@@ -92,8 +93,9 @@ def waiting_for(
     for each in to_judge:
         row = bounties.get(each)
         if row is not None and now < row.judging_deadline:
-            what = "Judge the Submissions" if now >= row.reveal_at else "Judging starts at the reveal point"
-            waiting.append(Waiting(each, "Guardian", what, row.judging_deadline))
+            begun = now >= row.reveal_at
+            what = gettext("Judge the Submissions") if begun else gettext("Judging starts at the reveal point")
+            waiting.append(Waiting(each, gettext("Guardian"), what, row.judging_deadline))
     for each, row in bounties.items():
         if row.status is BountyStatus.OPEN:
             continue
@@ -108,11 +110,11 @@ def waiting_for(
 def _claims_of(account: Address, row: BountyRow, found: PersonRows) -> Iterable[tuple[AmountKind, str, str, bool]]:
     awarded = row.outcome is Outcome.AWARDED
     is_winner = awarded and row.winner_solver_address == account
-    yield AmountKind.WINNER_AWARD, "Solver", "Claim the award", is_winner
+    yield AmountKind.WINNER_AWARD, gettext("Solver"), gettext("Claim the award"), is_winner
     is_poster = row.poster_address == account and not awarded
-    yield AmountKind.POSTER_REFUND, "Poster", "Claim the refund", is_poster
+    yield AmountKind.POSTER_REFUND, gettext("Poster"), gettext("Claim the refund"), is_poster
     judged = row.guardian_fee > 0 and any(each.bounty_id == row.bounty_id for each in found.judged)
-    yield AmountKind.GUARDIAN_FEE, "Guardian", "Claim the fee for the Verdict", judged
+    yield AmountKind.GUARDIAN_FEE, gettext("Guardian"), gettext("Claim the fee for the Verdict"), judged
 
 
 def _urgency(waiting: Waiting) -> tuple[int, int]:

@@ -10,6 +10,8 @@ from typing import Final, Protocol
 from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule
 from service_common.types import UnixSeconds
 
+from service_web.texts import gettext, marked
+
 
 class Stage(StrEnum):
     """Each is a name of a style, too."""
@@ -23,20 +25,20 @@ class Stage(StrEnum):
 
 
 LABELS: Final = {
-    Stage.ACCEPTING: "Open for work",
-    Stage.SEALED: "Work is sealed",
-    Stage.JUDGING: "Being judged",
-    Stage.DUE: "Time is up",
-    Stage.AWARDED: "Awarded",
-    Stage.REJECTED: "Not awarded",
+    Stage.ACCEPTING: marked("Open for work"),
+    Stage.SEALED: marked("Work is sealed"),
+    Stage.JUDGING: marked("Being judged"),
+    Stage.DUE: marked("Time is up"),
+    Stage.AWARDED: marked("Awarded"),
+    Stage.REJECTED: marked("Not awarded"),
 }
 MEANINGS: Final = {
-    Stage.ACCEPTING: "Solvers can submit sealed work. Nobody can read it before the reveal point.",
-    Stage.SEALED: "Submissions are closed. Nobody can open them before the reveal point.",
-    Stage.JUDGING: "The Guardians of the roster open the Submissions and record their Verdicts.",
-    Stage.DUE: "Nothing can be submitted or judged any more. Anyone can settle the bounty on chain.",
-    Stage.AWARDED: "A quorum of Guardians awarded one Submission. The outcome is final on chain.",
-    Stage.REJECTED: "The bounty ended without an award. The outcome is final on chain.",
+    Stage.ACCEPTING: marked("Solvers can submit sealed work. Nobody can read it before the reveal point."),
+    Stage.SEALED: marked("Submissions are closed. Nobody can open them before the reveal point."),
+    Stage.JUDGING: marked("The Guardians of the roster open the Submissions and record their Verdicts."),
+    Stage.DUE: marked("Nothing can be submitted or judged any more. Anyone can settle the bounty on chain."),
+    Stage.AWARDED: marked("A quorum of Guardians awarded one Submission. The outcome is final on chain."),
+    Stage.REJECTED: marked("The bounty ended without an award. The outcome is final on chain."),
 }
 
 
@@ -78,9 +80,9 @@ def stage_of(terms: HasTerms, now: int, *, has_submissions: bool) -> Stage:
 def next_deadline(terms: HasTerms, stage: Stage) -> Deadline | None:
     """What happens next by the clock; nothing does once time is up."""
     if stage is Stage.ACCEPTING:
-        return Deadline("Submissions close", terms.submission_deadline)
+        return Deadline(gettext("Submissions close"), terms.submission_deadline)
     if stage is Stage.SEALED:
-        return Deadline("Judging starts", terms.reveal_at)
+        return Deadline(gettext("Judging starts"), terms.reveal_at)
     if stage is Stage.JUDGING:
-        return Deadline("Judging ends", terms.judging_deadline)
+        return Deadline(gettext("Judging ends"), terms.judging_deadline)
     return None

@@ -12,6 +12,7 @@ from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import Head
 from service_web.dependencies import Dependencies
 from service_web.hostile import visible
+from service_web.texts import marked
 from service_web.views.freshness import Freshness, is_late
 
 PAGES_VERSION: Final = metadata.version("service-web")
@@ -28,17 +29,17 @@ class Health:
     stage: str
 
 
-FINE: Final = Health("Everything answers", "accepting")
-SILENT: Final = Health("The API does not answer", "judging")
-LATE: Final = Health("The index is behind", "judging")
-STOPPED: Final = Health("The index has stopped", "due")
-UNKNOWN: Final = Health("How the index is, is not known", "judging")
+FINE: Final = Health(marked("Everything answers"), "accepting")
+SILENT: Final = Health(marked("The API does not answer"), "judging")
+LATE: Final = Health(marked("The index is behind"), "judging")
+STOPPED: Final = Health(marked("The index has stopped"), "due")
+UNKNOWN: Final = Health(marked("How the index is, is not known"), "judging")
 _STATED: Final = {
     IndexState.FOLLOWING: FINE,
     IndexState.BEHIND: LATE,
     IndexState.HALTED: STOPPED,
-    IndexState.STARTING: Health("The index is being made", "judging"),
-    IndexState.UNAVAILABLE: Health("The API cannot read its index", "due"),
+    IndexState.STARTING: Health(marked("The index is being made"), "judging"),
+    IndexState.UNAVAILABLE: Health(marked("The API cannot read its index"), "due"),
 }
 
 

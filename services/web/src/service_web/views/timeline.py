@@ -15,6 +15,7 @@ from markupsafe import escape
 from service_common.types import UnixSeconds
 
 from service_web.formatting import day
+from service_web.texts import gettext
 
 
 class Theme(StrEnum):
@@ -135,7 +136,7 @@ def _mark(each: Milestone, at: float, shape: Shape, colours: Colours, index: int
     stroke = colours.done if each.is_past else colours.muted
     radius = 9 if each.is_key else 7
     dot = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius}" fill="{fill}" stroke="{stroke}" stroke-width="3"/>'
-    when = day(each.at) if each.at is not None else ("time not in the index" if each.is_past else "not yet")
+    when = day(each.at) if each.at is not None else _when_unknown(each)
     weight = ' font-weight="600"'
     if shape is Shape.NARROW:
         return (
@@ -150,12 +151,16 @@ def _mark(each: Milestone, at: float, shape: Shape, colours: Colours, index: int
     )
 
 
+def _when_unknown(each: Milestone) -> str:
+    return gettext("time not in the index") if each.is_past else gettext("not yet")
+
+
 def _now(at: float, shape: Shape, colours: Colours) -> str:
     if shape is Shape.WIDE:
         mark = f'<path d="M{at:.1f} 44 l-7 -12 h14 z" fill="{colours.now}"/>'
-        return mark + words_at(at, 26, "now", colours.now, "middle", ' font-weight="600"')
+        return mark + words_at(at, 26, gettext("now"), colours.now, "middle", ' font-weight="600"')
     mark = f'<path d="M28 {at:.1f} l12 -7 v14 z" fill="{colours.now}"/>'
-    return mark + words_at(44, at + 5, "now", colours.now, "start", ' font-weight="600"')
+    return mark + words_at(44, at + 5, gettext("now"), colours.now, "start", ' font-weight="600"')
 
 
 def words_at(x: float, y: float, text: str, colour: str, anchor: str = "start", more: str = "") -> str:
