@@ -30,6 +30,7 @@ interface SyncFile {
   close(): void;
 }
 
+const MEBIBYTE = 1024 * 1024;
 const PROGRESS_MILLISECONDS = 250;
 const report = (what: SealingReport): void => globalThis.postMessage(what);
 
@@ -59,17 +60,29 @@ async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Arra
   }
 }
 
+/** Writes a mebibyte at a time, since each write costs time of its own. */
 function writingTo(file: SyncFile): WritableStream<Uint8Array> {
-  let [written, reported] = [0, 0];
+  const gathered = new Uint8Array(MEBIBYTE);
+  let [size, written, reported] = [0, 0, 0];
+  const writeGathered = (): void => {
+    if (file.write(gathered.subarray(0, size), { at: written }) !== size) {
+      throw new DOMException("The file takes no more.", "QuotaExceededError");
+    }
+    [written, size] = [written + size, 0];
+    if (performance.now() - reported < PROGRESS_MILLISECONDS) return;
+    reported = performance.now();
+    report({ written });
+  };
   return new WritableStream({
     write(piece) {
-      const size = file.write(piece, { at: written });
-      if (size !== piece.length) throw new DOMException("The file takes no more.", "QuotaExceededError");
-      written += size;
-      if (performance.now() - reported < PROGRESS_MILLISECONDS) return;
-      reported = performance.now();
-      report({ written });
+      for (let taken = 0; taken < piece.length; ) {
+        const part = piece.subarray(taken, taken + MEBIBYTE - size);
+        gathered.set(part, size);
+        [taken, size] = [taken + part.length, size + part.length];
+        if (size === MEBIBYTE) writeGathered();
+      }
     },
+    close: writeGathered,
   });
 }
 

@@ -24,8 +24,6 @@ const CHUNK = 64 * 1024;
 const TAG = 16;
 const NONCE = 16;
 const FILE_KEY = 16;
-/** How many chunks are passed on at once: a mebibyte, since each write costs time of its own. */
-const BATCH = 16;
 const FIELD_PRIME = 2n ** 255n - 19n;
 const LOW_ORDER = new Set([
   0n,
@@ -149,7 +147,7 @@ export async function openHeader(header: Pick<AgeHeader, "bytes">, keys: readonl
   }
 }
 
-/** An age file that one identity opens, in pieces of up to a mebibyte; its payload is not empty. */
+/** An age file that one identity opens, its header first and then chunk by chunk; its payload is not empty. */
 export async function* encryptFor(
   identity: string,
   plaintext: AsyncIterable<Uint8Array>,
@@ -162,16 +160,11 @@ export async function* encryptFor(
   const key = payloadKey(fileKey, salt);
   const source = new ByteSource(plaintext);
   let [chunk, following] = [new Uint8Array(CHUNK), new Uint8Array(CHUNK)];
-  let batch: Uint8Array[] = [];
   let size = await source.fill(chunk);
   for (let counter = 0; ; counter += 1) {
     const next = size === CHUNK ? await source.fill(following) : 0;
     const last = next === 0;
-    batch.push(encrypt(key, nonceOf(counter, last), chunk.subarray(0, size)));
-    if (last || batch.length === BATCH) {
-      yield concat(batch);
-      batch = [];
-    }
+    yield encrypt(key, nonceOf(counter, last), chunk.subarray(0, size));
     if (last) return;
     [chunk, following, size] = [following, chunk, next];
   }

@@ -9,7 +9,7 @@ import { buildSync } from "esbuild";
 const [jobFile, launcher] = process.argv.slice(2);
 const job = JSON.parse(readFileSync(jobFile, "utf8"));
 const MEBIBYTE = 1024 * 1024;
-const SAMPLE_MILLISECONDS = 100;
+const SAMPLE_MILLISECONDS = 250;
 
 const { launch } = await import(launcher);
 const browser = await launch({ webSecurity: true, ownProcesses: true, protocolTimeout: 3_600_000 });
