@@ -1,6 +1,6 @@
-// Seals and opens a large file in a headless browser, as the pages do and under their policies, and a smaller one without
-// WebAssembly: node browser.mjs JOB.json LAUNCH.mjs prints what was found, how long sealing took, how much memory it took,
-// and what is refused. Exit code 3: no browser.
+// Seals, uploads and opens a large file in a headless browser, as the pages do and under their policies, and a smaller
+// one without WebAssembly: node browser.mjs JOB.json LAUNCH.mjs prints what was found, how long sealing took, how much
+// memory each part took, and what is refused. Exit code 3: no browser.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -86,7 +86,18 @@ function digestOf(mebibytes) {
   return digest.digest("hex");
 }
 
+/** The SHA-256 of what was uploaded last. */
+let uploaded;
 const server = createServer((request, response) => {
+  if (request.method === "PUT") {
+    const digest = createHash("sha256");
+    request.on("data", (chunk) => digest.update(chunk));
+    request.on("end", () => {
+      uploaded = `0x${digest.digest("hex")}`;
+      response.end();
+    });
+    return;
+  }
   const [type, text, policy] = answers[request.url] ?? ["text/plain", "", ""];
   response.writeHead(type === "text/plain" ? 404 : 200, { "Content-Type": type, "Content-Security-Policy": policy });
   response.end(text);
@@ -105,10 +116,13 @@ async function sealed(mebibytes, policy) {
   const [sealingKilobytes, { sealSeconds, envelope }] = await measured(() =>
     page.evaluate((...given) => globalThis.seal(...given), job, mebibytes),
   );
+  const [uploadingKilobytes] = await measured(() => page.evaluate(() => globalThis.upload()));
+  const isUploaded = JSON.parse(envelope).ciphertext.sha256 === uploaded;
   const [openingKilobytes, found] = await measured(() =>
     page.evaluate((...given) => globalThis.open(...given), job, envelope),
   );
-  return { found, wanted: digestOf(mebibytes), sealSeconds, sealingKilobytes, openingKilobytes };
+  const kilobytes = { sealing: sealingKilobytes, uploading: uploadingKilobytes, opening: openingKilobytes };
+  return { found, wanted: digestOf(mebibytes), isUploaded, sealSeconds, kilobytes };
 }
 
 /** With what code and message a page refuses, and what its worker is. */

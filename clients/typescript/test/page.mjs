@@ -1,5 +1,5 @@
-// In a browser: a file of the origin's private file system is sealed into another one, and that one opened again.
-import { openArtifact, openContentKey, parseEnvelope } from "bounty-escrow-client";
+// In a browser: a file of the origin's private file system is sealed into another one, and that one uploaded and opened.
+import { openArtifact, openContentKey, parseEnvelope, uploadCiphertext } from "bounty-escrow-client";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { removeOthers, sealInWorker } from "../actions/sealing.ts";
@@ -25,6 +25,13 @@ globalThis.seal = async ({ bounty, solver: solverAddress, beacon }, mebibytes) =
   const began = performance.now();
   const bytes = await sealInWorker({ files, sealFor: { bounty, solverAddress, beacon }, target: SEALED }, () => undefined);
   return { sealSeconds: (performance.now() - began) / 1000, envelope: new TextDecoder().decode(bytes) };
+};
+
+/** Sends what was sealed to this origin's storage. */
+globalThis.upload = async () => {
+  const folder = await navigator.storage.getDirectory();
+  const target = { upload_url: `${location.origin}/upload`, upload_method: "PUT", upload_headers: {} };
+  await uploadCiphertext(target, await (await folder.getFileHandle(SEALED)).getFile());
 };
 
 /** The size and the SHA-256 of each file in what was sealed. */
