@@ -57,16 +57,20 @@ def run(report: Report) -> None:
 
 
 def _seal(report: Report) -> None:
-    """A file sealed in a headless browser, hashed and written on the way."""
+    """A file sealed in a headless browser as the pages do: read, encrypted, hashed and written on the way.
+
+    The reference is the same without WebAssembly.
+    """
     try:
         with TemporaryDirectory() as folder:
-            answer = seal_in_browser(Path(folder), SEALED_MB)
+            answer = seal_in_browser(Path(folder), SEALED_MB, SEALED_MB)
     except BrowserMissing as missing:
         report(Figure("web.seal", 0.0, "MB/s", f"NOT RUN: {missing}", None))
         return
-    rate, grown = SEALED_MB * 1.048576 / answer["sealSeconds"], answer["grownKilobytes"] / 1_000
-    goal = f">= 60 in headless Chromium; here its page grew by {grown:.0f} MB"
-    report(Figure("web.seal", rate, "MB/s", goal, rate >= 60))
+    rate, reference = (SEALED_MB * 1.048576 / answer[each]["sealSeconds"] for each in ("compiled", "plain"))
+    grown = answer["compiled"]["kilobytes"]["sealing"] / 1_000
+    goal = f">= 60 in headless Chromium, which grew by {grown:.0f} MB here"
+    report(Figure("web.seal", rate, "MB/s", goal, rate >= 60, "without WebAssembly", reference))
 
 
 def _ledger() -> Ledger:

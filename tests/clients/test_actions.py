@@ -17,7 +17,7 @@ from tools.sbom import bundled
 
 MOST_BYTES = 150_000
 """Of everything that connecting and acting loads, compressed; sealing and opening are loaded on demand."""
-ON_DEMAND = ("work-",)
+ON_DEMAND = ("work-", "sealer-")
 """What is loaded only by an action that seals or opens."""
 
 
@@ -54,7 +54,8 @@ def test_packages__in_the_scripts__are_listed_with_their_notices_and_pins() -> N
     lock = json.loads((PACKAGE / "package-lock.json").read_text(encoding="utf-8"))
     pinned = {(path.rpartition("node_modules/")[2], each["version"]) for path, each in lock["packages"].items()}
     assert listed <= pinned
-    assert {"viem", "age-encryption", "tlock-js", "@noble/curves", "openapi-fetch"} <= {name for name, _ in listed}
+    names = {name for name, _ in listed}
+    assert {"viem", "age-encryption", "tlock-js", "@noble/curves", "openapi-fetch", "libsodium", "hash-wasm"} <= names
     assert all(
         "Permission" in part or "Redistribution" in part or "Apache License" in part
         for part in notices.split("-" * 80)[1:]

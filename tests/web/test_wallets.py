@@ -7,6 +7,8 @@ from html import unescape
 import pytest
 from service_common.config import ConfigurationError
 from service_web.config import read_config
+from service_web.policy import POLICY
+from service_web.routes.assets import CONNECT_PATH, SEALER_PATH
 
 from tests.vectors.samples import BEACON
 from tests.web.conftest import VARIABLES, Pages
@@ -67,13 +69,21 @@ def test_policy__of_pages_with_actions__adds_exactly_the_api_and_the_bucket(page
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert rules["connect-src"] == "'self' https://api.example https://storage.googleapis.com/sealed-work/"
     assert rules["script-src"] == "'self'"
-    assert (rules["require-trusted-types-for"], rules["trusted-types"]) == ("'script'", "'none'")
+    assert (rules["require-trusted-types-for"], rules["trusted-types"]) == ("'script'", "sealer")
 
 
 @pytest.mark.parametrize("path", ["/bounties/1/challenge.md", "/bounties/x", "/guardians/", "/publishing"])
 def test_policy__beside_pages_with_actions__allows_no_script(pages: Pages, path: str) -> None:
     pages.ledger.add()
     assert "script-src" not in pages.get(path).headers["Content-Security-Policy"]
+
+
+def test_policy__of_the_script_that_seals__allows_webassembly_and_no_request(pages: Pages) -> None:
+    assert pages.get(SEALER_PATH).headers["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'wasm-unsafe-eval'"
+    )
+    assert pages.get(CONNECT_PATH).headers["Content-Security-Policy"] == POLICY
+    assert pages.get(f"{SEALER_PATH}x").headers["Content-Security-Policy"] == POLICY
 
 
 def test_page__with_actions__names_one_script_of_its_own(pages: Pages) -> None:

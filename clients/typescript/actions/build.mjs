@@ -2,19 +2,17 @@
 // on every machine; the names carry a hash of the bytes, and the licenses file has the notices of every package in them.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const top = dirname(dirname(fileURLToPath(import.meta.url)));
 const [folder] = process.argv.slice(2);
 
-const { metafile } = await build({
+const options = {
   absWorkingDir: top,
-  entryPoints: ["actions/connect.ts"],
   outdir: folder,
   bundle: true,
-  splitting: true,
   format: "esm",
   target: "es2022",
   platform: "browser",
@@ -23,10 +21,18 @@ const { metafile } = await build({
   entryNames: "[name]-[hash]",
   chunkNames: "[name]-[hash]",
   metafile: true,
+};
+const worker = await build({ ...options, entryPoints: ["actions/sealer.ts"] });
+const [sealer] = Object.keys(worker.metafile.outputs).map((path) => basename(path));
+const pages = await build({
+  ...options,
+  entryPoints: ["actions/connect.ts"],
+  splitting: true,
+  define: { SEALER: JSON.stringify(`./${sealer}`) },
 });
 
 const packages = new Set();
-for (const input of Object.keys(metafile.inputs)) {
+for (const input of Object.keys({ ...worker.metafile.inputs, ...pages.metafile.inputs })) {
   const found = /^node_modules\/((?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)\//.exec(input);
   if (found !== null) packages.add(found[1]);
 }

@@ -22,7 +22,6 @@ import { hubCall, perform } from "./transactions.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
-const PROGRESS_MILLISECONDS = 250;
 
 /** What was sealed, and how far it came; its ciphertext is a file of the same name. */
 interface Sealed {
@@ -62,6 +61,8 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     const files = await chosen(stage);
     sealed = await seal(context, stage, bounty, files);
     await journal.put(name, sealed);
+    const { removeOthers } = await import("./sealing.js");
+    await removeOthers(sealedNames(context, bounty), sealed.file);
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
@@ -161,41 +162,18 @@ async function seal(context: Context, stage: Stage, bounty: Bounty, files: reado
       nextAction: "Reload the page in a minute and try again.",
     });
   }
-  const { sealSubmission } = await import("./work.js");
-  const file = `sealed-${bounty.id}-${account}-${crypto.randomUUID()}`;
-  const folder = await navigator.storage.getDirectory();
-  const handle = await folder.getFileHandle(file, { create: true });
-  let [written, shown] = [0, 0];
-  const progress = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-    transform(chunk, controller) {
-      written += chunk.length;
-      if (performance.now() - shown > PROGRESS_MILLISECONDS) {
-        shown = performance.now();
-        stage.say(`Sealing: ${bytes(written)}.`);
-      }
-      controller.enqueue(chunk);
-    },
-  });
-  const writing = progress.readable.pipeTo(await handle.createWritable());
+  const target = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
   const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
-  const sink = progress.writable as WritableStream<Uint8Array>;
-  const [made] = await Promise.all([sealSubmission(files, sealFor, sink), writing]).catch(async (error: unknown) => {
-    await folder.removeEntry(file).catch(() => undefined);
-    throw error instanceof DOMException ? notKept(error) : error;
-  });
-  const envelope = new TextDecoder().decode(made.bytes);
-  return { envelope, commitment: commitmentOf(made.bytes), file, uploaded: false, prepared: false };
+  const { sealInWorker } = await import("./sealing.js");
+  const made = await sealInWorker({ files, sealFor, target }, (written) => stage.say(`Sealing: ${bytes(written)}.`));
+  const envelope = new TextDecoder().decode(made);
+  return { envelope, commitment: commitmentOf(made), file: target, uploaded: false, prepared: false };
 }
 
-function notKept({ name }: DOMException): ServiceError {
-  const isFull = name === "QuotaExceededError";
-  const message = isFull
-    ? "The browser has no space for the sealed work."
-    : "A file could not be read, or not be sealed.";
-  const nextAction = isFull
-    ? "Free some disk space and try again."
-    : "Choose the directory again; it may have changed.";
-  return new ServiceError("sealing_failed", message, { nextAction });
+/** How the names of an account's sealed files for one bounty begin. */
+function sealedNames({ settings, account }: Context, { id }: Bounty): string {
+  const { chainId, hubAddress } = settings.deployment;
+  return `sealed-${chainId}-${hubAddress.toLowerCase()}-${id}-${account}-`;
 }
 
 async function uploadAndPrepare(

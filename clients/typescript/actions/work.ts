@@ -1,5 +1,5 @@
 /**
- * Sealing and opening work; loaded only by an action that does, since its cryptography is most of the scripts' size.
+ * Opening work; loaded only by an action that does, since its cryptography is most of the scripts' size.
  * A content identity and a Guardian's keys exist here while an action runs, and go nowhere.
  */
 
@@ -15,9 +15,8 @@ import { envelopeDifferences, parseEnvelope } from "../src/envelope.js";
 import type { Envelope } from "../src/envelope.js";
 import { ServiceError } from "../src/errors.js";
 import { openArtifact, openContentKey } from "../src/open.js";
-import { sealSubmission } from "../src/seal.js";
 
-export { envelopeDifferences, parseEnvelope, publicKeyOf, sealSubmission, unwrapContentKey, wrapContentKey };
+export { envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;

@@ -1,19 +1,21 @@
 /**
  * age v1 files as the formats use them: an exact number of stanzas of one type, binary, never empty.
  *
- * The package age-encryption seals files and opens headers. What it does not have is here: a reader that refuses every
- * header but the required one, and a payload whose faults are told apart (altered, cut, extended).
+ * The package age-encryption writes and opens headers. What it does not have is here: a reader that refuses every
+ * header but the required one, a payload whose faults are distinguished (altered, cut, extended), and one that is sealed by
+ * a faster cipher than the package's own.
  */
 
 import { chacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64nopad, bech32 } from "@scure/base";
-import { Decrypter, Stanza, identityToRecipient } from "age-encryption";
+import { Decrypter, Encrypter, Stanza, identityToRecipient } from "age-encryption";
 import type { Identity } from "age-encryption";
 import type { Hex } from "viem";
 import { ByteSource, concat, fromHex, toHex, utf8 } from "./bytes.js";
 import { refusal } from "./errors.js";
+import type { Primitives } from "./primitives.js";
 
 const INTRO = "age-encryption.org/v1\n";
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -132,7 +134,7 @@ export function requireX25519(header: AgeHeader, count: number): void {
 }
 
 /** The file key, by the first key that fits, once the header's MAC proved that it is unaltered. */
-export async function openHeader(header: AgeHeader, keys: readonly (string | Identity)[]): Promise<Uint8Array> {
+export async function openHeader(header: Pick<AgeHeader, "bytes">, keys: readonly (string | Identity)[]): Promise<Uint8Array> {
   const decrypter = new Decrypter();
   for (const key of keys) decrypter.addIdentity(key);
   try {
@@ -145,6 +147,37 @@ export async function openHeader(header: AgeHeader, keys: readonly (string | Ide
   }
 }
 
+/** An age file that one identity opens, its header first and then chunk by chunk; its payload is not empty. */
+export async function* encryptFor(
+  identity: string,
+  plaintext: AsyncIterable<Uint8Array>,
+  { encrypt }: Primitives,
+): AsyncGenerator<Uint8Array> {
+  const header = await newHeader(identity);
+  const fileKey = await openHeader({ bytes: header }, [identity]);
+  const salt = crypto.getRandomValues(new Uint8Array(NONCE));
+  yield concat([header, salt]);
+  const key = payloadKey(fileKey, salt);
+  const source = new ByteSource(plaintext);
+  let [chunk, following] = [new Uint8Array(CHUNK), new Uint8Array(CHUNK)];
+  let size = await source.fill(chunk);
+  for (let counter = 0; ; counter += 1) {
+    const next = size === CHUNK ? await source.fill(following) : 0;
+    const last = next === 0;
+    yield encrypt(key, nonceOf(counter, last), chunk.subarray(0, size));
+    if (last) return;
+    [chunk, following, size] = [following, chunk, next];
+  }
+}
+
+/** What age-encryption writes before the payload; it has no way to write that alone. */
+async function newHeader(identity: string): Promise<Uint8Array> {
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(await identityToRecipient(identity));
+  const file = await encrypter.encrypt(new Uint8Array());
+  return file.subarray(0, -(NONCE + TAG));
+}
+
 /**
  * The payload's chunks, each given out once it is authentic. It ends normally only at the chunk that is marked as the
  * last, so that no prefix, extension or rearrangement passes for the whole.
@@ -152,7 +185,7 @@ export async function openHeader(header: AgeHeader, keys: readonly (string | Ide
 export async function* payloadOf(source: ByteSource, fileKey: Uint8Array): AsyncGenerator<Uint8Array> {
   const salt = await source.take(NONCE);
   if (salt.length !== NONCE) throw refusal("age_truncated", "the age file ends before its payload");
-  const key = hkdf(sha256, fileKey, salt, utf8("payload"), 32);
+  const key = payloadKey(fileKey, salt);
   let sealed = await source.take(CHUNK + TAG);
   for (let counter = 0; ; counter += 1) {
     const following = sealed.length === CHUNK + TAG ? await source.take(CHUNK + TAG) : new Uint8Array();
@@ -168,14 +201,22 @@ export async function* payloadOf(source: ByteSource, fileKey: Uint8Array): Async
 }
 
 function openChunk(key: Uint8Array, counter: number, last: boolean, sealed: Uint8Array): Uint8Array | undefined {
-  const nonce = new Uint8Array(12);
-  new DataView(nonce.buffer).setBigUint64(3, BigInt(counter));
-  nonce[11] = last ? 1 : 0;
   try {
-    return chacha20poly1305(key, nonce).decrypt(sealed);
+    return chacha20poly1305(key, nonceOf(counter, last)).decrypt(sealed);
   } catch {
     return undefined;
   }
+}
+
+function payloadKey(fileKey: Uint8Array, salt: Uint8Array): Uint8Array {
+  return hkdf(sha256, fileKey, salt, utf8("payload"), 32);
+}
+
+function nonceOf(counter: number, last: boolean): Uint8Array {
+  const nonce = new Uint8Array(12);
+  new DataView(nonce.buffer).setBigUint64(3, BigInt(counter));
+  nonce[11] = last ? 1 : 0;
+  return nonce;
 }
 
 /** Separates a cut or extended file from an altered one: the chunk is authentic with the other mark. */

@@ -90,14 +90,19 @@ export class ByteSource {
   /** Exactly `size` bytes, fewer only at the end. */
   async take(size: number): Promise<Bytes> {
     const whole = new Uint8Array(size);
+    return whole.subarray(0, await this.fill(whole));
+  }
+
+  /** Writes the next bytes over `whole`; returns how many, fewer than it takes only at the end. */
+  async fill(whole: Uint8Array): Promise<number> {
     let filled = 0;
-    while (filled < size) {
-      const part = await this.some(size - filled);
-      if (part.length === 0) return whole.subarray(0, filled);
+    while (filled < whole.length) {
+      const part = await this.some(whole.length - filled);
+      if (part.length === 0) break;
       whole.set(part, filled);
       filled += part.length;
     }
-    return whole;
+    return filled;
   }
 
   /** The next line with its line feed; without one where the source ends or `limit` bytes have none. */

@@ -2,9 +2,9 @@
 
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64 } from "@scure/base";
-import { Encrypter, generateX25519Identity } from "age-encryption";
+import { generateX25519Identity } from "age-encryption";
 import type { Address, Hex } from "viem";
-import { publicKeyOf, toRecipient } from "./age.js";
+import { encryptFor, publicKeyOf } from "./age.js";
 import { arrange, tarOf } from "./archive.js";
 import type { ArtifactEntry } from "./archive.js";
 import { roundAt } from "./beacon.js";
@@ -18,6 +18,7 @@ import { envelopeBytes, storageLocator } from "./envelope.js";
 import type { Envelope, PinnedBounty } from "./envelope.js";
 import { DEFAULT_LIMITS } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
+import { fastest } from "./primitives.js";
 
 /** The bounty as the Hub pins it, the Solver, and the deployment's beacon. */
 export interface SealFor {
@@ -73,7 +74,7 @@ async function seal(
   const contentPublicKey = await publicKeyOf(identity);
   const round = roundAt(bounty.revealAt, beacon);
   const capsule = await sealCapsule(identity, binding, bounty.encryptionKeys, round, beacon);
-  const artifact = await sealArtifact(entries, binding, contentPublicKey, sink, limits);
+  const artifact = await sealArtifact(entries, binding, identity, sink, limits);
   const envelope: Envelope = {
     version: 2,
     mode: "drand_tlock",
@@ -102,22 +103,21 @@ async function seal(
 async function sealArtifact(
   entries: readonly ArtifactEntry[],
   binding: Binding,
-  contentPublicKey: Hex,
+  identity: string,
   sink: WritableStream<Uint8Array>,
   limits: ArchiveLimits,
 ): Promise<SealedArtifact> {
-  const encrypter = new Encrypter();
-  encrypter.addRecipient(toRecipient(contentPublicKey));
-  const sealed = await encrypter.encrypt(streamOf(tarOf(arrange(entries, limits), bindingText(binding))));
-  const digest = sha256.create();
+  const tar = tarOf(arrange(entries, limits), bindingText(binding));
+  const primitives = await fastest();
+  const digest = primitives.sha256;
   let byteLength = 0;
-  const counting = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      digest.update(chunk);
-      byteLength += chunk.length;
-      controller.enqueue(chunk);
-    },
-  });
-  await sealed.pipeThrough(counting).pipeTo(sink);
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const piece of encryptFor(identity, tar, primitives)) {
+      digest.update(piece);
+      byteLength += piece.length;
+      yield piece;
+    }
+  }
+  await streamOf(counted()).pipeTo(sink);
   return { sha256: toHex(digest.digest()), byteLength };
 }

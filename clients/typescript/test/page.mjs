@@ -1,41 +1,79 @@
-// In a browser: a file of the origin's private file system is sealed into another one, and that one opened again.
-import { openArtifact, openContentKey, parseEnvelope, sealSubmission } from "bounty-escrow-client";
+// In a browser: a file of the origin's private file system is sealed into another one, and that one uploaded and opened.
+import { openArtifact, openContentKey, parseEnvelope, uploadCiphertext } from "bounty-escrow-client";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import { removeOthers, sealInWorker } from "../actions/sealing.ts";
 
 const MEBIBYTE = 1024 * 1024;
+const SEALED = "sealed";
 
-async function sha256Of(chunks) {
-  const { sha256 } = await import("@noble/hashes/sha2.js");
-  const digest = sha256.create();
-  for await (const chunk of chunks) digest.update(chunk);
-  return Array.from(digest.digest(), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-async function* chunksOf(blob) {
-  const reader = blob.stream().getReader();
-  for (let step = await reader.read(); !step.done; step = await reader.read()) yield step.value;
-}
-
-globalThis.sealAndOpen = async (job) => {
+/** A file whose mebibytes are filled with their numbers. */
+globalThis.writeSource = async (mebibytes) => {
   const folder = await navigator.storage.getDirectory();
-  const [source, sealed] = await Promise.all(
-    ["source", "sealed"].map((name) => folder.getFileHandle(name, { create: true })),
-  );
+  const source = await folder.getFileHandle("source", { create: true });
   const writing = await source.createWritable();
   const block = new Uint8Array(MEBIBYTE);
-  for (let number = 0; number < job.mebibytes; number += 1) await writing.write(block.fill(number));
+  for (let number = 0; number < mebibytes; number += 1) await writing.write(block.fill(number));
   await writing.close();
+};
 
-  const entries = [{ path: "work/large", content: await source.getFile() }];
-  const { bounty, solver: solverAddress, beacon, signature, guardian, rosterSize } = job;
+/** Its first mebibytes, sealed as a page does it: the seconds that it took, and the envelope. */
+globalThis.seal = async ({ bounty, solver: solverAddress, beacon }, mebibytes) => {
+  const folder = await navigator.storage.getDirectory();
+  const source = await (await folder.getFileHandle("source")).getFile();
+  const files = [{ path: "work/large", content: source.slice(0, mebibytes * MEBIBYTE) }];
   const began = performance.now();
-  const { bytes } = await sealSubmission(entries, { bounty, solverAddress, beacon }, await sealed.createWritable());
-  const sealSeconds = (performance.now() - began) / 1000;
-  const envelope = parseEnvelope(bytes);
+  const bytes = await sealInWorker({ files, sealFor: { bounty, solverAddress, beacon }, target: SEALED }, () => undefined);
+  return { sealSeconds: (performance.now() - began) / 1000, envelope: new TextDecoder().decode(bytes) };
+};
+
+/** Sends what was sealed to this origin's storage. */
+globalThis.upload = async () => {
+  const folder = await navigator.storage.getDirectory();
+  const target = { upload_url: `${location.origin}/upload`, upload_method: "PUT", upload_headers: {} };
+  await uploadCiphertext(target, await (await folder.getFileHandle(SEALED)).getFile());
+};
+
+/** The size and the SHA-256 of each file in what was sealed. */
+globalThis.open = async ({ beacon, signature, guardian, rosterSize }, text) => {
+  const folder = await navigator.storage.getDirectory();
+  const envelope = parseEnvelope(new TextEncoder().encode(text));
   const identity = await openContentKey(envelope, { beacon, signature, keyring: [guardian], rosterSize });
   const found = {};
-  const ciphertext = (await sealed.getFile()).stream();
+  const ciphertext = (await (await folder.getFileHandle(SEALED)).getFile()).stream();
   await openArtifact(ciphertext, identity, envelope, async ({ path, directory, size, content }) => {
-    if (!directory) found[path] = [size, await sha256Of(content)];
+    if (directory) return;
+    const digest = sha256.create();
+    for await (const chunk of content) digest.update(chunk);
+    found[path] = [size, bytesToHex(digest.digest())];
   });
-  return { found, sealSeconds, wanted: await sha256Of(chunksOf(await source.getFile())) };
+  return found;
+};
+
+/** The code and the message with which sealing a file of this name is refused; nothing of it is kept. */
+globalThis.refusal = async ({ bounty, solver: solverAddress, beacon }, path) => {
+  const folder = await navigator.storage.getDirectory();
+  const files = [{ path, content: await (await folder.getFileHandle("source")).getFile() }];
+  try {
+    await sealInWorker({ files, sealFor: { bounty, solverAddress, beacon }, target: "refused" }, () => undefined);
+    return ["sealed", ""];
+  } catch ({ code, message }) {
+    return [code, message];
+  }
+};
+
+/** The names of the origin's files once all that begin with "sealed" but one are removed. */
+globalThis.removed = async () => {
+  const folder = await navigator.storage.getDirectory();
+  await folder.getFileHandle("sealed earlier", { create: true });
+  await removeOthers("sealed", "sealed");
+  return (await Array.fromAsync(folder.keys())).sort();
+};
+
+/** The file in the page's memory as a whole, as often as it takes to have so many bytes. */
+globalThis.hold = async (bytes) => {
+  const folder = await navigator.storage.getDirectory();
+  const file = await (await folder.getFileHandle("source")).getFile();
+  globalThis.held = [];
+  for (let size = 0; size < bytes; size += file.size) globalThis.held.push(await file.arrayBuffer());
 };

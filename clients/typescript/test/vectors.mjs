@@ -9,6 +9,7 @@ import { chunksOf } from "../dist/bytes.js";
 import { openCapsule, readCapsule } from "../dist/capsule.js";
 import { canonicalJson, parseCanonicalJson } from "../dist/canonical.js";
 import { plaintextOf } from "../dist/open.js";
+import { fastest } from "../dist/primitives.js";
 import { failureOf, load } from "./shared.mjs";
 
 const bytes = (text) => new Uint8Array(Buffer.from(text, "base64"));
@@ -225,4 +226,18 @@ test("delivery_wrap: opens, and is refused", async () => {
   for (const { wrapped_key: wrap, reason, failure } of rejected) {
     assert.equal(await failureOf(() => client.unwrapContentKey(wrap, key, content_public_key)), failure, reason);
   }
+});
+
+test("primitives: the same with and without WebAssembly", async () => {
+  const compiled = await fastest();
+  const { WebAssembly } = globalThis;
+  globalThis.WebAssembly = undefined;
+  const interpreted = await fastest().finally(() => (globalThis.WebAssembly = WebAssembly));
+  const [key, nonce] = [new Uint8Array(32).fill(7), new Uint8Array(12).fill(9)];
+  for (const size of [0, 1, 63, 64, 65, 65536]) {
+    const data = Uint8Array.from({ length: size }, (_, index) => index % 251);
+    assert.deepEqual(compiled.encrypt(key, nonce, data), interpreted.encrypt(key, nonce, data));
+    for (const { sha256 } of [compiled, interpreted]) sha256.update(data);
+  }
+  assert.deepEqual(compiled.sha256.digest(), interpreted.sha256.digest());
 });

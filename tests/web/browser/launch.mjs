@@ -3,12 +3,18 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** A started browser. `webSecurity`: as people's browsers have it; without, the arguments of the package hold. */
-export async function launch({ webSecurity = false, ...options } = {}) {
+const ONE_PROCESS = ['--single-process', '--no-zygote', '--in-process-gpu'];
+
+/**
+ * A started browser. `webSecurity`, `ownProcesses`: as people's browsers have them; without, the arguments of the package
+ * hold, which put all pages and the browser itself into one process.
+ */
+export async function launch({ webSecurity = false, ownProcesses = false, ...options } = {}) {
   try {
     const chromium = (await import(require.resolve('@sparticuz/chromium'))).default;
     const puppeteer = (await import('puppeteer-core')).default;
-    const args = webSecurity ? chromium.args.filter((each) => each !== '--disable-web-security') : chromium.args;
+    const without = [...(webSecurity ? ['--disable-web-security'] : []), ...(ownProcesses ? ONE_PROCESS : [])];
+    const args = chromium.args.filter((each) => !without.includes(each));
     return await puppeteer.launch({ args, executablePath: await chromium.executablePath(), headless: 'shell', ...options });
   } catch (error) {
     process.stderr.write(`${error}\n`);

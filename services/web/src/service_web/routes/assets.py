@@ -36,6 +36,8 @@ _SCRIPTS: Final = {
 }
 CONNECT_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/connect-"))
 """The only script that a page names; it loads the others when somebody presses its button."""
+SEALER_PATH: Final = next(path for path in _SCRIPTS if path.startswith("/assets/sealer-"))
+"""What runs in a worker, under a policy of its own."""
 _ASSETS: Final = {STYLE_PATH: _STYLE, ICON_PATH: _ICON} | _SCRIPTS
 
 

@@ -1,0 +1,98 @@
+/**
+ * The dedicated worker in which files are sealed, so that the page stays responsive. It is the only script that may run
+ * WebAssembly, and it may send nothing anywhere: the policy of its own answer says so (services/web, `policy.py`).
+ */
+
+import type { ArtifactFile } from "../src/archive.js";
+import { ServiceError } from "../src/errors.js";
+import type { ErrorDetails } from "../src/errors.js";
+import { sealSubmission } from "../src/seal.js";
+import type { SealFor } from "../src/seal.js";
+
+/** What to seal, and the file of the origin's private file system that takes the ciphertext. */
+export interface SealingOrder {
+  readonly files: readonly ArtifactFile[];
+  readonly sealFor: SealFor;
+  readonly target: string;
+}
+
+/** How much is written; at the end the envelope, or why there is none. */
+export type SealingReport =
+  | { readonly written: number }
+  | { readonly envelope: Uint8Array<ArrayBuffer> }
+  | { readonly failure: { readonly code: string; readonly message: string; readonly details: ErrorDetails } };
+
+/** A file that only a worker may open so; TypeScript has it in another library than the page's types. */
+interface SyncFile {
+  truncate(size: number): void;
+  write(data: Uint8Array, options: { at: number }): number;
+  flush(): void;
+  close(): void;
+}
+
+const MEBIBYTE = 1024 * 1024;
+const PROGRESS_MILLISECONDS = 250;
+const report = (what: SealingReport): void => globalThis.postMessage(what);
+
+globalThis.onmessage = async ({ data }: MessageEvent<SealingOrder>) => {
+  try {
+    report({ envelope: await seal(data) });
+  } catch (error) {
+    const { code, message, nextAction } = error instanceof ServiceError ? error : notSealed(error);
+    report({ failure: { code, message, details: { nextAction } } });
+  }
+};
+
+async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Array<ArrayBuffer>> {
+  const folder = await navigator.storage.getDirectory();
+  const handle = await folder.getFileHandle(target, { create: true });
+  const file = await (handle as unknown as { createSyncAccessHandle(): Promise<SyncFile> }).createSyncAccessHandle();
+  try {
+    file.truncate(0);
+    const { bytes } = await sealSubmission(files, sealFor, writingTo(file));
+    file.flush();
+    file.close();
+    return bytes;
+  } catch (error) {
+    file.close();
+    await folder.removeEntry(target).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Writes a mebibyte at a time, since each write costs time of its own. */
+function writingTo(file: SyncFile): WritableStream<Uint8Array> {
+  const gathered = new Uint8Array(MEBIBYTE);
+  let [size, written, reported] = [0, 0, 0];
+  const writeGathered = (): void => {
+    if (file.write(gathered.subarray(0, size), { at: written }) !== size) {
+      throw new DOMException("The file takes no more.", "QuotaExceededError");
+    }
+    [written, size] = [written + size, 0];
+    if (performance.now() - reported < PROGRESS_MILLISECONDS) return;
+    reported = performance.now();
+    report({ written });
+  };
+  return new WritableStream({
+    write(piece) {
+      for (let taken = 0; taken < piece.length; ) {
+        const part = piece.subarray(taken, taken + MEBIBYTE - size);
+        gathered.set(part, size);
+        [taken, size] = [taken + part.length, size + part.length];
+        if (size === MEBIBYTE) writeGathered();
+      }
+    },
+    close: writeGathered,
+  });
+}
+
+function notSealed(error: unknown): ServiceError {
+  const isFull = error instanceof DOMException && error.name === "QuotaExceededError";
+  const message = isFull
+    ? "The browser has no space for the sealed work."
+    : "A file could not be read, or not be sealed.";
+  const nextAction = isFull
+    ? "Free some disk space and try again."
+    : "Choose the directory again; it may have changed.";
+  return new ServiceError("sealing_failed", message, { nextAction });
+}
