@@ -1,4 +1,5 @@
-"""Request verification: header text to verified signer with the block cached, one core, against viem.
+"""Request verification: header text to verified signer with the block cached, one core, against viem, and against a
+loop that only recovers the keys.
 
 Every request is another one (path, block, signature), so nothing is answered from a memory of the last.
 """
@@ -9,16 +10,17 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from local_stack.toolbox import ensure_npm_package, find_npm
-from service_common.auth.header import format_header
+from service_common.auth.header import format_header, parse_header
 from service_common.auth.secp256k1 import BINDING
 from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import typed_data
 from service_common.auth.verify import ReceivedRequest, verify_request
-from service_common.types import BlockNumber, Bytes32
+from service_common.types import BlockNumber, Bytes32, to_bytes
 
 from bench.figures import Figure, Report, median
 from tests.common.auth.signing import (
@@ -32,6 +34,8 @@ from tests.common.auth.signing import (
     new_key,
     received,
 )
+
+T = TypeVar("T")
 
 HERE: Final = Path(__file__).parent / "javascript"
 ROUNDS, SECONDS, REQUESTS = 5, 2.0, 2_000
@@ -47,12 +51,13 @@ def run(report: Report) -> None:
         reference = _Viem(file)
         _ours(requests, chain)
         reference.measure()
-        rounds = [(_ours(requests, chain), reference.measure()) for _ in range(ROUNDS)]
+        rounds = [(_ours(requests, chain), reference.measure(), _recoveries(requests)) for _ in range(ROUNDS)]
         reference.stop()
-    value, other = median([ours for ours, _ in rounds]), median([theirs for _, theirs in rounds])
-    ok = value >= 20_000 and value / other >= 25
-    unit, goal = f"ops/s with {BINDING.name}", ">= 20000 and ratio >= 25"
-    report(Figure("auth.verify", value, unit, goal, ok, "viem verifyTypedData", other))
+    value, other, recoveries = map(median, zip(*rounds, strict=True))
+    share = value / recoveries
+    goal = f"ratio >= 36, and >= 0.75 of the {recoveries:,.0f}/s of a loop that only recovers; here {share:.2f}"
+    ok = value / other >= 36 and share >= 0.75
+    report(Figure("auth.verify", value, f"ops/s with {BINDING.name}", goal, ok, "viem verifyTypedData", other))
 
 
 class _WarmChain(Chain):
@@ -80,11 +85,22 @@ def _requests() -> tuple[list[ReceivedRequest], list[dict[str, object]]]:
 
 
 def _ours(requests: list[ReceivedRequest], chain: Chain) -> float:
+    return _rate(requests, lambda request: verify_request(request, AUTHORITY, chain, PLAIN_KEYS))
+
+
+def _recoveries(requests: list[ReceivedRequest]) -> float:
+    """Keys a second from as many signatures, each over another digest; which one it is costs the same."""
+    headers = [parse_header(request.authorization[0]) for request in requests]
+    signed = [(to_bytes(header.block_hash), header.signature[:64], header.signature[64] - 27) for header in headers]
+    return _rate(signed, lambda each: BINDING.recover(*each))
+
+
+def _rate(inputs: Sequence[T], work: Callable[[T], object]) -> float:
     began, done = time.perf_counter(), 0
     while time.perf_counter() - began < SECONDS:
-        for request in requests:
-            verify_request(request, AUTHORITY, chain, PLAIN_KEYS)
-        done += len(requests)
+        for each in inputs:
+            work(each)
+        done += len(inputs)
     return done / (time.perf_counter() - began)
 
 

@@ -52,7 +52,7 @@ def run(report: Report) -> None:
         large, stored = _backfill(world, server, LARGE)
         report(Figure("indexer.event_bytes", stored / LARGE, "bytes", "what an event takes in PostgreSQL", None))
         rate = LARGE / large
-        report(Figure("indexer.backfill", rate, "events/s", ">= 5000", rate >= 5_000))
+        report(Figure("indexer.backfill", rate, "events/s", ">= 20000", rate >= 20_000))
         growth = (large / LARGE) / (small / SMALL)
         report(Figure("indexer.cost_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
         _reorg(world, report)

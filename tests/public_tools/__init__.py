@@ -74,11 +74,11 @@ def make_public_tools(folder: Path, relay: str, info: BeaconInfo) -> PublicTools
         (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n')
         (folder / name).chmod(0o755)
     if FULL:
-        _debian_age(folder)
+        debian_age(folder)
     return PublicTools(folder, relay, info)
 
 
-def _debian_age(folder: Path) -> None:
+def debian_age(folder: Path) -> None:
     """Debian's own package, unpacked without installing it."""
     draft = folder / "debian"
     draft.mkdir()
