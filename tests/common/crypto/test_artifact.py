@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import os
 import resource
 import stat
 import subprocess
@@ -323,6 +324,23 @@ def test_artifact__disk_fails__plain_words_and_nothing_left(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("taken", [0, 1, 65_536, 100_000])
+def test_artifact__large_file_where_the_system_takes_less_at_once__is_whole(
+    taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, target = make(tmp_path / "work", {"large": seeded("large")(2**16) * 80 + b"the end"}), tmp_path / "a.age"
+    sealed = seal_directory(work, CONTENT.public_key, BINDING, target)
+
+    def short(descriptor: int, parts: list[memoryview]) -> int:
+        return os.write(descriptor, b"".join(parts)[:taken])
+
+    monkeypatch.setattr("service_common.crypto.archive_read.os.writev", short)
+    open_artifact(
+        target, CONTENT, tmp_path / "out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+    )
+    assert (tmp_path / "out/large").read_bytes() == (work / "large").read_bytes()
+
+
 @pytest.mark.parametrize("broken", ["disk", "last chunk"])
 def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_left(
     broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -331,11 +349,11 @@ def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_lef
     sealed = seal_directory(work, CONTENT.public_key, BINDING, target)
     before, failure = sorted(tmp_path.rglob("*")), Failure.OUTPUT_REFUSED
 
-    def failing(descriptor: int, data: bytes) -> int:
+    def failing(descriptor: int, parts: list[memoryview]) -> int:
         raise OSError(errno.ENOSPC, "library words")
 
     if broken == "disk":
-        monkeypatch.setattr("service_common.crypto.archive_read.os.write", failing)
+        monkeypatch.setattr("service_common.crypto.archive_read.os.writev", failing)
     else:
         data = target.read_bytes()
         target.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))

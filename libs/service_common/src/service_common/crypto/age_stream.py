@@ -20,9 +20,10 @@ CHUNK: Final = 64 * 1024
 TAG: Final = 16
 NONCE: Final = 16
 GATHERED: Final = 16
-"""Chunks that are passed on together: large blocks cost less to write and to hash."""
+"""Chunks that are read and passed on together: large blocks cost less to read, to write and to hash."""
 KEPT: Final = 3
 """How many later blocks a sink may take while it still reads one."""
+_SEALED_BLOCK: Final = GATHERED * (CHUNK + TAG)
 Block = bytes | bytearray | memoryview
 
 
@@ -60,20 +61,28 @@ def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
 
 def decrypt_chunks(source: Source, key: bytes) -> Iterator[bytes]:
     """Give each authenticated chunk; raises at the first that is not, or at the end if there is no proper one."""
-    cipher, counter = ChaCha20Poly1305(key), 0
-    sealed = read_fully(source, CHUNK + TAG)
-    while True:
-        following = read_fully(source, CHUNK + TAG) if len(sealed) == CHUNK + TAG else b""
-        last = not following
+    cipher = ChaCha20Poly1305(key)
+    for counter, (sealed, last) in enumerate(_sealed_chunks(source)):
         if len(sealed) < TAG + 1:
             raise _short(counter, len(sealed))
         try:
             yield cipher.decrypt(_nonce(counter, last), sealed, None)
         except InvalidTag:
             raise _diagnose(cipher, counter, sealed, last=last) from None
-        if last:
+
+
+def _sealed_chunks(source: Source) -> Iterator[tuple[memoryview, bool]]:
+    """The parts of a payload, many read at once, each with whether it is the last; an empty one if there is none."""
+    block = read_fully(source, _SEALED_BLOCK)
+    while True:
+        following = read_fully(source, _SEALED_BLOCK) if len(block) == _SEALED_BLOCK else b""
+        view = memoryview(block)
+        for start in range(0, len(block) or 1, CHUNK + TAG):
+            end = start + CHUNK + TAG
+            yield view[start:end], not following and end >= len(block)
+        if not following:
             return
-        sealed, counter = following, counter + 1
+        block = following
 
 
 def read_fully(source: Source, size: int) -> bytes:
@@ -93,7 +102,7 @@ def _outputs() -> Iterator[memoryview]:
     """Memory for sealed chunks, each piece given out again once nobody reads it any more."""
     pieces: list[memoryview] = []
     while len(pieces) <= KEPT:
-        pieces.append(memoryview(bytearray(GATHERED * (CHUNK + TAG))))
+        pieces.append(memoryview(bytearray(_SEALED_BLOCK)))
         yield pieces[-1]
     yield from itertools.cycle(pieces)
 
@@ -134,7 +143,7 @@ def _short(counter: int, size: int) -> SealedDataError:
     return SealedDataError(Failure.AGE_TRUNCATED, "the age file ends inside a chunk")
 
 
-def _diagnose(cipher: ChaCha20Poly1305, counter: int, sealed: bytes, *, last: bool) -> SealedDataError:
+def _diagnose(cipher: ChaCha20Poly1305, counter: int, sealed: Block, *, last: bool) -> SealedDataError:
     """Separate a cut or extended file from an altered one: the chunk authenticates with the other last-chunk mark."""
     try:
         cipher.decrypt(_nonce(counter, not last), sealed, None)

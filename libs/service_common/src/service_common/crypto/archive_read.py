@@ -242,8 +242,10 @@ def _write_large(stream: _Stream, descriptor: int, size: int) -> None:
     """By a thread of its own, so that the file system is not waited for."""
 
     def write(parts: list[memoryview]) -> None:
-        for part in parts:
-            _write_all(descriptor, part)
+        written = os.writev(descriptor, parts)
+        for part in parts:  # a full disk or a signal may have let it take less
+            _write_all(descriptor, part[written:])
+            written = max(0, written - len(part))
 
     gathered: list[memoryview] = []
     with Background(write, "unpack") as writer:

@@ -7,7 +7,6 @@ that is not the committed one is always reported as that (``ciphertext_mismatch`
 taken for a bad Submission.
 """
 
-import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -86,13 +85,13 @@ def open_artifact(
     Its archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else.
     """
     with (
-        ciphertext.open("rb", buffering=0) as raw,
+        ciphertext.open("rb") as file,
         new_directory(output_dir) as directory,
         BackgroundSha256() as digest,
     ):
-        if os.fstat(raw.fileno()).st_size != byte_length:
+        if os.fstat(file.fileno()).st_size != byte_length:
             raise _mismatch()
-        source = io.BufferedReader(_DigestingFile(raw, digest, byte_length, progress), _READ)
+        source = _DigestingFile(file, digest, byte_length, progress)
         try:
             unpacked = unpack(age.decrypt(source, [identity], recipients=1), directory, limits)
         except SealedDataError:
@@ -118,37 +117,38 @@ class _DigestingSink:
         self.byte_length += len(data)
 
 
-class _DigestingFile(io.RawIOBase):
-    """Passes reads on, keeps their SHA-256 and length, and reports progress; to be read through a large buffer."""
+class _DigestingFile:
+    """Passes reads on, keeps their SHA-256 and length, and reports progress."""
 
-    def __init__(self, file: io.FileIO, digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
+    def __init__(self, file: BinaryIO, digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
         self._file = file
         self._digest = digest
         self._total = total
         self._progress = progress
         self.byte_length = 0
 
-    def readable(self) -> bool:
-        """It is."""
-        return True
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes, none at the end."""
+        return self._counted(self._file.read(size))
 
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # what BufferedReader gives it
-        """Fill the buffer as far as the file goes."""
-        view = memoryview(buffer)
-        size = self._file.readinto(view) or 0
-        if size:
-            self._digest.update(bytes(view[:size]))
-            self.byte_length += size
+    def readline(self, size: int, /) -> bytes:
+        """A line, or its first ``size`` bytes."""
+        return self._counted(self._file.readline(size))
+
+    def _counted(self, data: bytes) -> bytes:
+        if data:
+            self._digest.update(data)
+            self.byte_length += len(data)
             if self._progress is not None:
                 self._progress(self.byte_length, self._total)
-        return size
+        return data
 
 
-def _check(source: "io.BufferedReader[_DigestingFile]", digest: BackgroundSha256, wanted: tuple[str, int]) -> None:
+def _check(source: _DigestingFile, digest: BackgroundSha256, wanted: tuple[str, int]) -> None:
     """Read to the end and raise ``ciphertext_mismatch`` unless this was the committed ciphertext."""
     while source.read(_READ):
         pass
-    if (digest.value(), source.raw.byte_length) != wanted:
+    if (digest.value(), source.byte_length) != wanted:
         raise _mismatch()
 
 
