@@ -230,8 +230,10 @@ def release(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure; -- --only GROUP for one group, --json FILE to keep the lines. Reports, never fails."""
+    """Measure; -- --only GROUP for one group, --json FILE to keep the lines, --flames to draw where the time goes."""
     make(session, TESTS)
+    if "--flames" in session.posargs:
+        make(session, ASSURANCE)
     run(session, TESTS, "python", "-m", "bench", *session.posargs)
 
 

@@ -24,7 +24,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--only", choices=GROUPS, action="append", help="one group; may be repeated")
     parser.add_argument("--json", type=Path, help="also write the lines to this file")
+    parser.add_argument("--flames", action="store_true", help="measure nothing; draw flame graphs into docs/load")
     options = parser.parse_args()
+    if options.flames:
+        import_module("bench.watching.flames").draw()
+        return 0
     lines: list[str] = []
 
     for name in options.only or GROUPS:

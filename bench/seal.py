@@ -64,7 +64,7 @@ def _throughput(report: Report, base: Path) -> None:
     """Alternating rounds of ours and rage's, file to file."""
     with tempfile.TemporaryDirectory(dir=base) as name:
         folder = Path(name)
-        content, identity = _content(folder, LARGE), Identity.generate()
+        content, identity = content_of(folder, LARGE), Identity.generate()
         key = pyrage.x25519.Recipient.from_str(recipient_text(identity.public_key))
         opener = pyrage.x25519.Identity.from_str(identity.to_text())
         seal, unseal, rage, unrage = [], [], [], []
@@ -75,7 +75,7 @@ def _throughput(report: Report, base: Path) -> None:
             )
             seal.append(LARGE / seconds / 1e6)
             rage.append(_rate(LARGE, lambda: pyrage.encrypt_file(str(content), str(theirs), [key])))
-            unseal.append(_rate(LARGE, partial(_open, sealed, identity, opened, artifact)))
+            unseal.append(_rate(LARGE, partial(open_sealed, sealed, identity, opened, artifact)))
             shutil.rmtree(opened)
             unrage.append(_rate(LARGE, lambda: pyrage.decrypt_file(str(theirs), str(folder / "plain"), [opener])))
             for path in (sealed, theirs, folder / "plain"):
@@ -95,7 +95,7 @@ def _cpu(report: Report, base: Path) -> None:
             for figure in ("seal.cpu", "seal.open_cpu"):
                 report(Figure(figure, 0.0, "s", f"NOT RUN: no age from Debian here ({type(error).__name__})", None))
             return
-        content, identity = _content(folder, min(LARGE, 2**30)), Identity.generate()
+        content, identity = content_of(folder, min(LARGE, 2**30)), Identity.generate()
         key, keys = recipient_text(identity.public_key), folder / "keys.txt"
         keys.write_text(identity.to_text() + "\n")
         ours, theirs, opened = folder / "ours.age", folder / "theirs.age", folder / "opened"
@@ -106,7 +106,7 @@ def _cpu(report: Report, base: Path) -> None:
             seal.append(time.process_time() - began)
             age.append(_cpu_of(folder / "age", "--recipient", key, "--output", theirs, content))
             began = time.process_time()
-            _open(ours, identity, opened, artifact)
+            open_sealed(ours, identity, opened, artifact)
             unseal.append(time.process_time() - began)
             unage.append(_cpu_of(folder / "age", "--decrypt", "--identity", keys, "--output", folder / "plain", theirs))
             parts.append(_cpu_of_parts(content, folder / "parts"))
@@ -149,7 +149,7 @@ def _disk(report: Report) -> None:
     size = min(LARGE, 2**30)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        content, identity, seal, copy = _content(folder, size), Identity.generate(), [], []
+        content, identity, seal, copy = content_of(folder, size), Identity.generate(), [], []
         for _ in range(3):
             sealed, copied = folder / "ours.age", folder / "copy"
             seal.append(_rate(size, lambda: _sealed_to_disk(content.parent, identity, folder / "ours.age")))
@@ -177,16 +177,16 @@ def _peak_of(size: int) -> tuple[float, float]:
     program = (
         "import sys, tempfile\n"
         "from pathlib import Path\n"
-        "from bench.seal import BINDING, LIMITS, MEMORY, _content, _open, _resident\n"
+        "from bench.seal import BINDING, LIMITS, MEMORY, _resident, content_of, open_sealed\n"
         "from service_common.crypto.artifact import seal_directory\n"
         "from service_common.crypto.x25519 import Identity\n"
         "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
         "    folder, identity = Path(name), Identity.generate()\n"
-        "    content = _content(folder, int(sys.argv[1]))\n"
+        "    content = content_of(folder, int(sys.argv[1]))\n"
         "    Path('/proc/self/clear_refs').write_text('5')\n"  # from here on the peak is counted again
         "    start = _resident('VmRSS')\n"
         "    sealed = seal_directory(content.parent, identity.public_key, BINDING, folder / 'a.age', limits=LIMITS)\n"
-        "    _open(folder / 'a.age', identity, folder / 'out', sealed)\n"
+        "    open_sealed(folder / 'a.age', identity, folder / 'out', sealed)\n"
         "    print(start, _resident('VmHWM'))\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(size)], capture_output=True, text=True, check=True)
@@ -244,7 +244,7 @@ def _beacons(report: Report) -> None:
     report(Figure("seal.beacon_batch", batch, "beacons/min", ">= 100000", batch >= 100_000, "one by one", single))
 
 
-def _content(folder: Path, size: int) -> Path:
+def content_of(folder: Path, size: int) -> Path:
     """A directory with one file of that size that does not compress to nothing."""
     directory = folder / "content"
     directory.mkdir()
@@ -255,7 +255,7 @@ def _content(folder: Path, size: int) -> Path:
     return directory / "data.bin"
 
 
-def _open(sealed: Path, identity: Identity, target: Path, artifact: SealedArtifact) -> None:
+def open_sealed(sealed: Path, identity: Identity, target: Path, artifact: SealedArtifact) -> None:
     open_artifact(
         sealed, identity, target, sha256=artifact.sha256, byte_length=artifact.byte_length,
         expected=ExpectedBinding(BINDING, required=True), limits=LIMITS,
