@@ -149,6 +149,11 @@ def steps() -> list[Step]:
             (PYTHON, "tools/images.py"),
         ),
         Step(
+            "compose",
+            "`deploy/compose` brought up by Docker as its README describes: bounties, kills, a restore, an upgrade",
+            (PYTHON, "tools/compose.py"),
+        ),
+        Step(
             "alerts",
             "every alert fires on its series and is silent on its neighbours, by Debian's promtool",
             (PYTHON, "tools/alerts.py"),
