@@ -154,6 +154,11 @@ def steps() -> list[Step]:
             (PYTHON, "tools/compose.py"),
         ),
         Step(
+            "cluster",
+            "every overlay and component applied to a real API server, strictly: again, upgraded, deleted",
+            (PYTHON, "tools/cluster.py"),
+        ),
+        Step(
             "alerts",
             "every alert fires on its series and is silent on its neighbours, by Debian's promtool",
             (PYTHON, "tools/alerts.py"),
