@@ -244,7 +244,7 @@ def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
 
     _upgrade(site)
     holds("an upgrade")
-    play(Story(), cast, SUBMISSION_SECONDS)
+    play(Story(), replace(cast, folder=SCRATCH / "people-again"), SUBMISSION_SECONDS)
     site.check_healthy()
     docker, compose = site.type("docker version --format '{{.Server.Version}}'; docker compose version --short").split()
     return (
@@ -387,9 +387,7 @@ def _cast(stack: Stack) -> Cast:
     url = f"https://{PUBLIC_HOST}"
     common = {"SERVICE_API_BASE_URL": url, "SERVICE_SUBGRAPH_ENDPOINT": f"{url}/subgraph"}
     common["SSL_CERT_FILE"] = os.environ["SSL_CERT_FILE"]
-    people = SCRATCH / "people"
-    people.mkdir()
-    return Cast(replace(stack, common={**stack.common, **common}, pages_url=url), people)
+    return Cast(replace(stack, common={**stack.common, **common}, pages_url=url), SCRATCH / "people")
 
 
 def _check_networks(site: Site) -> None:
