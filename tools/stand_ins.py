@@ -19,7 +19,7 @@ from typing import Any, Final
 from tools.images import WORK, buildah, debian
 
 SUITE: Final = "forky"
-PACKAGES: Final = "postgresql-18,valkey-server,caddy,ca-certificates"
+PACKAGES: Final = "postgresql-18,valkey-server,caddy,ca-certificates,libcap2-bin"
 _COMMON: Final = "localhost/stand-in"
 _POSTGRES: Final = (
     "echo postgres:x:999:999::/var/lib/postgresql:/bin/bash >>$1/etc/passwd; echo postgres:x:999: >>$1/etc/group"
