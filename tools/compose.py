@@ -183,7 +183,7 @@ class Site:
                 wanted = ("running", "", 0)
             if state != wanted:
                 raise Unexpected(f"{name} is {state}, not {wanted}")
-        self.type("docker compose exec --no-TTY indexer-worker service-indexer verify")
+        self.type("docker compose exec -T indexer-worker service-indexer verify")
 
 
 def _try_out() -> str:
@@ -272,7 +272,8 @@ def _own_network() -> None:
 
 def _engine(runtime: Runtime) -> Site:
     """Docker with every image loaded, and a folder to type in."""
-    path = os.pathsep.join((str(ENGINE / "usr/bin"), str(ENGINE / "usr/sbin"), os.environ["PATH"]))
+    # The machine's own programs first: of an unpacked release some, such as runc, need a newer C library.
+    path = os.pathsep.join((os.environ["PATH"], str(ENGINE / "usr/bin"), str(ENGINE / "usr/sbin")))
     socket = f"unix://{runtime.path}/docker.sock"
     plugins = [str(ENGINE / "usr/libexec/docker/cli-plugins")]
     (SCRATCH / "config.json").write_text(json.dumps({"cliPluginsExtraDirs": plugins}))
@@ -393,10 +394,10 @@ def _cast(stack: Stack) -> Cast:
 def _check_networks(site: Site) -> None:
     """The pages reach the api, and neither datastore."""
     probe = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 3)"
-    site.type(f"docker compose exec --no-TTY web python -c '{probe}' api 8080")
+    site.type(f"docker compose exec -T web python -c '{probe}' api 8080")
     for name, port in (("postgresql", 5432), ("valkey", 6379)):
         try:
-            site.type(f"docker compose exec --no-TTY web python -c '{probe}' {name} {port}")
+            site.type(f"docker compose exec -T web python -c '{probe}' {name} {port}")
         except Unexpected:
             continue
         raise Unexpected(f"the pages reach {name}")
