@@ -245,7 +245,7 @@ def _run(step: Step, commit: str) -> Result:
 def _summary(log: str) -> str:
     """The line of a log that shows how it ended."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
-    endings = r"passed|killed|green|result\(s\) found|^not run"
+    endings = r"passed|killed|green|result\(s\) found|^not run|^FAILED"
     found = [line.strip(" =") for line in plain.splitlines() if re.search(endings, line)]
     proven = [line for line in found if line.startswith("Symbolic test result")]  # one for each contract of lemmas
     return "; ".join(proven or found[-1:])[:600]

@@ -132,7 +132,7 @@ def main() -> int:
     except Unexpected as fault:
         print(f"FAILED: {fault}")
         return 1
-    print(f"{len(images)} images ({sizes} MB), each the same twice; every process ended on SIGTERM")
+    print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM")
     return 0
 
 
