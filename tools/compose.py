@@ -108,7 +108,10 @@ def _prepare(*, keep: bool) -> None:
         raise NotHere("the kernel gives no namespaces of networks, mounts and processes")
     if not shutil.which("dockerd") and not (ENGINE / "usr/sbin/dockerd").exists():
         _report(f"unpacking Docker of Debian {SUITE}")
-        debian(SUITE, ENGINE_PACKAGES, ENGINE, variant="extract")
+        part = ENGINE.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        debian(SUITE, ENGINE_PACKAGES, part, variant="extract")
+        part.rename(ENGINE)
     shutil.rmtree(SCRATCH, ignore_errors=True)  # of a run that was killed
     SCRATCH.mkdir(parents=True)
     if keep and set(SERVICES) <= {archive.stem for archive in ARCHIVES.glob("*.tar")}:
@@ -203,7 +206,7 @@ def _try_out() -> str:
         try:
             return _operate(site, stack, keys, started)
         except BaseException:
-            print(site.type("docker compose ps --all; docker compose logs --tail 15 2>&1"), file=sys.stderr)
+            print(site.type("docker compose ps --all; docker compose logs --tail 15 2>&1 || true"), file=sys.stderr)
             raise
         finally:
             site.type("docker compose --profile backup down --volumes; docker rm --force storage")
