@@ -222,6 +222,20 @@ def images(session: nox.Session) -> None:
 
 
 @nox.session
+def compose(session: nox.Session) -> None:
+    """Bring deploy/compose up by Docker and play bounties through it; needs root and Debian's archive."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "tools/compose.py", *session.posargs)
+
+
+@nox.session
+def cluster(session: nox.Session) -> None:
+    """Apply every overlay to a real API server; needs etcd, kube-apiserver and kubectl."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "tools/cluster.py", *session.posargs)
+
+
+@nox.session
 def release(session: nox.Session) -> None:
     """Make what a release publishes in .local/release; -- --draft for any commit; docs/release.md has the steps."""
     make(session, TESTS)

@@ -149,6 +149,16 @@ def steps() -> list[Step]:
             (PYTHON, "tools/images.py"),
         ),
         Step(
+            "compose",
+            "`deploy/compose` brought up by Docker as its README describes: bounties, kills, a restore, an upgrade",
+            (PYTHON, "tools/compose.py"),
+        ),
+        Step(
+            "cluster",
+            "every overlay and component applied to a real API server, strictly: again, upgraded, deleted",
+            (PYTHON, "tools/cluster.py"),
+        ),
+        Step(
             "alerts",
             "every alert fires on its series and is silent on its neighbours, by Debian's promtool",
             (PYTHON, "tools/alerts.py"),
@@ -235,7 +245,7 @@ def _run(step: Step, commit: str) -> Result:
 def _summary(log: str) -> str:
     """The line of a log that shows how it ended."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", log)
-    endings = r"passed|killed|green|result\(s\) found|^not run"
+    endings = r"passed|killed|green|result\(s\) found|^not run|^FAILED"
     found = [line.strip(" =") for line in plain.splitlines() if re.search(endings, line)]
     proven = [line for line in found if line.startswith("Symbolic test result")]  # one for each contract of lemmas
     return "; ".join(proven or found[-1:])[:600]

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,10 +112,10 @@ def main() -> int:
     parser.add_argument("services", nargs="*", default=SERVICES, help="which; default all, and a stack of them")
     services = parser.parse_args().services
     try:
-        _require()
-        _make_base()
+        require()
+        make_base()
         with _clean():
-            images = [_build(service) for service in services]
+            images = [build(service) for service in services]
             for image in images:
                 _check_rebuild(image)
                 _mount(image)
@@ -132,11 +132,12 @@ def main() -> int:
     except Unexpected as fault:
         print(f"FAILED: {fault}")
         return 1
-    print(f"{len(images)} images ({sizes} MB), each the same twice; every process ended on SIGTERM")
+    print(f"{len(images)} images passed ({sizes} MB), each the same twice; every process ended on SIGTERM")
     return 0
 
 
-def _require() -> None:
+def require() -> None:
+    """Raise ``NotHere`` where images cannot be built."""
     if os.geteuid() != 0:
         raise NotHere("images are built and run as root here")
     for program in ("buildah", "mmdebstrap"):
@@ -146,7 +147,7 @@ def _require() -> None:
         raise NotHere(f"no OCI runtime ({' or '.join(container.RUNTIMES)}) is installed")
 
 
-def _buildah(*arguments: str) -> str:
+def buildah(*arguments: str) -> str:
     """Run buildah on a storage of our own; what it printed."""
     storage = ("--root", str(WORK / "storage"), "--runroot", str(WORK / "run"))
     done = subprocess.run(["buildah", *storage, *arguments], cwd=TOP, capture_output=True, text=True, check=False)
@@ -155,49 +156,55 @@ def _buildah(*arguments: str) -> str:
     return done.stdout.strip()
 
 
+def debian(suite: str, packages: str, target: Path, *, variant: str = "essential", hooks: Sequence[str] = ()) -> None:
+    """A Debian release with these packages, as a folder or a ``.tar``; ``NotHere`` where the archive is away."""
+    options = ["--mode=root", f"--variant={variant}", '--aptopt=Acquire::Check-Valid-Until "false"', *hooks]
+    options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
+    command = ["mmdebstrap", *options, f"--include={packages}", suite, str(target)]
+    if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        raise NotHere(f"mmdebstrap could not make Debian {suite}; is the archive reachable?")
+
+
 def _base_name() -> str:
     """As the Dockerfile names its base."""
     text = (TOP / "deploy/images/Dockerfile").read_text(encoding="utf-8")
     return next(line.partition("=")[2] for line in text.splitlines() if line.startswith("ARG PYTHON_IMAGE="))
 
 
-def _make_base() -> None:
+def make_base() -> None:
+    """The stand-in for the base of the services' images, unless the one that is there is the same."""
     name, archive, stamp = f"docker.io/library/{_base_name()}", WORK / "base.tar", WORK / "base"
     WORK.mkdir(parents=True, exist_ok=True)
     made_of = f"{name} {SUITE} {PACKAGES} {_BASE}"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of:
         return
     _report(f"making a stand-in for {_base_name()}: Debian {SUITE} with its Python, about a minute")
-    options = ["--mode=root", "--variant=essential", '--aptopt=Acquire::Check-Valid-Until "false"']
-    options += [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale")]
-    packages = f"--include={PACKAGES}"
-    made = subprocess.run(["mmdebstrap", *options, packages, SUITE, str(archive)], capture_output=True, check=False)
-    if made.returncode != 0:
-        raise NotHere(f"mmdebstrap could not make Debian {SUITE}; is the archive reachable?")
-    building = _buildah("from", "scratch")
-    _buildah("add", "--quiet", building, str(archive), "/")
+    debian(SUITE, PACKAGES, archive)
+    building = buildah("from", "scratch")
+    buildah("add", "--quiet", building, str(archive), "/")
     trusted = os.environ.get("SSL_CERT_FILE", _CERTIFICATES)
     if Path(trusted).is_file():  # besides the release's own, those that this machine trusts
-        _buildah("copy", "--quiet", building, trusted, _CERTIFICATES)
-    _buildah("run", "--isolation", "chroot", building, "--", "sh", "-ec", _BASE)
+        buildah("copy", "--quiet", building, trusted, _CERTIFICATES)
+    buildah("run", "--isolation", "chroot", building, "--", "sh", "-ec", _BASE)
     for variable in (f"PIP_CERT={_CERTIFICATES}", f"SSL_CERT_FILE={_CERTIFICATES}", "UV_SYSTEM_CERTS=1"):
-        _buildah("config", "--env", variable, building)
-    _buildah("commit", "--quiet", "--rm", building, name)
+        buildah("config", "--env", variable, building)
+    buildah("commit", "--quiet", "--rm", building, name)
     archive.unlink()
     stamp.write_text(made_of, encoding="utf-8")
 
 
-def _build(service: str) -> Image:
+def build(service: str) -> Image:
+    """The image of one service, from the Dockerfile; its name is ``localhost/service-SERVICE``."""
     _report(f"building {service}")
     started, name = time.monotonic(), f"localhost/service-{service}"
     common = ("--isolation", "chroot", "--no-cache", "--timestamp", "0", "--pull-never")
     file = ("--file", "deploy/images/Dockerfile", "--build-arg", f"SERVICE={service}")
-    digest = _buildah("build", *common, *file, "--tag", name, ".").splitlines()[-1]
+    digest = buildah("build", *common, *file, "--tag", name, ".").splitlines()[-1]
     return Image(service, digest, time.monotonic() - started)
 
 
 def _check_rebuild(image: Image) -> None:
-    again = _build(image.service)
+    again = build(image.service)
     if again.digest != image.digest:
         raise Unexpected(f"{image.service}: a second build is {again.digest}, the first is {image.digest}")
 
@@ -207,10 +214,10 @@ def _mount(image: Image) -> None:
     name = f"localhost/service-{image.service}"
     shutil.rmtree(image.folder, ignore_errors=True)
     image.folder.mkdir()
-    config = json.loads(_buildah("inspect", "--type", "image", name))["OCIv1"]["config"]
+    config = json.loads(buildah("inspect", "--type", "image", name))["OCIv1"]["config"]
     (image.folder / "image.json").write_text(json.dumps(config), encoding="utf-8")
-    working = _buildah("from", "--pull-never", "--name", f"run-{image.service}", name)
-    (image.folder / "root").symlink_to(_buildah("mount", working))
+    working = buildah("from", "--pull-never", "--name", f"run-{image.service}", name)
+    (image.folder / "root").symlink_to(buildah("mount", working))
 
 
 @contextmanager
@@ -223,7 +230,7 @@ def _clean() -> Iterator[None]:
         for state in WORK.glob("*/runtime"):
             for started in state.iterdir():
                 subprocess.run([runtime, "--root", str(state), "delete", "--force", started.name], check=False)
-        _buildah("rm", "--all")
+        buildah("rm", "--all")
         for folder in (WORK / service for service in SERVICES):
             shutil.rmtree(folder, ignore_errors=True)
 

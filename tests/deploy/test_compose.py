@@ -21,6 +21,8 @@ from local_stack.services import MIGRATOR, ROLES
 from service_common.db.migrate import migrate
 
 from bench.watching.manifests import quantity
+from tools import compose
+from tools.images import Unexpected
 
 from .conftest import REPOSITORY
 from .manifests import ENTRY_POINTS, FOLDERS, by_name, own_containers, pause_before_stop
@@ -243,6 +245,20 @@ def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_
                 assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(server.url("service", user="service_api", password="another"))
+
+
+def test_commands__that_the_trial_takes_from_the_page__are_those_of_its_parts() -> None:
+    parts = {
+        "5. **Healthy**": "service-indexer status",
+        "Another password": "2-passwords.sh",
+        "**Restore**": "fetch-dump /dump",
+        "## Upgrading": "up --detach --wait reviewer-worker",
+    }
+    for after, command in parts.items():
+        assert command in compose.block(after)
+    assert "pull" not in compose.block("## Upgrading"), "needs a registry"
+    with pytest.raises(Unexpected):
+        compose.block("## Another page")
 
 
 def _initialize(server: PostgresServer, folder: Path) -> None:

@@ -78,7 +78,7 @@ def main() -> int:
             starting = int(time.monotonic() - story.started)
             submission_seconds = max(LEAST_SUBMISSION_SECONDS + max(PUBLISHING_SECONDS, starting), 2 * starting)
             story.started = time.monotonic()
-            _play(story, Cast(stack, Path(folder), story.echo), submission_seconds)
+            play(story, Cast(stack, Path(folder), story.echo), submission_seconds)
     except Interrupted:
         sys.stderr.write("demo: interrupted; everything is stopped\n")
         return 130
@@ -90,7 +90,8 @@ def main() -> int:
     return 0
 
 
-def _play(story: Story, cast: Cast, submission_seconds: int) -> None:
+def play(story: Story, cast: Cast, submission_seconds: int) -> None:
+    """One bounty from the page to the opened work; ``NotVerified`` when a step had another effect than it should."""
     bounty = _fund(story, cast, submission_seconds)
     _look(story, cast, bounty, "open", "Open for work")
     winner, loser = _submit(story, cast, bounty)

@@ -64,6 +64,8 @@ class Stack:
     beacon: beacon.BeaconServer
     services: Mapping[str, Running]
     common: Mapping[str, str]
+    pages_url: str | None
+    """Where people look at the bounties; None in a stack without the pages."""
     files: EnvironmentFiles | None
     launcher: Launcher = field(repr=False)
 
@@ -71,12 +73,6 @@ class Stack:
     def api_base_url(self) -> str:
         """The public API."""
         return self.common["SERVICE_API_BASE_URL"]
-
-    @property
-    def pages_url(self) -> str | None:
-        """Where people look at the bounties; None in a stack without the pages."""
-        running = self.services.get("web")
-        return None if running is None else f"http://{HOST}:{running.port}"
 
     def environment(self, role: str) -> dict[str, str]:
         """What ``service-cli`` needs as this role: the common values and only that role's keys."""
@@ -199,7 +195,8 @@ def _bring_up(
 
     # 4. What people need at the shell.
     servers = (chain, database, redis, storage, drand)
-    stack = Stack(settings, runtime, people, hub, *servers, services, common, files, launcher)
+    pages = launcher.variables["SERVICE_PAGES_URL"] if "web" in services else None
+    stack = Stack(settings, runtime, people, hub, *servers, services, common, pages, files, launcher)
     if files is not None:
         roles = {name: running.variables() for name, running in services.items()}
         roles |= {person.name: stack.environment(person.name) for person in people.everyone()}

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from threading import Event
 from typing import Any
 
 import pytest
-from service_api.webhooks.deliveries import BACKOFF, CHALLENGES
+from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new
 from service_api.webhooks.messages import MAX_FACTS
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.sending import Sender
@@ -102,6 +103,15 @@ def confirmed(subscriber: Subscriber, worker: Worker, receiver: Receiving, **wan
 
 def names(receiver: Receiving) -> list[str]:
     return [fact["event"]["name"] if fact["event"] else fact["kind"] for fact in receiver.facts()]
+
+
+def test_webhooks__that_were_registered_since__are_counted_once(
+    service: Service, subscriber: Subscriber, receiver: Receiving
+) -> None:
+    engine, now = service.world.engine("service_webhooks"), datetime.now(UTC)
+    assert admit_new(engine, now) == 0
+    subscriber.register(receiver.url(), all_bounties=True)
+    assert [admit_new(engine, now) for _ in range(2)] == [1, 0]
 
 
 def test_receiver__before_it_answers_the_challenge__gets_no_fact(

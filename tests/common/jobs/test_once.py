@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from redis import Redis
+from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 from service_common.jobs.once import SIGN_SECONDS, enqueue_once, find_pending, give_sign, remove_ended
@@ -81,6 +82,20 @@ def test_job__at_work__is_pending_until_its_worker_is_not_heard(redis: Redis, si
     job.last_heartbeat = datetime.now(UTC) - timedelta(seconds=silent)
     job.save()
     assert (find_pending(redis, ID) is not None) is pending
+
+
+def test_job__whose_execution_expired_with_its_worker__is_enqueued_anew(redis: Redis) -> None:
+    enqueue(redis)
+    job, queue = job_of(redis), open_queue(QueueName.ARTIFACTS, redis)
+    queue.remove(ID)
+    job.set_status(JobStatus.STARTED)
+    with redis.pipeline() as pipeline:
+        lost = Execution.create(job, ttl=60, pipeline=pipeline)
+        pipeline.execute()
+    redis.delete(lost.key)
+    assert enqueue(redis)
+    assert queue.job_ids == [ID]
+    assert redis.zcard(queue.started_job_registry.key) == 0
 
 
 @pytest.mark.parametrize("minutes", [-5, 5])

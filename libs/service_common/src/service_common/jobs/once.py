@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from redis import Redis
 from rq.exceptions import DuplicateJobError, InvalidJobOperation, NoSuchJobError
+from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.registry import StartedJobRegistry
 from rq.results import Result
@@ -83,6 +84,11 @@ def remove_ended(redis: Redis, job_id: str) -> None:
         if job.get_status() is JobStatus.FAILED:
             result = job.latest_result()
             log.error("job failed", job_id=job_id, detail=(result.exc_string or "")[-2000:] if result else "")
+        # The library reads each execution before it deletes it, and fails for one that has expired with its worker.
+        with redis.pipeline() as pipeline:
+            for execution_id in job.execution_registry.get_execution_ids():
+                Execution(execution_id, job_id, redis).delete(job, pipeline)
+            pipeline.execute()
         job.delete()
         Result.delete_all(job)  # else the next caller that waits would get how this one ended
     except (NoSuchJobError, InvalidJobOperation):

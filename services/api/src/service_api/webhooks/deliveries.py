@@ -94,7 +94,7 @@ def admit_new(engine: Engine, now: datetime) -> int:
     names = ["webhook_id", "state", "after_number", "sent_block", "sent_log", "next_attempt_at"]
     with writing(engine) as connection:
         statement = upsert(t.deliveries).from_select(names, new).on_conflict_do_nothing()
-        return connection.execute(statement).rowcount
+        return len(connection.execute(statement.returning(t.deliveries.c.webhook_id)).all())  # it counts no insertions
 
 
 def list_due(engine: Engine, now: datetime) -> list[Due]:

@@ -1,0 +1,284 @@
+"""``./noxw -s cluster``: every overlay and component of ``deploy/k8s`` against a real API server.
+
+    python tools/cluster.py [--definitions FOLDER]
+
+Starts etcd and kube-apiserver, from ``KUBEBUILDER_ASSETS`` or the path, and applies with kubectl the
+CustomResourceDefinitions of FOLDER (``.local/definitions``): the files that the operators' own releases publish. Each
+overlay is then applied with strict validation, where a warning is an error, too; the pod of every workload is admitted
+by PodSecurity, and one that wants more is not; the same again changes nothing; another tag changes the images and
+nothing else; deleting leaves nothing. No controller and no kubelet runs: no pod starts here.
+
+Exit code 1 when something is not as it should be, and 77 where a program or a definition is missing.
+**It has not been run against an API server yet**, only up to the point where one is needed.
+"""
+
+import argparse
+import copy
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import urllib3
+import yaml
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from kustomization.render import Object, containers, pod_spec, render
+from local_stack.ports import HOST
+from local_stack.process import Child, StackError, minimal_environment
+from local_stack.runtime import Runtime, running
+
+TOP: Final = Path(__file__).resolve().parent.parent
+K8S: Final = TOP / "deploy/k8s"
+DEFINITIONS: Final = TOP / ".local/definitions"
+OVERLAYS: Final = {name: K8S / "overlays" / name for name in ("staging", "mainnet")} | {
+    name: TOP / "tests/deploy" / name for name in ("complete", "traced")
+}
+"""Between them they have every component but those of ``ALONE``."""
+ALONE: Final = ("ingress",)
+"""Components that take the place of another one, on the base of their own."""
+PROGRAMS: Final = ("etcd", "kube-apiserver", "kubectl")
+NEXT: Final = "next"
+READY_SECONDS: Final = 60.0
+NOT_RUN: Final = 77
+_FIRST: Final = frozenset({"Namespace", "PriorityClass"})
+_OWN_GROUPS: Final = frozenset({"networking.k8s.io", "rbac.authorization.k8s.io", "scheduling.k8s.io"})
+"""Groups with a dot that are Kubernetes' own."""
+
+
+class NotHere(Exception):
+    """This machine cannot run a cluster's API; the text names what is missing."""
+
+
+class Unexpected(Exception):
+    """The API server answered otherwise than it should."""
+
+
+def main() -> int:
+    """Start the API server and take every overlay through its life."""
+    parser = argparse.ArgumentParser(prog="cluster", description=__doc__)
+    parser.add_argument("--definitions", type=Path, default=DEFINITIONS, help="the CustomResourceDefinitions, as YAML")
+    options = parser.parse_args()
+    try:
+        programs = find_programs()
+        deployments = dict(rendered())
+        definitions = find_definitions(options.definitions, deployments.values())
+        with running() as runtime:
+            api = _start(runtime, programs)
+            api.apply(definitions)
+            api.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+            for name, objects in deployments.items():
+                _live(api, objects)
+                _report(f"{name}: {len(objects)} objects applied, again, upgraded, deleted")
+    except NotHere as reason:
+        print(f"not run: {reason}")
+        return NOT_RUN
+    except (StackError, Unexpected) as fault:
+        print(f"FAILED: {fault}")
+        return 1
+    print(f"{len(deployments)} deployments passed: {', '.join(deployments)}")
+    return 0
+
+
+def find_programs() -> dict[str, Path]:
+    """Each of ``PROGRAMS``; ``NotHere`` names those that are missing."""
+    folders = (os.environ.get("KUBEBUILDER_ASSETS"), os.environ.get("PATH", os.defpath))
+    path = os.pathsep.join(filter(None, folders))  # an empty one would be the folder that this was started in
+    found = {name: shutil.which(name, path=path) for name in PROGRAMS}
+    if missing := [name for name, program in found.items() if program is None]:
+        raise NotHere(f"neither KUBEBUILDER_ASSETS nor the path has {', '.join(missing)}")
+    return {name: Path(program) for name, program in found.items() if program is not None}
+
+
+def rendered() -> Iterator[tuple[str, list[Object]]]:
+    """Every overlay, and staging with each component of ``ALONE``."""
+    for name, folder in OVERLAYS.items():
+        yield name, render(folder)
+    for component in ALONE:
+        with tempfile.TemporaryDirectory(prefix="overlay-") as made:
+            used = {"resources": OVERLAYS["staging"], "components": K8S / "components" / component}
+            named = {key: [os.path.relpath(path, Path(made).resolve())] for key, path in used.items()}
+            Path(made, "kustomization.yaml").write_text(yaml.safe_dump(named), encoding="utf-8")
+            yield component, render(Path(made))
+
+
+def find_definitions(folder: Path, deployments: Iterable[Sequence[Object]]) -> list[Object]:
+    """The CustomResourceDefinitions of ``folder``; ``NotHere`` names the kinds of the deployments that it lacks."""
+    files = sorted(folder.rglob("*.y*ml")) if folder.is_dir() else []
+    documents = [each for file in files for each in yaml.safe_load_all(file.read_text(encoding="utf-8")) if each]
+    found = [each for each in documents if each.get("kind") == "CustomResourceDefinition"]
+    known = {(each["spec"]["names"]["kind"], each["spec"]["group"]) for each in found}
+    used = {(each["kind"], each["apiVersion"].rpartition("/")[0]) for objects in deployments for each in objects}
+    wanted = {(kind, group) for kind, group in used if "." in group and group not in _OWN_GROUPS}
+    if missing := sorted(f"{kind}.{group}" for kind, group in wanted - known):
+        raise NotHere(f"{folder} has no CustomResourceDefinition of {', '.join(missing)}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A running API server, and its kubectl."""
+
+    program: Path
+    configuration: Path
+
+    def kubectl(self, *arguments: str, objects: Sequence[Object] = (), refused: bool = False) -> str:
+        """What kubectl printed; ``Unexpected`` unless it ended as expected."""
+        done = subprocess.run(
+            [self.program, "--kubeconfig", self.configuration, *arguments],
+            input=yaml.safe_dump_all(objects), capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+        if (done.returncode != 0) is not refused:
+            raise Unexpected(f"kubectl {' '.join(arguments)} ended with {done.returncode}: {done.stderr[-3000:]}")
+        return done.stderr if refused else done.stdout
+
+    def apply(self, objects: Sequence[Object]) -> list[str]:
+        """Apply with strict validation, by the server, warnings as errors; a line for each object."""
+        options: tuple[str, ...] = ("--validate=strict", "--warnings-as-errors", "--filename=-")
+        # A definition is larger than the annotation in which the client would keep it.
+        server_side = all(each["kind"] == "CustomResourceDefinition" for each in objects)
+        return self.kubectl(
+            "apply", f"--server-side={str(server_side).lower()}", *options, objects=objects
+        ).splitlines()
+
+
+def _live(api: Api, objects: list[Object]) -> None:
+    """One deployment from nothing to nothing."""
+    first = [each for each in objects if each["kind"] in _FIRST]
+    rest = [each for each in objects if each["kind"] not in _FIRST]
+    api.apply(first)
+    api.apply(rest)
+    for each in rest:
+        _admit(api, each)
+    if changed := [line for line in api.apply(objects) if not line.endswith(" unchanged")]:
+        raise Unexpected(f"applied again, the same manifests changed: {changed}")
+    _upgrade(api, rest)
+    api.kubectl("delete", "--filename=-", "--wait=false", objects=rest)
+    left = api.kubectl("get", "--filename=-", "--ignore-not-found", "--output=yaml", objects=rest)
+    for each in (yaml.safe_load(left) or {}).get("items", []):
+        if "deletionTimestamp" not in each["metadata"]:
+            raise Unexpected(f"{each['kind']} {each['metadata']['name']} was not deleted")
+
+
+def _admit(api: Api, workload: Object) -> None:
+    """PodSecurity admits the workload's pod, and not the same with a privileged container."""
+    specification = pod_spec(workload)
+    if specification is None:
+        return
+    metadata = {"name": "admitted", "namespace": workload["metadata"]["namespace"]}
+    pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": copy.deepcopy(specification)}
+    command = ("create", "--dry-run=server", "--validate=strict", "--filename=-")
+    api.kubectl(*command, objects=[pod])
+    pod["spec"]["containers"][0]["securityContext"] = {"privileged": True}
+    if "violates PodSecurity" not in api.kubectl(*command, objects=[pod], refused=True):
+        raise Unexpected(f"a privileged container of {workload['metadata']['name']} is refused for another reason")
+
+
+def _upgrade(api: Api, objects: list[Object]) -> None:
+    """As docs/operations.md, "Upgrading": the Job goes first, then everything is applied with the new tag."""
+    new = copy.deepcopy(objects)
+    for each in new:
+        for container in containers(each):
+            if container["image"].startswith("service-"):
+                container["image"] = f"{container['image'].partition(':')[0]}:{NEXT}"
+    expected = sum(before != after for before, after in zip(objects, new, strict=True))
+    job = next(each for each in objects if (each["kind"], each["metadata"]["name"]) == ("Job", "migrate"))
+    api.kubectl("delete", "--filename=-", objects=[job])
+    changed = [line for line in api.apply(new) if not line.endswith(" unchanged")]
+    if len(changed) != expected:
+        raise Unexpected(f"another tag changed {changed}, not {expected} objects")
+
+
+def _start(runtime: Runtime, programs: Mapping[str, Path]) -> Api:
+    """etcd and the API server, on ports and with keys of this run."""
+    etcd_port = start_etcd(runtime, programs["etcd"])
+    folder = runtime.directory("apiserver")
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    token = secrets.token_hex(32)
+    accounts = runtime.secret("apiserver/accounts.key", private)
+    options = (
+        f"--etcd-servers=http://{HOST}:{etcd_port}",
+        f"--bind-address={HOST}",
+        f"--cert-dir={folder}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-signing-key-file={accounts}",
+        f"--service-account-key-file={runtime.secret('apiserver/accounts.pem', public)}",
+        f"--token-auth-file={runtime.secret('apiserver/tokens.csv', f'{token},admin,admin,system:masters')}",
+        "--authorization-mode=RBAC",
+    )
+    configuration = runtime.path / "kubeconfig"
+
+    def api(port: int) -> Api:
+        configuration.write_text(_kubeconfig(port, folder / "apiserver.crt", runtime.path / "token"))
+        return Api(programs["kubectl"], configuration)
+
+    def ready(port: int) -> bool:
+        try:
+            return api(port).kubectl("get", "--raw=/readyz") == "ok"
+        except Unexpected:
+            return False
+
+    runtime.secret("token", token)
+    _, port = runtime.start_listening(
+        lambda port: runtime.family.spawn(
+            "kube-apiserver", [programs["kube-apiserver"], *options, f"--secure-port={port}"],
+            environment=minimal_environment(folder), cwd=folder, rank=1,
+        ),
+        ready,
+        READY_SECONDS,
+    )  # fmt: skip
+    return api(port)
+
+
+def start_etcd(runtime: Runtime, program: Path) -> int:
+    """An empty etcd in ``runtime``; its port."""
+    folder, peers = runtime.directory("etcd"), f"http://{HOST}:{runtime.port()}"
+
+    def spawn(port: int) -> Child:
+        clients = f"http://{HOST}:{port}"
+        options = (
+            f"--data-dir={folder}/data",
+            *(f"--listen-client-urls={clients}", f"--advertise-client-urls={clients}"),
+            *(f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}"),
+            f"--initial-cluster=default={peers}",
+        )
+        return runtime.family.spawn("etcd", [program, *options], environment=minimal_environment(folder), cwd=folder)
+
+    def ready(port: int) -> bool:
+        try:
+            return urllib3.request("GET", f"http://{HOST}:{port}/health", timeout=2.0, retries=False).status == 200
+        except urllib3.exceptions.HTTPError:
+            return False
+
+    return runtime.start_listening(spawn, ready, READY_SECONDS)[1]
+
+
+def _kubeconfig(port: int, authority: Path, token: Path) -> str:
+    cluster = {"server": f"https://{HOST}:{port}", "certificate-authority": str(authority)}
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "local", "cluster": cluster}],
+            "users": [{"name": "admin", "user": {"tokenFile": str(token)}}],
+            "contexts": [{"name": "local", "context": {"cluster": "local", "user": "admin"}}],
+            "current-context": "local",
+        }
+    )
+
+
+def _report(text: str) -> None:
+    print(f"cluster: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,470 @@
+"""``./noxw -s compose``: bring ``deploy/compose`` up by Docker as its README describes, and play bounties through it.
+
+    python tools/compose.py [--keep-images]
+
+What an operator types is taken from the README and run as it stands there: the start, a backup, a new password, a
+restore onto an empty volume, an upgrade; beside it every container is killed at once, and the whole is stopped and
+started again. A whole bounty (the demo's) is played before and after, its people at the https address of Caddy, and the
+service's answers are compared with the chain after each step.
+
+The services' images are those of ``tools/images.py``; PostgreSQL, Valkey and Caddy are stood in for by
+``tools/stand_ins.py``. The chain, the beacon and the buckets are the local stack's, on the machine; the buckets are
+behind TLS, since the client uploads to nothing else. Docker is the machine's; where there is none, that of Debian
+testing is unpacked below ``.local``. It runs in namespaces of its own: no network, firewall rule or port of the machine
+is touched, and no process stays. Exit code 1 when something is not as it should be, and 77 where no engine can run.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, Final
+
+import yaml
+from demo.__main__ import NotVerified, Story, play
+from demo.bounty import Cast
+from demo.person import UnexpectedEnd
+from local_stack import gcs
+from local_stack.hub import HubTerms
+from local_stack.ports import HOST
+from local_stack.process import StackError, StopRule
+from local_stack.runtime import Runtime
+from local_stack.stack import Stack, StackSettings, running_stack
+from service_common.crypto.x25519 import Identity, recipient_text
+
+from tools.images import NOT_RUN, SERVICES, TOP, NotHere, Unexpected, build, buildah, debian, make_base, require
+from tools.stand_ins import SUITE, full_name, make_stand_ins
+
+SOURCE: Final = TOP / "deploy/compose"
+README: Final = (SOURCE / "README.md").read_text(encoding="utf-8")
+PROCESSES: Final[dict[str, Any]] = yaml.safe_load((SOURCE / "compose.yaml").read_text(encoding="utf-8"))["services"]
+VERSION: Final = str(PROCESSES["api"]["image"]).rpartition(":-")[2].removesuffix("}")
+NEXT: Final = f"{VERSION}-next"
+ARCHIVES: Final = TOP / ".local/compose"
+SCRATCH: Final = ARCHIVES / "run"
+ENGINE: Final = TOP / ".local/docker"
+ENGINE_PACKAGES: Final = "docker.io,docker-cli,docker-compose,containerd"
+PUBLIC_HOST: Final = "bounties.internal"
+"""For a name below .internal Caddy makes the certificate itself."""
+STORAGE_HOST: Final = "storage.internal"
+MACHINE: Final = "10.99.0.1"
+"""The machine's address, as containers see it."""
+HEALTHY_SECONDS: Final = 300.0
+SUBMISSION_SECONDS: Final = 45
+_NAMESPACES: Final = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+_INSIDE: Final = "COMPOSE_IN_NAMESPACES"
+_TRIAL: Final = f"""
+# What the trial has beside the deployment: a storage whose certificate the machine made.
+x-trusting: &trusting
+  environment: {{REQUESTS_CA_BUNDLE: /etc/trial-ca.pem}}
+  volumes: ["./trial-ca.pem:/etc/trial-ca.pem:ro"]
+  extra_hosts: ["{STORAGE_HOST}:{MACHINE}"]
+services:
+  api: *trusting
+  api-worker: *trusting
+  backup: *trusting
+"""
+
+
+def main() -> int:
+    """Build here, then do the rest in namespaces of its own."""
+    parser = argparse.ArgumentParser(prog="compose", description=__doc__)
+    parser.add_argument("--keep-images", action="store_true", help="use images that an earlier run has built")
+    options = parser.parse_args()
+    try:
+        if _INSIDE in os.environ:
+            print(_try_out())
+            return 0
+        _prepare(keep=options.keep_images)
+    except NotHere as reason:
+        print(f"not run: {reason}")
+        return NOT_RUN
+    except (NotVerified, StackError, Unexpected, UnexpectedEnd) as fault:
+        print(f"FAILED: {fault}")
+        return 1
+    try:
+        inside = [*_NAMESPACES, sys.executable, *sys.argv]
+        return subprocess.run(inside, env=os.environ | {_INSIDE: "1"}, check=False).returncode
+    finally:
+        shutil.rmtree(SCRATCH if options.keep_images else ARCHIVES)
+
+
+def _prepare(*, keep: bool) -> None:
+    """Everything that comes from a network: images, as archives, and the engine."""
+    require()
+    for program in ("unshare", "iptables", "ip"):
+        if shutil.which(program) is None:
+            raise NotHere(f"{program} is not installed")
+    if subprocess.run([*_NAMESPACES, "true"], capture_output=True, check=False).returncode != 0:
+        raise NotHere("the kernel gives no namespaces of networks, mounts and processes")
+    if not shutil.which("dockerd") and not (ENGINE / "usr/sbin/dockerd").exists():
+        _report(f"unpacking Docker of Debian {SUITE}")
+        part = ENGINE.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        debian(SUITE, ENGINE_PACKAGES, part, variant="extract")
+        part.rename(ENGINE)
+    shutil.rmtree(SCRATCH, ignore_errors=True)  # of a run that was killed
+    SCRATCH.mkdir(parents=True)
+    if keep and set(SERVICES) <= {archive.stem for archive in ARCHIVES.glob("*.tar")}:
+        return
+    make_base()
+    names = make_stand_ins(PROCESSES)
+    for service in SERVICES:
+        build(service)
+    for archive in ARCHIVES.glob("*.tar"):
+        archive.unlink()
+    for service in SERVICES:
+        _archive(service, f"localhost/service-{service}", f"localhost/service-{service}:{VERSION}")
+    for name in names:
+        _archive(name.partition(":")[0].replace("/", "-"), full_name(name), name)
+
+
+def block(after: str) -> str:
+    """The README's first block of shell after a text, without what needs a registry."""
+    found = re.search(re.escape(after) + r".*?```sh\n(.*?)```", README, re.DOTALL)
+    if found is None:
+        raise Unexpected(f"the README has no block after {after!r}")
+    return "\n".join(line for line in dedent(found[1]).splitlines() if "not with images built here" not in line)
+
+
+def _archive(stem: str, image: str, name: str) -> None:
+    buildah("push", image, f"docker-archive:{ARCHIVES / stem}.tar:{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A copy of ``deploy/compose`` as an operator has it, and the shell in which the operator types."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def type(self, script: str) -> str:
+        """Run a piece of shell in the folder; its output. ``Unexpected`` where it fails."""
+        done = subprocess.run(
+            ["sh", "-ec", script], cwd=self.folder, env=self.environment,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=900,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise Unexpected(f"{script}\nended with {done.returncode}: {done.stdout[-1000:]}{done.stderr[-3000:]}")
+        return done.stdout
+
+    def from_readme(self, after: str) -> str:
+        """Run a block of the README."""
+        return self.type(block(after).replace("https://HOST/", f"https://{PUBLIC_HOST}/"))
+
+    def set(self, name: str, values: Mapping[str, str]) -> None:
+        """Fill in a file of settings."""
+        file = self.folder / f"settings/{name}.env"
+        kept = [line for line in file.read_text(encoding="utf-8").splitlines() if line.partition("=")[0] not in values]
+        file.write_text("\n".join([*kept, *(f"{key}={value}" for key, value in values.items())]) + "\n")
+
+    def containers(self) -> dict[str, dict[str, Any]]:
+        """What ``docker compose ps`` reports of each service."""
+        lines = self.type("docker compose ps --all --format json").splitlines()
+        return {each["Service"]: each for each in map(json.loads, lines)}
+
+    def check_healthy(self, *, without: frozenset[str] = frozenset()) -> None:
+        """Every process runs and is healthy; the schema's ended with 0; the copy is equal to the chain."""
+        found = self.containers()
+        if started := without & set(found):
+            raise Unexpected(f"{started} was started")
+        for name, process in PROCESSES.items():
+            if "profiles" in process or name in without:
+                continue
+            state = (found[name]["State"], found[name]["Health"], found[name]["ExitCode"])
+            wanted = ("running", "healthy", 0)
+            if name == "migrate":
+                wanted = ("exited", "", 0)
+            elif "healthcheck" not in process:
+                wanted = ("running", "", 0)
+            if state != wanted:
+                raise Unexpected(f"{name} is {state}, not {wanted}")
+        self.type("docker compose exec -T indexer-worker service-indexer verify")
+
+
+def _try_out() -> str:
+    """All steps; the line that sums them up."""
+    started = time.monotonic()
+    _own_network()
+    settings = StackSettings(services=(), terms=HubTerms(reveal_delay=3))
+    with (
+        running_stack(settings, say=_report) as stack,
+        gcs.start(stack.runtime, name="backups") as backups,
+    ):
+        site = _engine(stack.runtime)
+        _serve_storage(site, stack, backups)
+        keys = _fill_in(site, stack, backups)
+        try:
+            return _operate(site, stack, keys, started)
+        except BaseException:
+            print(site.type("docker compose ps --all; docker compose logs --tail 15 2>&1 || true"), file=sys.stderr)
+            raise
+        finally:
+            site.type("docker compose --profile backup down --volumes; docker rm --force storage")
+
+
+def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
+    """What an operator does, one after the other."""
+    site.type("docker compose up --detach --wait")
+    _trust(site)
+    site.from_readme("5. **Healthy**")
+    site.check_healthy()
+    _check_networks(site)
+    _report("everything is healthy; a bounty through it")
+    cast = _cast(stack)
+    play(Story(), cast, SUBMISSION_SECONDS)
+
+    def holds(step: str) -> None:
+        site.check_healthy()
+        cast.person("solver-2").audit("1")
+        _report(f"{step}: healthy, and every answer agrees with the chain")
+
+    before = {name: each["ID"] for name, each in site.containers().items()}
+    site.type("docker compose up --detach --wait")
+    if {name: each["ID"] for name, each in site.containers().items()} != before:
+        raise Unexpected("a second `up` made containers anew")
+    holds("up again")
+
+    _kill_everything(site)
+    holds("kill -9 of everything")
+
+    site.from_readme("Another password")
+    holds("another password")
+
+    site.type("docker compose down; docker compose up --detach --wait")
+    holds("down and up")
+
+    _back_up(site)
+    _restore(site, keys)
+    holds("a restore onto an empty volume")
+
+    _upgrade(site)
+    holds("an upgrade")
+    play(Story(), replace(cast, folder=SCRATCH / "people-again"), SUBMISSION_SECONDS)
+    site.check_healthy()
+
+    site.type("docker compose down; rm -r secrets/webhooks secrets/settler/SERVICE_SETTLER_PRIVATE_KEY")
+    site.type("docker compose up --detach --wait --scale settler=0 --scale webhooks=0")
+    site.check_healthy(without=frozenset({"settler", "webhooks"}))
+    docker, compose = site.type("docker version --format '{{.Server.Version}}'; docker compose version --short").split()
+    return (
+        f"Docker {docker}, Compose {compose}: passed in {time.monotonic() - started:.0f} s: two whole bounties, "
+        "kill -9 of everything, another password, down and up, a backup restored onto an empty volume, an upgrade, no "
+        "gas key and no webhooks"
+    )
+
+
+def _own_network() -> None:
+    """The machine's address and its names, and what is sent there reaches the servers, which listen on 127.0.0.1."""
+    for command in (
+        "ip link set lo up",
+        f"ip address add {MACHINE}/32 dev lo",
+        "mount -t tmpfs tmpfs /run",
+        f"iptables -t nat -A PREROUTING -d {MACHINE} -p tcp -j DNAT --to-destination {HOST}",
+    ):
+        done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise NotHere(f"{command}: {done.stderr.strip()}")
+    Path("/proc/sys/net/ipv4/conf/all/route_localnet").write_text("1")
+    hosts = Path("/run/hosts")
+    hosts.write_text(f"{HOST} localhost {PUBLIC_HOST} {STORAGE_HOST}\n")
+    subprocess.run(["mount", "--bind", str(hosts), "/etc/hosts"], check=True)
+
+
+def _engine(runtime: Runtime) -> Site:
+    """Docker with every image loaded, and a folder to type in."""
+    # The machine's own programs first: of an unpacked release some, such as runc, need a newer C library.
+    path = os.pathsep.join((os.environ["PATH"], str(ENGINE / "usr/bin"), str(ENGINE / "usr/sbin")))
+    socket = f"unix://{runtime.path}/docker.sock"
+    plugins = [str(ENGINE / "usr/libexec/docker/cli-plugins")]
+    (SCRATCH / "config.json").write_text(json.dumps({"cliPluginsExtraDirs": plugins}))
+    environment = {"PATH": path, "HOME": str(SCRATCH), "DOCKER_HOST": socket, "DOCKER_CONFIG": str(SCRATCH)}
+    environment["COMPOSE_PROGRESS"] = "quiet"
+    roots = ["--data-root", str(SCRATCH / "docker"), "--exec-root", str(runtime.directory("docker"))]
+    child = runtime.family.spawn(
+        "dockerd",
+        ["dockerd", *roots, "--host", socket, "--pidfile", str(SCRATCH / "docker.pid")],
+        environment=environment, cwd=SCRATCH, rule=StopRule(grace=60.0), rank=3,
+    )  # fmt: skip
+    shutil.copytree(SOURCE, SCRATCH / "site", ignore=shutil.ignore_patterns("secrets", "dump", "backups", ".env"))
+    site = Site(SCRATCH / "site", environment | {"CURL_CA_BUNDLE": str(SCRATCH / "ca.pem")})
+    probe = ["docker", "version"]
+    try:
+        runtime.family.wait(
+            child,
+            lambda: subprocess.run(probe, env=environment, capture_output=True, check=False).returncode == 0,
+            60.0,
+        )
+    except StackError as error:
+        raise NotHere(f"the engine does not start: {error}") from error
+    for archive in ARCHIVES.glob("*.tar"):
+        site.type(f"docker load --quiet --input {archive}")
+    return site
+
+
+def _serve_storage(site: Site, stack: Stack, backups: gcs.GcsServer) -> None:
+    """The buckets under https, by another Caddy on the machine; it keeps the host that signatures name."""
+    servers = "".join(
+        f"https://{STORAGE_HOST}:{_tls_port(server)} {{\n reverse_proxy {HOST}:{server.port}\n}}\n"
+        for server in (stack.gcs, backups)
+    )
+    (site.folder / "storage").write_text(f"{{\n admin off\n auto_https disable_redirects\n}}\n{servers}")
+    caddy = PROCESSES["caddy"]["image"]
+    mount = f"--volume {site.folder}/storage:/etc/caddy/Caddyfile:ro"
+    site.type(f"docker run --detach --name storage --network host {mount} {caddy}")
+    _copy_root(site, "docker cp storage", site.folder / "trial-ca.pem")
+    (site.folder / "trial-ca.pem").chmod(0o644)
+    (site.folder / "compose.override.yaml").write_text(_TRIAL)
+
+
+def _tls_port(server: gcs.GcsServer) -> int:
+    return server.port + 1 if server.port < 60_000 else server.port - 1
+
+
+def _copy_root(site: Site, copy: str, target: Path) -> None:
+    """The certificate of a Caddy's own authority, which is made when it starts."""
+    ends = time.monotonic() + 60
+    while True:
+        try:
+            site.type(f"{copy}:/data/caddy/pki/authorities/local/root.crt {target}")
+        except Unexpected:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.5)
+        else:
+            return
+
+
+def _fill_in(site: Site, stack: Stack, backups: gcs.GcsServer) -> str:
+    """Settings and secrets, as an operator writes them; the keys that open dumps, which the operator keeps."""
+    known = stack.launcher.variables | {
+        "SERVICE_PUBLIC_HOST": PUBLIC_HOST,
+        "SERVICE_RPC_QUORUM": "1",
+        "SERVICE_STORAGE_ENDPOINT": f"https://{STORAGE_HOST}:{_tls_port(stack.gcs)}",
+    }
+    chain = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK", "SERVICE_BLOCK_TIME_SECONDS")
+    beacon = ("SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH", "SERVICE_BEACON_PUBLIC_KEY")
+    for name, variables in (
+        ("chain", (*chain, *beacon)),
+        ("api", ("SERVICE_WEBHOOK_PUBLIC_KEY",)),
+        ("indexer", ("SERVICE_RPC_QUORUM",)),
+        ("storage", ("SERVICE_STORAGE_BUCKET", "SERVICE_STORAGE_ENDPOINT")),
+        ("web", ("SERVICE_PUBLIC_HOST",)),
+    ):
+        site.set(name, {each: known[each].replace(HOST, MACHINE) for each in variables})
+    identity = Identity.generate()
+    storage = {
+        "SERVICE_BACKUP_BUCKET": backups.bucket,
+        "SERVICE_BACKUP_RECIPIENTS": recipient_text(identity.public_key),
+        "SERVICE_STORAGE_ENDPOINT": f"https://{STORAGE_HOST}:{_tls_port(backups)}",
+    }
+    site.set("backup", storage)
+
+    secrets = stack.launcher.secrets | {"SERVICE_RPC_URLS": stack.anvil.url.replace(HOST, MACHINE)}
+    asked = [line.removeprefix("to be written: ") for line in site.type("./make-secrets.sh").splitlines()]
+    for name in asked:
+        file = site.folder / name
+        server = backups if file.parent.name == "backup" else stack.gcs
+        value = secrets.get(file.name, "")
+        if file.name == "SERVICE_STORAGE_CREDENTIALS":
+            account = json.loads(server.credentials_file.read_text(encoding="utf-8"))
+            value = json.dumps(account | {"token_uri": f"https://{STORAGE_HOST}:{_tls_port(server)}/token"})
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(value, encoding="utf-8")
+    if left := site.type("./make-secrets.sh"):
+        raise Unexpected(f"every secret is written, and still: {left}")
+    return json.dumps([identity.to_text()])
+
+
+def _trust(site: Site) -> None:
+    """What people and their clients trust: the authorities of both Caddys."""
+    _copy_root(site, "docker compose cp caddy", SCRATCH / "public-ca.pem")
+    authorities = [SCRATCH / "public-ca.pem", site.folder / "trial-ca.pem"]
+    (SCRATCH / "ca.pem").write_bytes(b"".join(each.read_bytes() for each in authorities))
+    os.environ["SSL_CERT_FILE"] = str(SCRATCH / "ca.pem")
+
+
+def _cast(stack: Stack) -> Cast:
+    """The demo's people, at the deployment's address."""
+    url = f"https://{PUBLIC_HOST}"
+    common = {"SERVICE_API_BASE_URL": url, "SERVICE_SUBGRAPH_ENDPOINT": f"{url}/subgraph"}
+    common["SSL_CERT_FILE"] = os.environ["SSL_CERT_FILE"]
+    return Cast(replace(stack, common={**stack.common, **common}, pages_url=url), SCRATCH / "people")
+
+
+def _check_networks(site: Site) -> None:
+    """The pages reach the api, and neither datastore."""
+    probe = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 3)"
+    site.type(f"docker compose exec -T web python -c '{probe}' api 8080")
+    for name, port in (("postgresql", 5432), ("valkey", 6379)):
+        try:
+            site.type(f"docker compose exec -T web python -c '{probe}' {name} {port}")
+        except Unexpected:
+            continue
+        raise Unexpected(f"the pages reach {name}")
+
+
+def _kill_everything(site: Site) -> None:
+    """SIGKILL to the first process of every container; the engine starts each again."""
+    running = [each["ID"] for each in site.containers().values() if each["State"] == "running"]
+    pids = _inspect(site, "{{.State.Pid}}", running)
+    for pid in pids:
+        os.kill(int(pid), signal.SIGKILL)
+    ends = time.monotonic() + HEALTHY_SECONDS
+    while time.monotonic() < ends:
+        again = _inspect(site, "{{.State.Pid}} {{if .State.Health}}{{.State.Health.Status}}{{end}}", running)
+        states = [each.split() for each in again]
+        if all(state[0] not in {"0", *pids} and state[1:] in ([], ["healthy"]) for state in states):
+            return
+        time.sleep(1)
+    raise Unexpected(f"{HEALTHY_SECONDS:.0f} s after kill -9 not every container is healthy")
+
+
+def _back_up(site: Site) -> None:
+    """Twice: the second finds the first one's containers. Only encrypted dumps stay."""
+    for _ in range(2):
+        site.type("docker compose run --rm --quiet-pull backup")
+    kept, plain = (sorted(each.name for each in (site.folder / name).iterdir()) for name in ("backups", "dump"))
+    if len(kept) != 2 or plain:
+        raise Unexpected(f"after two backups: {kept} encrypted, {plain} plain")
+
+
+def _restore(site: Site, keys: str) -> None:
+    """Everything that people wrote is in the dump alone."""
+    folder = site.folder / "secrets/restore"
+    folder.mkdir()
+    (folder / "SERVICE_BACKUP_PRIVATE_KEYS").write_text(keys, encoding="utf-8")
+    site.type(f"chmod 0400 {folder}/*; chown -R 10001:10001 {folder}")
+    site.type("docker compose down; docker volume rm bounty-escrow_postgresql")
+    site.from_readme("**Restore**")
+
+
+def _upgrade(site: Site) -> None:
+    """To another tag of the same images."""
+    for service in SERVICES:
+        site.type(f"docker tag localhost/service-{service}:{VERSION} localhost/service-{service}:{NEXT}")
+    (site.folder / ".env").write_text(f"SERVICE_VERSION={NEXT}\n")
+    site.from_readme("## Upgrading")
+    if former := [name for name, each in site.containers().items() if each["Image"].endswith(f":{VERSION}")]:
+        raise Unexpected(f"after the upgrade these are of the former release: {former}")
+
+
+def _inspect(site: Site, template: str, containers: Iterable[str]) -> list[str]:
+    return site.type(f"docker inspect --format '{template}' {' '.join(containers)}").splitlines()
+
+
+def _report(text: str) -> None:
+    print(f"compose: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
