@@ -148,6 +148,11 @@ def steps() -> list[Step]:
             "every image built by buildah twice, the same to the byte, and a whole stack of them run as pods run them",
             (PYTHON, "tools/images.py"),
         ),
+        _tests(
+            "image-contents",
+            "what each of the five images holds, none of it of two packages",
+            "tests/deploy/test_images.py",
+        ),
         Step(
             "compose",
             "`deploy/compose` brought up by Docker as its README describes: bounties, kills, a restore, an upgrade",
@@ -183,6 +188,12 @@ def steps() -> list[Step]:
             "1,050,000 calls of random histories with per-bounty books",
             "assurance",
             (PYTHON, "tools/histories.py", "--forge", forge),
+        ),
+        _hub(
+            "hub-planted",
+            "every bug of contracts/mutants, planted and found by the test that it names",
+            "default",
+            (PYTHON, "tools/check.py", "all-mutants"),
         ),
         _hub("hub-mutants", "every small change to the Hub, found by the tests", "default", mutate),
     ]

@@ -2,13 +2,13 @@
 """Everything forge can say about the Hub, as the `contracts` session runs it.
 
 Exit 0 only if the committed artifacts and the packaged ABI are what the sources compile to, the whole forge
-suite passes, no gas figure moved against contracts/snapshots, and each planted bug of contracts/mutants is found. What
+suite passes, no gas figure moved against contracts/snapshots, and seven planted bugs of contracts/mutants are found. What
 forge kept of earlier failures is not played.
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
 contracts/package-lock.json to be there or reachable.
 
     check.py [format] [artifacts] [forge] [mutants]        these four where none is named
-    check.py all-mutants                                   every planted bug, not only one of each kind
+    check.py all-mutants                                   every planted bug, not only seven
 """
 
 from __future__ import annotations
@@ -29,20 +29,16 @@ PACKAGED_ABI = CONTRACTS.parent / "libs/service_common/src/service_common/chain/
 TOOLS = CONTRACTS / "tools"
 DEFAULT = ("format", "artifacts", "forge", "mutants")
 LANES = (("mutants", "all-mutants"), ("format", "artifacts", "forge"))
-ONE_OF_EACH_KIND = (
-    "double_claim",
-    "missing_status_check",
+OFTEN = (
     "missing_reentrancy_guard",
-    "spilled_amount",
-    "rounding_leak",
     "lost_candidate_number",
     "shared_seat_mark",
     "wrapping_versions",
     "announced_fee_recipient",
     "constant_chain_id",
-    "roster_at_once",
     "key_at_once_after_withdrawal",
 )
+"""Those that the tests once did not find, and one that only a hostile token finds; the others are a campaign."""
 TIME_LIMIT_SECONDS = 900
 
 
@@ -52,7 +48,7 @@ def commands(forge: str) -> dict[str, Sequence[str]]:
         "format": [forge, "fmt", "--root", str(CONTRACTS), "--check"],
         "artifacts": [sys.executable, str(TOOLS / "build_artifacts.py"), "--check", "--abi-out", str(PACKAGED_ABI)],
         "forge": [forge, "test", "--root", str(CONTRACTS)],
-        "mutants": [*mutants, *ONE_OF_EACH_KIND],
+        "mutants": [*mutants, *OFTEN],
         "all-mutants": mutants,
     }
 

@@ -74,7 +74,7 @@ def play(stage: Stage, scene: Callable[[Stage], Case], number: int, moment: str)
 
 def test_command__killed_at_any_request__ends_as_it_would_have_and_sends_once(stage: Stage) -> None:
     dice = source("killed commands")
-    for scene in SCENES if FULL else dice.sample(SCENES, 6):
+    for scene in SCENES if FULL else dice.sample(SCENES, 3):
         points = [
             (n, moment) for n in range(1, count_requests(stage, scene(stage)) + 1) for moment in ("before", "after")
         ]

@@ -16,7 +16,7 @@ from service_common.entry_point import TERMINATED
 
 FIRST_IN_ITS_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child")
 COMMANDS = [
-    *((service, "await-schema") for service in ("api", "indexer", "reviewer", "delivery")),
+    ("reviewer", "await-schema"),
     ("api", "migrate"),
     ("indexer", "status"),
     ("indexer", "verify"),

@@ -1,11 +1,13 @@
-"""Every example of every command's help, typed into a real shell, does what its command is for."""
+"""Every example of every command's help does what its command is for; one that needs a shell is typed into one."""
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from string import Template
 
 import click
 import pytest
@@ -90,15 +92,19 @@ READY: dict[str, Callable[[Stage], Case]] = {
 }
 """What a command needs before its example can be typed; the others only look."""
 
+SHELL = set("|<>;&`()*")
 UNHEALTHY = {"doctor", "poster:check", "audit"}
 """This chain lives in the past, as ``doctor`` reports: its page's deadline has passed. An audit finds that the twin has
 no VerificationRecord."""
 
 
 def typed(case: Case, line: str, **values: str) -> Ran:
-    """A line as a shell runs it; 7 is the bounty at hand."""
+    """A line as a shell runs it, in this process where it is one command; 7 is the bounty at hand."""
     bounty = case.words[1] if len(case.words) > 1 else ""
     shown = re.sub(r"\b7\b", bounty, line)
+    if not set(shown) & SHELL and not shown.startswith("service-cli audit"):  # it ends with 1 without an error
+        _, *words = (Template(word).substitute(values) for word in shlex.split(shown))
+        return case.home.run_any(*words)
     path = f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["/bin/sh", "-c", shown], cwd=case.home.home, env={**case.home.variables(**values), "PATH": path},
