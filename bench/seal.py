@@ -194,6 +194,19 @@ def _peak_of(size: int) -> tuple[float, float]:
     return float(start), float(peak)
 
 
+def over_and_over() -> None:
+    """Seal and open a file of 1 GiB until the process is ended: for who looks at it meanwhile."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        folder, identity = Path(name), Identity.generate()
+        content = content_of(folder, 2**30)
+        while True:
+            sealed, opened = folder / "sealed.age", folder / "opened"
+            artifact = seal_directory(content.parent, identity.public_key, BINDING, sealed, limits=LIMITS)
+            open_sealed(sealed, identity, opened, artifact)
+            sealed.unlink()
+            shutil.rmtree(opened)
+
+
 def _resident(name: str) -> float:
     """A figure of this process's memory in MB: ``VmRSS`` now, ``VmHWM`` at its peak."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
