@@ -125,6 +125,11 @@ class Population:
     def solvers(self) -> int:
         return max(SOLVERS, self.bounties // 2)
 
+    @property
+    def last_block(self) -> BlockNumber:
+        """The block in which the last bounty is created."""
+        return self.created_in(self.bounties)
+
     def created_in(self, bounty: int) -> BlockNumber:
         """The block that a bounty is created in."""
         return BlockNumber(1 + bounty)
@@ -189,7 +194,7 @@ class Population:
 
     def _judged(self, n: int, place: int) -> HubEvent:
         """The first Guardian changes its mind at the end, which makes the quorum."""
-        agrees = place != 0 and place != 2
+        agrees = place not in {0, 2}
         awards = agrees == _is_awarded(n)
         return VerdictRecorded(
             BountyId(n),

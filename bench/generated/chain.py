@@ -7,8 +7,9 @@ are open. Nothing is kept but the time that deriving took, which is not the inde
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Final, Self
 
 from eth_abi.abi import encode
 from service_common.chain.abi import hub_abi, snake_case
@@ -24,14 +25,33 @@ from bench.generated.bounties import HUB, Population, first_events, hash_of, tim
 _EMPTY: Final = bytes(256)
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds of the clock, and of this process's processor."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> Self:
+        """Until now, from some moment on."""
+        return cls(time.perf_counter(), time.process_time())
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.wall + other.wall, self.cpu + other.cpu)
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        return Spent(self.wall - other.wall, self.cpu - other.cpu)
+
+
 class GeneratedChain:
-    """The chain of a population up to the block in which its last bounty is created; ``seconds`` were spent deriving,
-    ``logs`` were answered."""
+    """The chain of a population up to the block in which its last bounty is created; ``spent`` is what deriving
+    took, ``logs`` how many were answered."""
 
     def __init__(self, population: Population) -> None:
         self._population, self._timeline = population, population.timeline()
-        self.last = population.created_in(population.bounties)
-        self.seconds, self.logs = 0.0, 0
+        self.last = population.last_block
+        self.spent, self.logs = Spent(0.0, 0.0), 0
 
     def tip(self) -> Tip:
         header = _header(self.last)
@@ -71,11 +91,11 @@ class GeneratedChain:
 
     @contextmanager
     def _deriving(self) -> Iterator[None]:
-        started = time.perf_counter()
+        started = Spent.now()
         try:
             yield
         finally:
-            self.seconds += time.perf_counter() - started
+            self.spent += Spent.now() - started
 
 
 def _header(number: BlockNumber) -> Header:
@@ -85,7 +105,7 @@ def _header(number: BlockNumber) -> Header:
 def encode_event(event: HubEvent) -> tuple[tuple[Bytes32, ...], bytes]:
     """The topics and data with which the Hub logs an event. The library is for what is longer than a word alone: it
     takes longer than all that the indexer does with an event."""
-    topic, indexed, plain = _codec(type(event))
+    topic, indexed, plain = _codec(type(event).__name__)
     topics = (topic, *(Bytes32("0x" + _word(getattr(event, name))) for name, _ in indexed))
     if any(kind.endswith("[]") for _, kind in plain):
         return topics, encode([kind for _, kind in plain], [_raw(getattr(event, name)) for name, _ in plain])
@@ -93,11 +113,11 @@ def encode_event(event: HubEvent) -> tuple[tuple[Bytes32, ...], bytes]:
 
 
 @cache
-def _codec(kind: type[HubEvent]) -> tuple[Bytes32, list[tuple[str, str]], list[tuple[str, str]]]:
+def _codec(name: str) -> tuple[Bytes32, list[tuple[str, str]], list[tuple[str, str]]]:
     """An event's topic, and name and type of what is in its topics and of what is in its data."""
-    event = next(event for event in hub_abi().events.values() if event.name == kind.__name__)
-    fields = [(snake_case(each.name), each.type, each.indexed) for each in event.inputs]
-    indexed, plain = ([(name, of) for name, of, is_topic in fields if is_topic is wanted] for wanted in (True, False))
+    event = next(event for event in hub_abi().events.values() if event.name == name)
+    indexed = [(snake_case(each.name), each.type) for each in event.inputs if each.indexed]
+    plain = [(snake_case(each.name), each.type) for each in event.inputs if not each.indexed]
     return event.topic, indexed, plain
 
 
@@ -112,4 +132,4 @@ def _raw(value: object) -> object:
     """A value as the library for what is longer than a word takes it."""
     if isinstance(value, tuple):
         return [_raw(each) for each in value]
-    return to_bytes(value) if isinstance(value, str) and len(value) == 66 else value
+    return to_bytes(Bytes32(value)) if isinstance(value, str) and len(value) == 66 else value

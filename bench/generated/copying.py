@@ -1,8 +1,8 @@
 """An index of a generated chain, made by the indexer's own follower and writer in a database of its own."""
 
 import resource
-import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import psycopg
@@ -12,10 +12,10 @@ from service_common.db.migrate import migrate
 from service_common.domain.commitments import spec_commitment
 from service_common.types import BlockNumber
 from service_indexer.follower import advance
-from service_indexer.writer import only_writer
+from service_indexer.writer import Writer, only_writer
 
 from bench.generated.bounties import CHAIN, HUB, Population
-from bench.generated.chain import GeneratedChain
+from bench.generated.chain import GeneratedChain, Spent
 from tests.servers import TEMPLATE, Database, DatabaseServer
 
 PAGES_AT_ONCE: Final = 10_000
@@ -25,19 +25,29 @@ _STORED: Final = (
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
 )
+_CONNECTIONS: Final = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
+_PAGES: Final = "COPY app.challenge_pages (spec_commitment, content, submission_deadline) FROM STDIN"
+_SUMMARIES: Final = "COPY app.challenge_summaries (spec_commitment, title, summary) FROM STDIN"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the copy: events written, and the seconds that took without what deriving the chain took."""
+    """A part of the copy: its events, and what writing them took without what deriving the chain took."""
 
     events: int
-    seconds: float
+    indexer: Spent
+    postgres: float
+    """Seconds of the processor of the writer's connection."""
 
     @property
     def rate(self) -> float:
         """Events a second."""
-        return self.events / self.seconds
+        return self.events / self.indexer.wall
+
+    @property
+    def event_cpu(self) -> float:
+        """Microseconds of both processors for one event."""
+        return (self.indexer.cpu + self.postgres) / self.events * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +62,9 @@ class Copied:
 
     @property
     def whole(self) -> Part:
-        return Part(sum(part.events for part in self.parts), sum(part.seconds for part in self.parts))
+        nothing = Spent(0.0, 0.0)
+        indexer = sum((part.indexer for part in self.parts), nothing)
+        return Part(sum(part.events for part in self.parts), indexer, sum(part.postgres for part in self.parts))
 
 
 def database_server(server: PostgresServer) -> DatabaseServer:
@@ -65,25 +77,38 @@ def database_server(server: PostgresServer) -> DatabaseServer:
 
 def copy_chain(database: Database, population: Population) -> Copied:
     """Have the indexer copy the chain, then write the pages that people publish."""
-    chain, engine, parts = GeneratedChain(population), database.engine("service_indexer"), []
+    chain, engine = GeneratedChain(population), database.engine("service_indexer")
     with only_writer(engine, CHAIN, HUB, chain.headers(BlockNumber(0), BlockNumber(0))[0]) as writer:
-        at = events = 0
-        for part in range(1, PARTS + 1):
-            started = time.perf_counter() - chain.seconds
-            while at < chain.last * part // PARTS and advance(chain, writer):
-                head = writer.head()
-                at = 0 if head is None else head.block_number
-            written = chain.logs
-            parts.append(Part(written - events, time.perf_counter() - chain.seconds - started))
-            events = written
-    if at != chain.last:
-        raise RuntimeError(f"the copy is at block {at} of {chain.last}")
+        parts = tuple(_copy_part(chain, writer, database, chain.last * part // PARTS) for part in range(1, PARTS + 1))
+        if _at(writer) != chain.last:
+            raise RuntimeError(f"the copy is at block {_at(writer)} of {chain.last}")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     _write_pages(database, population)
     with psycopg.connect(database.server.url(database.name), autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")  # as autovacuum does in the end
         stored = connection.execute(_STORED).fetchone()
-    return Copied(population, database, tuple(parts), int(stored[0]) if stored else 0, peak)
+    return Copied(population, database, parts, int(stored[0]) if stored else 0, peak)
+
+
+def _copy_part(chain: GeneratedChain, writer: Writer, database: Database, last: int) -> Part:
+    """Step until the copy is at ``last`` or behind it."""
+    logs, began, postgres = chain.logs, Spent.now() - chain.spent, connections_cpu(database)
+    while _at(writer) < last and advance(chain, writer):
+        pass
+    return Part(chain.logs - logs, Spent.now() - chain.spent - began, connections_cpu(database) - postgres)
+
+
+def _at(writer: Writer) -> BlockNumber:
+    head = writer.head()
+    return BlockNumber(0) if head is None else head.block_number
+
+
+def connections_cpu(database: Database) -> float:
+    """Seconds of the processor that the connections to a database have used until now."""
+    with psycopg.connect(database.server.url()) as connection:
+        pids = connection.execute(_CONNECTIONS, [database.name]).fetchall()
+    used = [Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0] for (pid,) in pids]
+    return sum(map(int, used)) / 1_000_000_000
 
 
 def _write_pages(database: Database, population: Population) -> None:
@@ -92,11 +117,10 @@ def _write_pages(database: Database, population: Population) -> None:
         for first in range(1, population.bounties + 1, PAGES_AT_ONCE):
             last = min(population.bounties, first + PAGES_AT_ONCE - 1)
             pages = [population.challenge(bounty) for bounty in range(first, last + 1)]
-            contents = [page.content for page in pages]
-            commitments = [spec_commitment(content) for content in contents]
-            with cursor.copy("COPY app.challenge_pages (spec_commitment, content, submission_deadline) FROM STDIN") as copy:
-                for commitment, content, page in zip(commitments, contents, pages, strict=True):
-                    copy.write_row((commitment, content, page.deadline))
-            with cursor.copy("COPY app.challenge_summaries (spec_commitment, title, summary) FROM STDIN") as copy:
-                for commitment, page in zip(commitments, pages, strict=True):
+            keyed = [(spec_commitment(page.content), page) for page in pages]
+            with cursor.copy(_PAGES) as copy:
+                for commitment, page in keyed:
+                    copy.write_row((commitment, page.content, page.deadline))
+            with cursor.copy(_SUMMARIES) as copy:
+                for commitment, page in keyed:
                     copy.write_row((commitment, page.title, page.summary))
