@@ -94,14 +94,17 @@ class Challenge:
 
     title: str
     summary: str
+    escrow: TokenAmount
     deadline: UnixSeconds
+    judging_window: int
 
     @property
     def content(self) -> bytes:
         """The exact bytes."""
         return (
             f'---\nversion: 1\ntitle: "{self.title}"\nsummary: "{self.summary}"\n'
-            f"submission_deadline: {self.deadline}\njudging_window_seconds: {BLOCK_SECONDS}\n"
+            f"escrow_amount: {self.escrow}\nsubmission_deadline: {self.deadline}\n"
+            f"judging_window_seconds: {self.judging_window}\n"
             'acceptance_criteria:\n  - "`parse` returns the same"\ndeliverables:\n  - "one file"\nlanguage: en\n'
             f"---\n\n# {self.title}\n\n" + "A paragraph of a task with *some* emphasis and `code`.\n" * 20
         ).encode()
@@ -144,11 +147,20 @@ class Population:
         """The submission deadline."""
         return time_of(self.created_in(bounty) + self.life * 6 // 10)
 
+    def reveal_at(self, bounty: int) -> UnixSeconds:
+        """A block behind it."""
+        return UnixSeconds(self.deadline(bounty) + BLOCK_SECONDS)
+
+    def judging_deadline(self, bounty: int) -> UnixSeconds:
+        """Behind the Verdict that decides."""
+        return time_of(self.created_in(bounty) + self.life * 11 // 10)
+
     def challenge(self, bounty: int) -> Challenge:
         """Every page has the word ``parser``; ``rare<n>`` is in twenty pages that follow one another."""
         title = f"A fast parser of format {bounty}"
         summary = f"At least three times as fast as the one of library rare{bounty // BOUNTIES_OF_POSTER} today"
-        return Challenge(title, summary, self.deadline(bounty))
+        window = self.judging_deadline(bounty) - self.reveal_at(bounty)
+        return Challenge(title, summary, _escrow(bounty), self.deadline(bounty), window)
 
     def timeline(self) -> list[tuple[int, Callable[[int], HubEvent | None]]]:
         """The events of any bounty in their order: how many blocks after its creation, and what it is then."""
@@ -172,16 +184,15 @@ class Population:
 
     def _created(self, n: int) -> HubEvent:
         escrow = _escrow(n)
-        created, deadline = self.created_in(n), self.deadline(n)
         return BountyCreated(
             poster=self.poster(n),
             spec_commitment=spec_commitment(self.challenge(n).content),
             guardian_roster_hash=ROSTER,
             roster_version=RosterVersion(1),
             escrow_amount=escrow,
-            submission_deadline=deadline,
-            reveal_at=UnixSeconds(deadline + BLOCK_SECONDS),
-            judging_deadline=time_of(created + self.life * 11 // 10),
+            submission_deadline=self.deadline(n),
+            reveal_at=self.reveal_at(n),
+            judging_deadline=self.judging_deadline(n),
             protocol_fee=fee_amount(escrow, PROTOCOL_FEE_BPS),
             guardian_fee=fee_amount(escrow, GUARDIAN_FEE_BPS),
             protocol_fee_recipient=PROTOCOL,

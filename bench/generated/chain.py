@@ -77,11 +77,12 @@ class GeneratedChain:
             return list(self._logs(header))
 
     def _logs(self, header: Header) -> Iterator[Log]:
-        for index, event in enumerate(self._events(header.number)):
+        for index, event in enumerate(self.events(header.number)):
             topics, data = encode_event(event)
             yield Log(HUB, header.number, header.hash, index, hash_of("tx", header.number, index), topics, data)
 
-    def _events(self, block: BlockNumber) -> Iterator[HubEvent]:
+    def events(self, block: BlockNumber) -> Iterator[HubEvent]:
+        """What the Hub logs in a block."""
         if block == 1:
             yield from first_events()
         newest = block - 1
