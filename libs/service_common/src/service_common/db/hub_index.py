@@ -159,7 +159,7 @@ open_bounties = Table(
     Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
     *(Column(name, BigInteger) for name in ("submission_deadline", "reveal_at", "judging_deadline")),
 )
-"""Each bounty without a row in ``finalizations``, with its times. Nobody writes it: triggers of 0011 and 0012 keep it."""
+"""Each bounty without a row in ``finalizations``, with its times. Nobody writes it: triggers of 0012 keep it."""
 submissions = _fact(
     "submissions",
     *_columns(SubmissionRecorded),
