@@ -103,11 +103,20 @@ def _page(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: boo
     is_few = is_few or query.status is BountyStatus.OPEN or _is_of_open(query)
     if query.sort is BountySort.DEADLINE:
         key = by_sorting(b.submission_deadline) if is_few else b.submission_deadline
-        found = _rows(key).where(*matches).order_by(key, b.bounty_id).limit(most)
-        return found if cursor is None else found.where(tuple_(b.submission_deadline, b.bounty_id) > _place(cursor))
+        later = [] if cursor is None else [tuple_(b.submission_deadline, b.bounty_id) > _place(cursor)]
+        return _sorted(key, (key, b.bounty_id), [*matches, *later], most)
     key = by_sorting(_AWARD) if is_few else _AWARD
-    found = _rows(key).where(*matches).order_by(key.desc(), b.bounty_id.desc()).limit(most)
-    return found if cursor is None else found.where(tuple_(_AWARD, b.bounty_id) < _place(cursor))
+    later = [] if cursor is None else [tuple_(_AWARD, b.bounty_id) < _place(cursor)]
+    return _sorted(key, (key.desc(), b.bounty_id.desc()), [*matches, *later], most)
+
+
+def _sorted(
+    key: ColumnElement[Any], order: tuple[ColumnElement[Any], ...], matches: list[ColumnElement[bool]], most: int
+) -> Select[Any]:
+    """The first rows in an order. Which ones they are is found first: what is shown of each is read of those alone."""
+    bounty_id = t.bounties.c.bounty_id
+    first = select(bounty_id).select_from(_SOURCE).where(*matches).order_by(*order).limit(most)
+    return _rows(key).where(bounty_id.in_(first)).order_by(*order)
 
 
 def _is_of_open(query: BountyQuery) -> bool:
