@@ -1,4 +1,5 @@
-"""``./noxw -s bench``: run every group of benchmarks, or ``-- --only GROUP``; ``--json FILE`` keeps the lines.
+"""``./noxw -s bench``: run every group of benchmarks but ``large``, or ``-- --only GROUP``; ``--json FILE`` keeps the
+lines.
 
 The figures of each group's last run are in ``docs/benchmarks.md``, which this session writes.
 """
@@ -17,6 +18,8 @@ GROUPS: Final = sorted(
     path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures", "page"}
 )
 """A group is a module here with ``run(report)``: the part of an id before its first dot."""
+LONG: Final = {"large"}
+"""Groups that run only where they are named."""
 
 
 def main() -> int:
@@ -31,7 +34,7 @@ def main() -> int:
         return 0
     lines: list[str] = []
 
-    for name in options.only or GROUPS:
+    for name in options.only or [group for group in GROUPS if group not in LONG]:
         print(f"bench: {name}", file=sys.stderr, flush=True)
         figures: list[Figure] = []
 

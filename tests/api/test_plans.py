@@ -129,6 +129,30 @@ def test_list__by_each_filter_and_order__is_read_no_further_than_it_shows(
     assert statements.wasteful() == []
 
 
+@pytest.mark.parametrize("number", [12, 100 * 9 % 977])
+def test_search__of_a_word_in_few_pages__finds_each_open_ones_first_through_all_pages_of_the_list(
+    client: FlaskClient, number: int
+) -> None:
+    having = [bounty for bounty in range(BOUNTIES, 0, -1) if bounty % 977 == number]
+    expected = sorted(having, key=lambda bounty: bounty % 100 != 0)  # large.sql leaves one of a hundred open
+    found, address = [], f"/api/bounties?limit=2&search=word{number}"
+    while address:
+        answer = client.get(address).json or {}
+        assert answer["total_count"] == len(expected)
+        found += [int(item["bounty_id"]) for item in answer["items"]]
+        cursor = answer["next_cursor"]
+        address = cursor and f"/api/bounties?limit=2&search=word{number}&cursor={cursor}"
+    assert found == expected
+
+
+def test_search__of_a_word_in_most_pages__begins_with_the_newest_and_counts_no_further_than_a_thousand(
+    client: FlaskClient,
+) -> None:
+    answer = client.get("/api/bounties?limit=3&search=number&status=final").json or {}
+    assert [int(item["bounty_id"]) for item in answer["items"]] == [BOUNTIES - 1, BOUNTIES - 2, BOUNTIES - 3]
+    assert answer["total_count"] is None
+
+
 @pytest.mark.parametrize(
     "path",
     [f"/api/bounties/{OPEN}", f"/api/bounties/{FINAL}", "/api/status", "/api/changes",

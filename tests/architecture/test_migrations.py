@@ -30,6 +30,8 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("0011_growth", "CREATE TRIGGER keep_open_after_insert AFTER INSERT ON hub_index."): _KEPT,
     ("0011_growth", "CREATE TRIGGER keep_open_after_delete AFTER DELETE ON hub_index."): _KEPT,
     ("0011_growth", "INSERT INTO hub_index.open_bounties SELECT bounty_id FROM hub_index.bounties "): _KEPT,
+    ("0012_open_times", "CREATE OR REPLACE FUNCTION hub_index.keep_open_bounties() "): _KEPT,
+    ("0012_open_times", "UPDATE hub_index.open_bounties AS kept SET "): "columns that the release before does not read",
 }
 """Migration and how a statement begins, as it stands there with single spaces, to the reason."""
 ADDS = (

@@ -35,7 +35,8 @@ def expected(chain: FakeChain) -> dict[str, list[tuple[object, ...]]]:
                     rows["totals"].append(tuple(_plain(totals[column.name]) for column in t.totals.c))
     number, ended = ([column.name for column in table.c].index("bounty_id") for table in (t.bounties, t.finalizations))
     final = {row[ended] for row in rows["finalizations"]}
-    rows["open_bounties"] = [(row[number],) for row in rows["bounties"] if row[number] not in final]
+    kept = [[column.name for column in t.bounties.c].index(column.name) for column in t.open_bounties.c]
+    rows["open_bounties"] = [tuple(row[at] for at in kept) for row in rows["bounties"] if row[number] not in final]
     return {name: sorted(values, key=repr) for name, values in rows.items()}
 
 

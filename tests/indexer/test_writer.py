@@ -2,8 +2,10 @@
 
 import pytest
 from service_common.chain.blocks import header_at
+from service_common.db import hub_index as t
 from service_indexer.follower import advance
-from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
+from service_indexer.writer import AnotherWriter, FencedOut, Writer, copy_rows, only_writer
+from sqlalchemy import select
 
 from tests.world import World
 
@@ -35,3 +37,16 @@ def test_copy__of_another_hub__is_refused(world: World) -> None:
         only_writer(world.engine("service_indexer"), world.chain_id, other, start),
     ):
         pass
+
+
+TOPICS = ["0x" + "ab" * 32, 'a "quoted" text', "back\\slash", "", "NULL", "{a,b}", "tab\tand\nline"]
+
+
+def test_rows__with_any_texts_in_an_array__are_read_back_as_they_were(world: World) -> None:
+    origin = {"block_number": 1, "block_hash": "0x01", "log_index": 0, "tx_hash": "0x02", "time": 3}
+    rows = [{"bounty_id": None, "topics": topics, "data": b"\0\\x", **origin} for topics in (TOPICS, [])]
+    with world.engine("service_indexer").begin() as connection:
+        copy_rows(connection, t.logs, [row | {"log_index": place} for place, row in enumerate(rows)])
+        found = connection.execute(select(t.logs.c.topics, t.logs.c.data).where(t.logs.c.block_hash == "0x01"))
+        assert [(row.topics, bytes(row.data)) for row in found] == [(TOPICS, b"\0\\x"), ([], b"\0\\x")]
+        connection.rollback()

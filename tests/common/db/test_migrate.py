@@ -113,3 +113,28 @@ def test_waiting__for_a_database_that_refuses__says_why(former: str) -> None:
         await_schema(wrong, clock=Watched(), seconds=3)
     with pytest.raises(SchemaBehind, match="the database is at schema 0005"):
         await_schema(former, clock=Watched(), seconds=3)
+
+
+def test_migration__of_an_index_with_open_bounties__gives_each_its_times(former: str) -> None:
+    migrate(former, revision="0011")
+    with psycopg.connect(former) as writer:
+        for bounty in (1, 2, 3):
+            writer.execute(_BOUNTY, {"id": bounty, "at": 1_000 * bounty})
+        writer.execute(_ENDING, {"id": 2})
+    migrate(former)
+    with psycopg.connect(former) as reader:
+        kept = reader.execute("SELECT * FROM hub_index.open_bounties ORDER BY bounty_id").fetchall()
+    assert kept == [(1, 1_001, 1_002, 1_003), (3, 3_001, 3_002, 3_003)]
+
+
+_BOUNTY = (
+    "INSERT INTO hub_index.bounties (bounty_id, poster, spec_commitment, guardian_roster_hash, roster_version,"
+    " escrow_amount, protocol_fee, guardian_fee, submission_deadline, reveal_at, judging_deadline,"
+    " protocol_fee_recipient, authorization_nonce, block_number, block_hash, log_index, tx_hash, time)"
+    " VALUES (%(id)s, '', '', '', 1, 3, 1, 1, %(at)s + 1, %(at)s + 2, %(at)s + 3, '', '', 1, '', %(id)s, '', 1)"
+)
+_ENDING = (
+    "INSERT INTO hub_index.finalizations (bounty_id, outcome, reason, winner, submission_commitment, award, refund,"
+    " protocol_fee, guardian_fee_each, guardian_fee_count, block_number, block_hash, log_index, tx_hash, time)"
+    " VALUES (%(id)s, 1, 1, '', '', 1, 0, 1, 1, 1, 1, '', 9, '', 1)"
+)

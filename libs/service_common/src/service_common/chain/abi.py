@@ -8,7 +8,7 @@ them is imported on first use, because it takes longer to load than most command
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Final, cast
@@ -70,20 +70,32 @@ class Event:
 
     name: str
     inputs: tuple[Parameter, ...]
+    topic: Bytes32 = field(init=False)
+    _topics: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
+    _data: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
+    _order: tuple[tuple[str, int], ...] = field(init=False, repr=False, compare=False)
+    """Of each field its snake_case name, and its place among the values of the topics and then of the data."""
 
-    @property
-    def topic(self) -> Bytes32:
-        return Bytes32("0x" + keccak256(f"{self.name}({','.join(p.type for p in self.inputs)})".encode()).hex())
+    def __post_init__(self) -> None:
+        signature = f"{self.name}({','.join(p.type for p in self.inputs)})"
+        topics = tuple(p for p in self.inputs if p.indexed)
+        data = tuple(p for p in self.inputs if not p.indexed)
+        places = {p.name: place for place, p in enumerate((*topics, *data))}
+        derived = {
+            "topic": Bytes32("0x" + keccak256(signature.encode()).hex()),
+            "_topics": topics,
+            "_data": data,
+            "_order": tuple((_snake_case(p.name), places[p.name]) for p in self.inputs),
+        }
+        for name, value in derived.items():  # once, and not for each of the many logs of a backfill
+            object.__setattr__(self, name, value)
 
     def decode(self, topics: Sequence[Bytes32], data: bytes) -> dict[str, object]:
         """The event's fields by their snake_case names."""
-        indexed = [p for p in self.inputs if p.indexed]
-        plain = [p for p in self.inputs if not p.indexed]
-        if len(topics) != len(indexed) + 1 or topics[0] != self.topic:
+        if len(topics) != len(self._topics) + 1 or topics[0] != self.topic:
             raise ValueError(f"not a log of {self.name}")
-        values = {p.name: _decode([p], bytes.fromhex(t[2:]))[0] for p, t in zip(indexed, topics[1:], strict=True)}
-        values.update(zip((p.name for p in plain), _decode(plain, data), strict=True))
-        return {_snake_case(p.name): values[p.name] for p in self.inputs}
+        values = (*_decode(self._topics, bytes.fromhex("".join(t[2:] for t in topics[1:]))), *_decode(self._data, data))
+        return {name: values[place] for name, place in self._order}
 
 
 @dataclass(frozen=True, slots=True)

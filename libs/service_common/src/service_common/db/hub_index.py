@@ -153,8 +153,13 @@ bounties = _fact(
     Index("bounties_page", "spec_commitment"),
     Index("bounties_roster", "roster_version", "bounty_id"),
 )
-open_bounties = Table("open_bounties", metadata, Column("bounty_id", BigInteger, primary_key=True, autoincrement=False))
-"""Each bounty without a row in ``finalizations``. Nobody writes it: triggers of migration 0011 keep it."""
+open_bounties = Table(
+    "open_bounties",
+    metadata,
+    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
+    *(Column(name, BigInteger) for name in ("submission_deadline", "reveal_at", "judging_deadline")),
+)
+"""Each bounty without a row in ``finalizations``, with its times. Nobody writes it: triggers of 0012 keep it."""
 submissions = _fact(
     "submissions",
     *_columns(SubmissionRecorded),

@@ -22,7 +22,9 @@ from sqlalchemy import (
     Numeric,
     RowMapping,
     Select,
+    Text,
     and_,
+    any_,
     exists,
     false,
     func,
@@ -31,6 +33,7 @@ from sqlalchemy import (
     tuple_,
     union_all,
 )
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
@@ -57,7 +60,10 @@ def list_bounties(deps: Dependencies, query: BountyQuery) -> BountyList:
         matches = _conditions(query, facts.head.block_time)
         if query.guardian_address is not None:
             matches.append(_pinned(facts, query.guardian_address))
-        rows = facts.connection.execute(_page(query, matches)).mappings().all()
+        found = None if query.search is None else _searched(facts, query.search)
+        if found is not None:
+            matches.append(found)
+        rows = facts.connection.execute(_page(query, matches, is_few=found is not None)).mappings().all()
         shown, total = rows[: query.limit], _total(facts, query, matches)
         following = _cursor(query.sort, shown[-1]).to_text() if len(rows) > query.limit else None
         return BountyList(tuple(_item(facts, row) for row in shown), following, total)
@@ -71,34 +77,65 @@ def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
     return t.bounties.c.roster_version.in_(versions) if versions else false()
 
 
-def _page(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Select[Any]:
-    """The rows of a page, and one more: those that come after the cursor's place in its order."""
+def _searched(facts: HubFacts, words: str) -> ColumnElement[bool] | None:
+    """Whether a bounty has one of the pages that have these words; None where more than ``MAX_COUNTED`` have them.
+
+    The pages are read first: the database expects a rare word in one of 200 pages and would look through all bounties,
+    the newest first, for the few that have it. Those of a frequent word it finds soon that way.
+    """
+    pages = select(_TEXTS.spec_commitment).where(_has_words(words)).limit(MAX_COUNTED + 1)
+    found = facts.connection.execute(pages).scalars().all()
+    if len(found) > MAX_COUNTED:
+        return None
+    return t.bounties.c.spec_commitment == any_(literal(list(found), ARRAY(Text)))
+
+
+def _page(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool) -> Select[Any]:
+    """The rows of a page, and one more: those that come after the cursor's place in its order. ``is_few``: so few match
+    that they are sorted."""
     b, cursor, most = t.bounties.c, query.cursor, query.limit + 1
     if query.sort is BountySort.NEWEST:
-        wanted = list(_groups(query, matches))
+        wanted = list(_groups(query, matches, is_few=is_few))
         if not wanted:  # a cursor in a group that the status leaves out
             return _rows(literal(0)).where(false())
         groups = union_all(*wanted).subquery()
         return select(groups).order_by(groups.c.key, groups.c.bounty_id.desc()).limit(most)
-    is_of_open = query.status is BountyStatus.OPEN or query.accepting or query.judgeable
+    is_few = is_few or query.status is BountyStatus.OPEN or _is_of_open(query)
     if query.sort is BountySort.DEADLINE:
-        key = by_sorting(b.submission_deadline) if is_of_open else b.submission_deadline
-        found = _rows(key).where(*matches).order_by(key, b.bounty_id).limit(most)
-        return found if cursor is None else found.where(tuple_(b.submission_deadline, b.bounty_id) > _place(cursor))
-    key = by_sorting(_AWARD) if is_of_open else _AWARD
-    found = _rows(key).where(*matches).order_by(key.desc(), b.bounty_id.desc()).limit(most)
-    return found if cursor is None else found.where(tuple_(_AWARD, b.bounty_id) < _place(cursor))
+        key = by_sorting(b.submission_deadline) if is_few else b.submission_deadline
+        later = [] if cursor is None else [tuple_(b.submission_deadline, b.bounty_id) > _place(cursor)]
+        return _sorted(key, (key, b.bounty_id), [*matches, *later], most)
+    key = by_sorting(_AWARD) if is_few else _AWARD
+    later = [] if cursor is None else [tuple_(_AWARD, b.bounty_id) < _place(cursor)]
+    return _sorted(key, (key.desc(), b.bounty_id.desc()), [*matches, *later], most)
 
 
-def _groups(query: BountyQuery, matches: list[ColumnElement[bool]]) -> Iterator[Select[Any]]:
+def _sorted(
+    key: ColumnElement[Any], order: tuple[ColumnElement[Any], ...], matches: list[ColumnElement[bool]], most: int
+) -> Select[Any]:
+    """The first rows in an order. Which ones they are is found first: what is shown of each is read of those alone."""
+    bounty_id = t.bounties.c.bounty_id
+    first = select(bounty_id).select_from(_SOURCE).where(*matches).order_by(*order).limit(most)
+    return _rows(key).where(bounty_id.in_(first)).order_by(*order)
+
+
+def _is_of_open(query: BountyQuery) -> bool:
+    """Whether a filter leaves open bounties only."""
+    return bool(query.accepting or query.judgeable)
+
+
+def _groups(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool) -> Iterator[Select[Any]]:
     """Open bounties, then final ones, each newest first and read no further than the page goes."""
     bounty_id, cursor = t.bounties.c.bounty_id, query.cursor
+    order = by_sorting(bounty_id) if is_few else bounty_id
     for key, status, condition in ((0, BountyStatus.OPEN, _IS_OPEN), (1, BountyStatus.FINAL, _IS_FINAL)):
+        if status is BountyStatus.FINAL and _is_of_open(query):
+            continue  # the database would look through all bounties to find none
         if query.status in {None, status} and (cursor is None or key >= cursor.key):
             found = _rows(literal(key)).where(condition, *matches)
             if cursor is not None and key == cursor.key:
                 found = found.where(bounty_id < cursor.bounty_id)
-            yield found.order_by(bounty_id.desc()).limit(query.limit + 1)
+            yield found.order_by(order.desc()).limit(query.limit + 1)
 
 
 def _rows(key: ColumnElement[Any]) -> Select[Any]:
@@ -141,13 +178,18 @@ def _item(facts: HubFacts, row: RowMapping) -> BountyItem:
     )
 
 
+def _has_words(words: str) -> ColumnElement[bool]:
+    found: ColumnElement[bool] = _TEXTS.words.op("@@")(func.websearch_to_tsquery("simple", words))
+    return found
+
+
 _FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     "status": lambda status: _IS_OPEN if status is BountyStatus.OPEN else _IS_FINAL,
     "poster_address": lambda poster: t.bounties.c.poster == poster,
     "solver_address": lambda solver: exists().where(
         t.submissions.c.bounty_id == t.bounties.c.bounty_id, t.submissions.c.solver == solver
     ),
-    "search": lambda words: _TEXTS.words.op("@@")(func.websearch_to_tsquery("simple", words)),
+    "search": _has_words,
     "min_award": lambda least: literal(least, Numeric) <= _AWARD,
     "max_award": lambda most: literal(most, Numeric) >= _AWARD,
     "deadline_after": lambda moment: t.bounties.c.submission_deadline > moment,

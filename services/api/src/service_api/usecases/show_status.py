@@ -55,12 +55,11 @@ def _position(head: Head, lag: int) -> IndexPosition:
 
 
 def _totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
-    kept, b = read_totals(connection), t.bounties.c
-    is_open = t.open_bounties.c.bounty_id == b.bounty_id
+    kept, c = read_totals(connection), t.open_bounties.c
     counted = select(
-        func.count().filter(b.submission_deadline > now).label("accepting"),
-        func.count().filter(b.judging_deadline > now, b.reveal_at <= now).label("judgeable"),
-    ).join_from(t.open_bounties, t.bounties, is_open)
+        func.count().filter(c.submission_deadline > now).label("accepting"),
+        func.count().filter(c.judging_deadline > now, c.reveal_at <= now).label("judgeable"),
+    )
     now_open = connection.execute(counted).one()
     return DeploymentTotals(
         bounty_count=kept.bounties,

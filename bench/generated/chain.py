@@ -1,0 +1,136 @@
+"""A generated chain as the indexer's follower reads it: each header and log is derived when it is asked for.
+
+Blocks link, and all are final. Bounties begin one block after the other, so that each block holds a part of as many as
+are open. Nothing is kept but the time that deriving took, which is not the indexer's.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Self
+
+from eth_abi.abi import encode
+from service_common.chain.abi import hub_abi, snake_case
+from service_common.chain.blocks import Header
+from service_common.chain.events import Log
+from service_common.domain.hub_events import HubEvent
+from service_common.domain.lifecycle import HubEnum
+from service_common.types import BlockNumber, Bytes32, to_bytes
+from service_indexer.source import MAX_LOGS, RangeLogs, Tip
+
+from bench.generated.bounties import HUB, Population, first_events, hash_of, time_of
+
+_EMPTY: Final = bytes(256)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds of the clock, and of this process's processor."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> Self:
+        """Until now, from some moment on."""
+        return cls(time.perf_counter(), time.process_time())
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.wall + other.wall, self.cpu + other.cpu)
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        return Spent(self.wall - other.wall, self.cpu - other.cpu)
+
+
+class GeneratedChain:
+    """The chain of a population up to the block in which its last bounty is created; ``spent`` is what deriving
+    took, ``logs`` how many were answered."""
+
+    def __init__(self, population: Population) -> None:
+        self._population, self._timeline = population, population.timeline()
+        self.last = population.last_block
+        self.spent, self.logs = Spent(0.0, 0.0), 0
+
+    def tip(self) -> Tip:
+        header = _header(self.last)
+        return Tip(header, header)
+
+    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        with self._deriving():
+            return [_header(BlockNumber(number)) for number in range(first, last + 1)]
+
+    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
+        """As many whole blocks as an endpoint that limits its answers would give."""
+        logs: list[Log] = []
+        with self._deriving():
+            number = first
+            while number <= last and len(logs) < MAX_LOGS:
+                logs += self._logs(_header(number))
+                number = BlockNumber(number + 1)
+        self.logs += len(logs)
+        return RangeLogs(logs, BlockNumber(number - 1))
+
+    def logs_of_block(self, header: Header) -> list[Log]:
+        with self._deriving():
+            return list(self._logs(header))
+
+    def _logs(self, header: Header) -> Iterator[Log]:
+        for index, event in enumerate(self.events(header.number)):
+            topics, data = encode_event(event)
+            yield Log(HUB, header.number, header.hash, index, hash_of("tx", header.number, index), topics, data)
+
+    def events(self, block: BlockNumber) -> Iterator[HubEvent]:
+        """What the Hub logs in a block."""
+        if block == 1:
+            yield from first_events()
+        newest = block - 1
+        for age, event_of in self._timeline:
+            if 1 <= newest - age <= self._population.bounties and (event := event_of(newest - age)) is not None:
+                yield event
+
+    @contextmanager
+    def _deriving(self) -> Iterator[None]:
+        started = Spent.now()
+        try:
+            yield
+        finally:
+            self.spent += Spent.now() - started
+
+
+def _header(number: BlockNumber) -> Header:
+    return Header(number, hash_of("block", number), hash_of("block", number - 1), time_of(number), _EMPTY)
+
+
+def encode_event(event: HubEvent) -> tuple[tuple[Bytes32, ...], bytes]:
+    """The topics and data with which the Hub logs an event. The library is for what is longer than a word alone: it
+    takes longer than all that the indexer does with an event."""
+    topic, indexed, plain = _codec(type(event).__name__)
+    topics = (topic, *(Bytes32("0x" + _word(getattr(event, name))) for name, _ in indexed))
+    if any(kind.endswith("[]") for _, kind in plain):
+        return topics, encode([kind for _, kind in plain], [_raw(getattr(event, name)) for name, _ in plain])
+    return topics, bytes.fromhex("".join(_word(getattr(event, name)) for name, _ in plain))
+
+
+@cache
+def _codec(name: str) -> tuple[Bytes32, list[tuple[str, str]], list[tuple[str, str]]]:
+    """An event's topic, and name and type of what is in its topics and of what is in its data."""
+    event = next(event for event in hub_abi().events.values() if event.name == name)
+    indexed = [(snake_case(each.name), each.type) for each in event.inputs if each.indexed]
+    plain = [(snake_case(each.name), each.type) for each in event.inputs if not each.indexed]
+    return event.topic, indexed, plain
+
+
+def _word(value: object) -> str:
+    """A value of one word as 64 hexadecimal digits."""
+    if isinstance(value, HubEnum):
+        value = value.number
+    return f"{value:064x}" if isinstance(value, int) else str(value)[2:].rjust(64, "0")
+
+
+def _raw(value: object) -> object:
+    """A value as the library for what is longer than a word takes it."""
+    if isinstance(value, tuple):
+        return [_raw(each) for each in value]
+    return to_bytes(Bytes32(value)) if isinstance(value, str) and len(value) == 66 else value

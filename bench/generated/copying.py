@@ -1,0 +1,126 @@
+"""An index of a generated chain, made by the indexer's own follower and writer in a database of its own."""
+
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from local_stack.postgres import PostgresServer
+from local_stack.services import MIGRATOR, ROLES
+from service_common.db.migrate import migrate
+from service_common.domain.commitments import spec_commitment
+from service_common.types import BlockNumber
+from service_indexer.follower import advance
+from service_indexer.writer import Writer, only_writer
+
+from bench.generated.bounties import CHAIN, HUB, Population
+from bench.generated.chain import GeneratedChain, Spent
+from tests.servers import TEMPLATE, Database, DatabaseServer
+
+PAGES_AT_ONCE: Final = 10_000
+PARTS: Final = 10
+"""The copy is timed in so many parts of the same number of blocks."""
+_STORED: Final = (
+    "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
+)
+_CONNECTIONS: Final = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
+_PAGES: Final = "COPY app.challenge_pages (spec_commitment, content, submission_deadline) FROM STDIN"
+_SUMMARIES: Final = "COPY app.challenge_summaries (spec_commitment, title, summary) FROM STDIN"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the copy: its events, and what writing them took without what deriving the chain took."""
+
+    events: int
+    indexer: Spent
+    postgres: float
+    """Seconds of the processor of the writer's connection."""
+
+    @property
+    def rate(self) -> float:
+        """Events a second."""
+        return self.events / self.indexer.wall
+
+    @property
+    def event_cpu(self) -> float:
+        """Microseconds of both processors for one event."""
+        return (self.indexer.cpu + self.postgres) / self.events * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """An index of a whole generated chain. ``peak``: the most memory of this process until then, in MB."""
+
+    population: Population
+    database: Database
+    parts: tuple[Part, ...]
+    stored: int
+    peak: float
+
+    @property
+    def whole(self) -> Part:
+        nothing = Spent(0.0, 0.0)
+        indexer = sum((part.indexer for part in self.parts), nothing)
+        return Part(sum(part.events for part in self.parts), indexer, sum(part.postgres for part in self.parts))
+
+
+def database_server(server: PostgresServer) -> DatabaseServer:
+    """The server with every role, and with a template that is migrated as in a deployment."""
+    passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
+    server.create_database(TEMPLATE, owner=MIGRATOR)
+    migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+    return DatabaseServer(server, passwords)
+
+
+def copy_chain(database: Database, population: Population) -> Copied:
+    """Have the indexer copy the chain, then write the pages that people publish."""
+    chain, engine = GeneratedChain(population), database.engine("service_indexer")
+    with only_writer(engine, CHAIN, HUB, chain.headers(BlockNumber(0), BlockNumber(0))[0]) as writer:
+        parts = tuple(_copy_part(chain, writer, database, chain.last * part // PARTS) for part in range(1, PARTS + 1))
+        if _at(writer) != chain.last:
+            raise RuntimeError(f"the copy is at block {_at(writer)} of {chain.last}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    _write_pages(database, population)
+    with psycopg.connect(database.server.url(database.name), autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")  # as autovacuum does in the end
+        stored = connection.execute(_STORED).fetchone()
+    return Copied(population, database, parts, int(stored[0]) if stored else 0, peak)
+
+
+def _copy_part(chain: GeneratedChain, writer: Writer, database: Database, last: int) -> Part:
+    """Step until the copy is at ``last`` or behind it."""
+    logs, began, postgres = chain.logs, Spent.now() - chain.spent, connections_cpu(database)
+    while _at(writer) < last and advance(chain, writer):
+        pass
+    return Part(chain.logs - logs, Spent.now() - chain.spent - began, connections_cpu(database) - postgres)
+
+
+def _at(writer: Writer) -> BlockNumber:
+    head = writer.head()
+    return BlockNumber(0) if head is None else head.block_number
+
+
+def connections_cpu(database: Database) -> float:
+    """Seconds of the processor that the connections to a database have used until now."""
+    with psycopg.connect(database.server.url()) as connection:
+        pids = connection.execute(_CONNECTIONS, [database.name]).fetchall()
+    used = [Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0] for (pid,) in pids]
+    return sum(map(int, used)) / 1_000_000_000
+
+
+def _write_pages(database: Database, population: Population) -> None:
+    """The pages of all bounties and what lists show of them."""
+    with psycopg.connect(database.url("service_api")) as connection, connection.cursor() as cursor:
+        for first in range(1, population.bounties + 1, PAGES_AT_ONCE):
+            last = min(population.bounties, first + PAGES_AT_ONCE - 1)
+            pages = [population.challenge(bounty) for bounty in range(first, last + 1)]
+            keyed = [(spec_commitment(page.content), page) for page in pages]
+            with cursor.copy(_PAGES) as copy:
+                for commitment, page in keyed:
+                    copy.write_row((commitment, page.content, page.deadline))
+            with cursor.copy(_SUMMARIES) as copy:
+                for commitment, page in keyed:
+                    copy.write_row((commitment, page.title, page.summary))
