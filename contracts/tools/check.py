@@ -2,8 +2,8 @@
 """Everything forge can say about the Hub, as the `contracts` session runs it.
 
 Exit 0 only if the committed artifacts and the packaged ABI are what the sources compile to, the whole forge
-suite passes, no gas figure moved against contracts/snapshots, and seven planted bugs of contracts/mutants are found. What
-forge kept of earlier failures is not played.
+suite passes, no gas figure moved against contracts/snapshots, and seven planted bugs of contracts/mutants are found.
+What forge kept of earlier failures is not played.
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
 contracts/package-lock.json to be there or reachable.
 
