@@ -130,6 +130,7 @@ def _submit(story: Story, cast: Cast, bounty: Funded) -> tuple[Submitted, Submit
     for number, submitted in enumerate((first, second), 1):
         recorded = "0x" + cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), submitted.solver).hex()
         story.verified(f"submit {number}", "the commitment on chain is the Solver's", recorded == submitted.commitment)
+    _look(story, cast, bounty, "submitted", "2 Submissions.")
     _open_early(story, cast, bounty, first)
     return first, second
 
@@ -152,6 +153,7 @@ def _open_and_judge(story: Story, cast: Cast, bounty: Funded, winner: Submitted,
     listed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
     ids = [event.fields["bounty_id"] for event in listed.events if event.name == "guardian_judgeable.bounty"]
     story.verified("judgeable", "the Guardian sees the bounty waiting", bounty.bounty_id in ids)
+    _look(story, cast, bounty, "judging", "Being judged")
     story.tell("The Guardians open the work with their own keys and the beacon's signature, and judge it.")
     for guardian, submitted in (("guardian-1", winner), ("guardian-2", loser), ("guardian-2", winner)):
         folder = f"opened-{submitted.commitment[2:10]}"
