@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from local_stack import anvil, postgres
-from local_stack.services import MIGRATOR, ROLES
-from service_common.db.migrate import migrate
 
 from bench.figures import Figure, Report, median
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import played
 from tests.cli.ledger import LONG_AGO, make_ledger
 from tests.cli.terminal import Terminal
-from tests.servers import TEMPLATE, DatabaseServer
+from tests.servers import DatabaseServer
 
 ROUNDS: Final = 7
 PROGRAM: Final = Path(sys.executable).parent / "service-audit"
@@ -31,10 +29,7 @@ def run(report: Report) -> None:
         anvil.start(mining="automine", genesis_time=genesis) as node,
         make_ledger(node) as ledger,
     ):
-        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-        server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-        database = DatabaseServer(server, passwords).new()
+        database = DatabaseServer.on(server).new()
         with played(ledger, database, Path(name)) as audited:
             api = ApiTwin(ledger)
             audited.serve(api)

@@ -18,7 +18,6 @@ from typing import Final, cast
 from flask import Flask, Request
 from local_stack import anvil, postgres
 from local_stack.contract import Wallet
-from local_stack.services import MIGRATOR, ROLES
 from service_api.dependencies import Dependencies
 from service_api.usecases.show_bounty import show_bounty
 from service_api.usecases.verification_records import _derive
@@ -28,7 +27,6 @@ from service_common.clock import SystemClock
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
 from service_common.db.hub_facts import FactSource
-from service_common.db.migrate import migrate
 from service_common.domain.envelope import Envelope
 from service_common.types import BountyId
 from service_common.web import authentication
@@ -38,7 +36,7 @@ from werkzeug.test import EnvironBuilder
 
 from bench.figures import Figure, Report, median
 from tests.delivery.conftest import Delivery, running_delivery
-from tests.servers import TEMPLATE, DatabaseServer
+from tests.servers import DatabaseServer
 from tests.world import World
 
 ROUNDS: Final = 5
@@ -66,10 +64,7 @@ def run(report: Report) -> None:
 @contextmanager
 def _delivery() -> Iterator[Delivery]:
     with tempfile.TemporaryDirectory() as name, postgres.start() as server, anvil.start(mining="automine") as node:
-        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-        server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-        database = DatabaseServer(server, passwords).new()
+        database = DatabaseServer.on(server).new()
         with running_delivery(node, database, "redis://127.0.0.1:9", Path(name)) as delivery:
             yield delivery
         database.close()

@@ -18,26 +18,20 @@ import urllib3
 from local_stack import anvil, postgres
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, deploy
-from local_stack.services import MIGRATOR, ROLES
 from local_stack.stack import running_stack
 from local_stack.toolbox import ensure_npm_package
 from service_common.chain.blocks import header_at
-from service_common.db.migrate import migrate
 from service_common.types import BlockNumber
 from service_indexer.follower import advance
 from service_indexer.writer import only_writer
 
 from bench.figures import Figure, Report
-from tests.servers import TEMPLATE, Database, DatabaseServer
+from tests.servers import Database, DatabaseServer
 from tests.world import World, make_world
 
 HERE: Final = Path(__file__).parent
 CONTRACTS: Final = HERE.parent / "contracts"
 SMALL, LARGE, BURST = 20_000, 200_000, 400
-_STORED: Final = (
-    "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
-)
 
 
 def run(report: Report) -> None:
@@ -122,10 +116,9 @@ def _backfill(world: World, server: DatabaseServer, events: int) -> tuple[float,
             seconds = time.perf_counter() - started
         with fresh.engine("service_api").connect() as connection:
             count = connection.exec_driver_sql("SELECT count(*) FROM hub_index.submissions").scalar_one()
-            stored = connection.exec_driver_sql(_STORED).scalar_one()
         if count < events:
             raise RuntimeError(f"the copy holds {count} events of {events}")
-        return seconds, int(stored)
+        return seconds, fresh.index_bytes()
     finally:
         fresh.close()
 
@@ -176,10 +169,7 @@ def _world() -> Iterator[tuple[World, DatabaseServer]]:
     with ExitStack() as stack:
         server = stack.enter_context(postgres.start())
         node: AnvilServer = stack.enter_context(anvil.start(mining="automine", slots_in_an_epoch=50))
-        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-        server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-        databases = DatabaseServer(server, passwords)
+        databases = DatabaseServer.on(server)
         database: Database = databases.new()
         yield stack.enter_context(make_world(node, database)), databases
         database.close()

@@ -24,9 +24,10 @@ from service_web.api.client import Question
 
 from bench.figures import Figure, Report, median
 from bench.generated.bounties import Population
-from bench.generated.copying import Copied, copy_chain, database_server
+from bench.generated.copying import Copied, copy_chain
 from bench.generated.questions import questions
 from bench.generated.reading import Cost, Reader
+from tests.servers import DatabaseServer
 
 BOUNTIES: Final = int(os.environ.get("SERVICE_BENCH_BOUNTIES", "200000"))
 ROUNDS: Final = int(os.environ.get("SERVICE_BENCH_ROUNDS", "40"))
@@ -49,7 +50,7 @@ def run(report: Report) -> None:
     """Measure the group."""
     log.configure("bench", logging.ERROR)
     with ExitStack() as stack:
-        server = database_server(stack.enter_context(postgres.start()))
+        server = DatabaseServer.on(stack.enter_context(postgres.start()))
         redis, storage = stack.enter_context(valkey.start()), stack.enter_context(gcs.start())
         copies = [copy_chain(server.new(), population) for population in (SMALL, LARGE)]
         _report_copy(copies[1], report)

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import LiteralString, Self
 
 import psycopg
 import pytest
@@ -25,6 +26,10 @@ TEMPLATE = "template_of_tests"
 _VERSIONS = Path(service_common.__file__).parent / "db/migrations/versions"
 NEWEST = max(file.stem for file in _VERSIONS.glob("0*.py")).partition("_")[0]
 """This release's schema."""
+_INDEX_BYTES: LiteralString = (
+    "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
+)
 
 
 @dataclass(slots=True)
@@ -46,6 +51,12 @@ class Database:
         self._engines.append(engine)
         return engine
 
+    def index_bytes(self) -> int:
+        """What the index takes, its own indexes included."""
+        with psycopg.connect(self.server.url(self.name), autocommit=True) as connection:
+            row = connection.execute(_INDEX_BYTES).fetchone()
+        return int(row[0]) if row else 0
+
     def close(self) -> None:
         for engine in self._engines:
             engine.dispose()
@@ -59,6 +70,14 @@ class DatabaseServer:
     server: PostgresServer
     passwords: dict[str, str]
 
+    @classmethod
+    def on(cls, server: PostgresServer) -> Self:
+        """Make the roles, and a template that is migrated as in a deployment."""
+        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
+        server.create_database(TEMPLATE, owner=MIGRATOR)
+        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+        return cls(server, passwords)
+
     def new(self) -> Database:
         """A copy of the template."""
         name = f"test_{secrets.token_hex(6)}"
@@ -70,10 +89,7 @@ class DatabaseServer:
 @pytest.fixture(scope="session")
 def database_server() -> Iterator[DatabaseServer]:
     with postgres.start() as server:
-        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-        server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-        yield DatabaseServer(server, passwords)
+        yield DatabaseServer.on(server)
 
 
 @pytest.fixture

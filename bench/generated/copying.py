@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Final
 
 import psycopg
-from local_stack.postgres import PostgresServer
-from local_stack.services import MIGRATOR, ROLES
-from service_common.db.migrate import migrate
 from service_common.domain.commitments import spec_commitment
 from service_common.types import BlockNumber
 from service_indexer.follower import advance
@@ -16,15 +13,11 @@ from service_indexer.writer import Writer, only_writer
 
 from bench.generated.bounties import CHAIN, HUB, Population
 from bench.generated.chain import GeneratedChain, Spent
-from tests.servers import TEMPLATE, Database, DatabaseServer
+from tests.servers import Database
 
 PAGES_AT_ONCE: Final = 10_000
 PARTS: Final = 10
 """The copy is timed in so many parts of the same number of blocks."""
-_STORED: Final = (
-    "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
-)
 _CONNECTIONS: Final = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend'"
 _PAGES: Final = "COPY app.challenge_pages (spec_commitment, content, submission_deadline) FROM STDIN"
 _SUMMARIES: Final = "COPY app.challenge_summaries (spec_commitment, title, summary) FROM STDIN"
@@ -67,14 +60,6 @@ class Copied:
         return Part(sum(part.events for part in self.parts), indexer, sum(part.postgres for part in self.parts))
 
 
-def database_server(server: PostgresServer) -> DatabaseServer:
-    """The server with every role, and with a template that is migrated as in a deployment."""
-    passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-    server.create_database(TEMPLATE, owner=MIGRATOR)
-    migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-    return DatabaseServer(server, passwords)
-
-
 def copy_chain(database: Database, population: Population) -> Copied:
     """Have the indexer copy the chain, then write the pages that people publish."""
     chain, engine = GeneratedChain(population), database.engine("service_indexer")
@@ -86,8 +71,7 @@ def copy_chain(database: Database, population: Population) -> Copied:
     _write_pages(database, population)
     with psycopg.connect(database.server.url(database.name), autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")  # as autovacuum does in the end
-        stored = connection.execute(_STORED).fetchone()
-    return Copied(population, database, parts, int(stored[0]) if stored else 0, peak)
+    return Copied(population, database, parts, database.index_bytes(), peak)
 
 
 def _copy_part(chain: GeneratedChain, writer: Writer, database: Database, last: int) -> Part:

@@ -19,17 +19,15 @@ from typing import Final
 from local_stack import anvil, postgres, valkey
 from local_stack.process import minimal_environment
 from local_stack.runtime import running
-from local_stack.services import MIGRATOR, ROLES
 from service_api.webhooks.secrets import make_secret, seal
 from service_common.crypto.x25519 import Identity
 from service_common.db import webhooks as t
-from service_common.db.migrate import migrate
 from service_common.wire.values import WebhookId
 from sqlalchemy import Engine, insert
 
 from bench.figures import Figure, Report
 from tests.api.webhooks.receiving import certificate_for
-from tests.servers import TEMPLATE, DatabaseServer
+from tests.servers import DatabaseServer
 from tests.world import World, make_world
 
 COUNT: Final = 1_000
@@ -79,10 +77,7 @@ def _world(certificate: Path, port: int) -> Iterator[World]:
         anvil.start(runtime, mining="automine") as node,
         socket.create_server(("127.0.0.1", 0), backlog=256) as dead,
     ):
-        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-        server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-        database = DatabaseServer(server, passwords).new()
+        database = DatabaseServer.on(server).new()
         with make_world(node, database) as world:
             urls = [f"https://localhost:{port}/{number}" for number in range(COUNT)]
             urls += [f"https://localhost:{dead.getsockname()[1]}/{number}" for number in range(DEAD)]

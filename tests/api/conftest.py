@@ -13,7 +13,6 @@ from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
 from local_stack.runtime import Runtime, running
-from local_stack.services import MIGRATOR, ROLES
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
@@ -22,14 +21,13 @@ from service_common.auth.sign import RequestToSign, approval_header
 from service_common.auth.typed_data import SigningDomain, digest
 from service_common.chain.blocks import header_at
 from service_common.crypto.x25519 import Identity, recipient_text
-from service_common.db.migrate import migrate
 from service_common.types import BlockNumber
 from werkzeug.test import TestResponse
 
 from tests.api.contract import checked_client
 from tests.api.running import RunningApi, start_api
 from tests.common.auth.signing import Key
-from tests.servers import TEMPLATE, Database, DatabaseServer
+from tests.servers import Database, DatabaseServer
 from tests.world import ChainClock, World, make_world
 
 HOST = "bounties.example"
@@ -116,10 +114,7 @@ def running_service() -> Iterator[Service]:
         gcs.start(runtime) as storage,
         beacon.start(runtime, period_seconds=3) as drand,
     ):
-        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-        server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-        database = DatabaseServer(server, passwords).new()
+        database = DatabaseServer.on(server).new()
         with make_world(node, database) as world:
             runtime.family.spawn(
                 "reviewer",

@@ -17,13 +17,11 @@ from local_stack.accounts import make_people
 from local_stack.hub import Guardian, deploy_hub
 from local_stack.process import Child, minimal_environment
 from local_stack.runtime import Runtime, running
-from local_stack.services import MIGRATOR, ROLES
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
 from service_common.crypto.x25519 import Identity
 from service_common.db.engine import DatabaseUnavailable, make_engine
 from service_common.db.hub_reads import read_head
-from service_common.db.migrate import migrate
 from service_common.jobs.queues import connect
 from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import advance
@@ -32,7 +30,7 @@ from service_indexer.writer import Writer, only_writer
 
 from tests.campaign import FULL, SEED
 from tests.indexer.replay import contents
-from tests.servers import TEMPLATE, Database, DatabaseServer
+from tests.servers import Database, DatabaseServer
 from tests.world import TERMS, World
 
 ROUNDS = 50 if FULL else 6
@@ -115,10 +113,7 @@ def indexer() -> Iterator[Indexer]:
             anvil.start(runtime, mining="interval", block_time=1, slots_in_an_epoch=8, durable=True)
         )
         node.mine()  # the copy starts above genesis, which anvil makes anew, with another hash, each time it starts
-        passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
-        server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
-        databases = DatabaseServer(server, passwords)
+        databases = DatabaseServer.on(server)
         database = databases.new()
         people = make_people(solvers=3, guardians=3)
         hub = deploy_hub(
