@@ -1,6 +1,6 @@
-// Seals, uploads and opens a large file in a headless browser, as the pages do and under their policies, and a smaller
-// one without WebAssembly: node browser.mjs JOB.json LAUNCH.mjs prints what was found, how long sealing took, how much
-// memory each part took, and what is refused. Exit code 3: no browser.
+// Runs the vectors in a headless browser, and seals, uploads and opens a large file there, as the pages do and under their
+// policies, and a smaller one without WebAssembly: node browser.mjs JOB.json LAUNCH.mjs prints what was found, how long
+// sealing took, how much memory each part took, and what is refused. Exit code 3: no browser.
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -107,7 +107,19 @@ await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 const page = await browser.newPage();
 const session = await page.createCDPSession();
 page.on("pageerror", (error) => process.stderr.write(`${error}\n`));
-await page.goto(`http://127.0.0.1:${server.address().port}/`, { waitUntil: "load" });
+const address = `http://127.0.0.1:${server.address().port}/`;
+
+/** What became of the vectors in a page under a policy. */
+async function vectorsUnder(policy) {
+  answers["/"][2] = policy;
+  await page.goto(address, { waitUntil: "load" });
+  return page.evaluate(() => globalThis.runVectors());
+}
+
+const compiling = job.policies.page.replace("script-src 'self'", "$& 'wasm-unsafe-eval'");
+const vectors = { plain: await vectorsUnder(job.policies.page), compiled: await vectorsUnder(compiling) };
+answers["/"][2] = job.policies.page;
+await page.goto(address, { waitUntil: "load" });
 await page.evaluate((mebibytes) => globalThis.writeSource(mebibytes), job.mebibytes);
 
 /** What a file of this size became, sealed under a policy of the worker. */
@@ -141,6 +153,6 @@ refusals.push(await refused("large"));
 await session.send("Storage.overrideQuotaForOrigin", { origin });
 const [allowed] = await refused("large", `(${probe})()`);
 const kept = await page.evaluate(() => globalThis.removed());
-console.log(JSON.stringify({ compiled, plain, heldKilobytes, refusals, allowed, kept }));
+console.log(JSON.stringify({ vectors, compiled, plain, heldKilobytes, refusals, allowed, kept }));
 await browser.close();
 server.close();

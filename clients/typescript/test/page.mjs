@@ -1,8 +1,10 @@
-// In a browser: a file of the origin's private file system is sealed into another one, and that one uploaded and opened.
+// In a browser: the vectors' cases; and a file of the origin's private file system, which is sealed into another one, and
+// that one uploaded and opened.
 import { openArtifact, openContentKey, parseEnvelope, uploadCiphertext } from "bounty-escrow-client";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { removeOthers, sealInWorker } from "../actions/sealing.ts";
+import { cases } from "./vectors.mjs";
 
 const MEBIBYTE = 1024 * 1024;
 const SEALED = "sealed";
@@ -76,4 +78,18 @@ globalThis.hold = async (bytes) => {
   const file = await (await folder.getFileHandle("source")).getFile();
   globalThis.held = [];
   for (let size = 0; size < bytes; size += file.size) globalThis.held.push(await file.arrayBuffer());
+};
+
+/** The names of the vectors' cases, each with what it was refused with; empty where it holds. */
+globalThis.runVectors = async () => {
+  const found = {};
+  for (const { name, run } of cases) {
+    try {
+      await run();
+      found[name] = "";
+    } catch (error) {
+      found[name] = String(error);
+    }
+  }
+  return found;
 };
