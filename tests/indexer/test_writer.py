@@ -5,7 +5,7 @@ from service_common.chain.blocks import header_at
 from service_common.db import hub_index as t
 from service_indexer.follower import advance
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, copy_rows, only_writer
-from sqlalchemy import select
+from sqlalchemy import column, func, select, table
 
 from tests.world import World
 
@@ -24,6 +24,16 @@ def test_stale_writer__with_an_old_fencing_token__writes_nothing(world: World) -
         advance(world.source, stale)
     assert world.writer.head() == before
     assert advance(world.source, world.writer) is True
+
+
+def test_writer__whose_session_was_ended__leaves_and_the_next_one_begins(world: World) -> None:
+    engine, start = world.engine("service_indexer"), header_at(world.rpc, "latest")
+    with engine.connect() as connection:
+        ended = select(func.pg_terminate_backend(column("pid"))).select_from(table("pg_locks"))
+        assert connection.execute(ended.where(column("locktype") == "advisory")).scalars().all() == [True]
+    world.writer_lock.close()
+    with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
+        assert writer.head() is not None
 
 
 def test_copy__of_another_hub__is_refused(world: World) -> None:

@@ -6,7 +6,7 @@ a writer that lost its lock without noticing writes nothing. A step of the chain
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ from service_common.types import Address, BlockNumber, Bytes32, ChainId, UnixSec
 from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, text, update
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.exc import OperationalError
 
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.projection import project
@@ -151,7 +152,8 @@ def only_writer(
                 fence = _take_fence(connection, chain_id, hub, start)
             yield Writer(engine, chain_id, hub, fence)
             # At once for the next writer: of a session that is closed the server lets the lock go when it notices.
-            lock.execute(text("SELECT pg_advisory_unlock(:space, :chain)"), {"space": space, "chain": chain_id})
+            with suppress(OperationalError):  # the session has ended, and its lock with it
+                lock.execute(text("SELECT pg_advisory_unlock(:space, :chain)"), {"space": space, "chain": chain_id})
         finally:
             lock.invalidate()  # closing the session releases the lock, in any state
 
