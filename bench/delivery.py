@@ -31,6 +31,7 @@ from service_common.domain.envelope import Envelope
 from service_common.types import BountyId
 from service_common.web import authentication
 from service_delivery.dependencies import EXTENSION
+from service_delivery.usecases import known
 from sqlalchemy import Engine, text
 from werkzeug.test import EnvironBuilder
 
@@ -107,6 +108,7 @@ def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: C
     """Requests for each second of processor time, the signature verified beforehand."""
     app, header = delivery.client.application, delivery.header(wallet, path, body)
     app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], clock=SystemClock())
+    app.extensions[known.EXTENSION] = known.Known(SystemClock())  # the tests' clock leaps, so that nothing is kept
     verify = authentication.authenticate
     seen: list[VerifiedRequest] = []
 

@@ -3,14 +3,17 @@
 """
 
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from service_common.types import Address, BountyId, TokenAmount, UnixSeconds
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, Value, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, PATH, Value, read_document
 from service_cli.shell.command import argument_error, command
 from service_cli.shell.output import event
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _amount(text: str) -> TokenAmount:
@@ -45,9 +48,9 @@ KINDS = ("general", "bug", "research", "code", "data")
 @click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
 @click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
 @click.option("--kind", type=click.Choice(KINDS), default="general", help="Which sections the page has.")
-@click.argument("path", type=click.Path(path_type=Path), default=Path("bounty_challenge.md"))
+@click.argument("path", type=PATH, default="bounty_challenge.md")
 def poster_new(
-    path: Path,
+    path: "Path",
     award: TokenAmount | None,
     escrow: TokenAmount | None,
     deadline: UnixSeconds | None,
@@ -203,9 +206,9 @@ def poster_publish_fund(
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
-@click.argument("output_dir", type=click.Path(path_type=Path), required=False)
+@click.argument("output_dir", type=PATH, required=False)
 def poster_open_winning_submission(
-    bounty_id: BountyId, output_dir: Path | None, network: str | None, api_base_url: str | None
+    bounty_id: BountyId, output_dir: "Path | None", network: str | None, api_base_url: str | None
 ) -> None:
     """Open the winning Submission of your bounty.
 

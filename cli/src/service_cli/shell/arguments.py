@@ -77,6 +77,8 @@ COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID")
 BASE_URL: Final = Value("an API's address", _base_url, "URL")
 NEW_FILE: Final = Value("a file", _path, "FILE")
+PATH: Final = Value("a path", _path)
+"""As click's own type, but pathlib is loaded only for a command that has a path."""
 
 
 def check_wallet_options(option: str, account: object, *, browser: bool, safe_file: object) -> None:

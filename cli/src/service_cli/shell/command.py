@@ -33,6 +33,7 @@ from service_cli.shell.output import (
     print_text,
     require_output,
     set_quiet,
+    terminal_columns,
     warn,
 )
 from service_cli.shell.preferences import Choice, Mode, chosen_mode, show_hint_once
@@ -54,6 +55,7 @@ class Program(click.Command):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        extra.setdefault("terminal_width", max(min(terminal_columns(), 80) - 2, 50))
         if extra.get("resilient_parsing"):  # completing: half a line is no mistake
             return super().make_context(info_name, args, parent, **extra)
         if problem := key_in_arguments(args) or self.problem_of(args):

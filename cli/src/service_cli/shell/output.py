@@ -15,11 +15,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from service_cli.shell.text import duration
-
 if TYPE_CHECKING:
     from service_cli.shell.render.printer import Printer
     from service_cli.shell.text import FindAbout
+
+_COLUMNS: Final = 80
+"""Of what is no terminal."""
 
 
 class OutputLost(Exception):
@@ -184,14 +185,22 @@ def ring() -> None:
         _put("\a")
 
 
+def terminal_columns() -> int:
+    """As ``shutil.get_terminal_size`` has it, which brings every compressor along."""
+    with suppress(ValueError):
+        if (columns := int(os.environ.get("COLUMNS", ""))) > 0:
+            return columns
+    with suppress(OSError, ValueError, AttributeError):
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _COLUMNS  # type: ignore[union-attr]
+    return _COLUMNS
+
+
 def draw(line: str) -> None:
     """Replace the changing line on a terminal, cut to its width; elsewhere nothing."""
     global _DRAWN  # noqa: PLW0603
     if on_terminal():
-        from shutil import get_terminal_size  # it brings every compressor along, and most commands draw nothing
-
         _DRAWN = True
-        _put("\r\x1b[K" + line[: max(1, get_terminal_size().columns - 1)])
+        _put("\r\x1b[K" + line[: max(1, terminal_columns() - 1)])
 
 
 def clear() -> None:
@@ -247,6 +256,8 @@ class Waiting:
 
     def tick(self, left: int | None = None) -> None:
         """``left``: seconds until the end, where that is known."""
+        from service_cli.shell.text import duration  # with all that it takes to show an amount
+
         if left is not None:
             draw(f"{self._label}: {duration(max(0, left))} left")
         else:

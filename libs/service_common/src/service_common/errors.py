@@ -7,7 +7,7 @@ A caller that catches ``ServiceError`` can answer a person or a program with ``c
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from service_common.shapes import Note
 
@@ -42,8 +42,7 @@ def requirement(text: str) -> str:
     return text if text.startswith(("must ", "not ", "the ")) else f"must be {text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """What a code means on the wire."""
 
     status: int

@@ -6,18 +6,17 @@ values; ``None`` is null, or an absent key where the annotation has ``OMITTED``.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from service_common.types import BountyId, TokenAmount
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """What a shape states of a value beside its type; bounds are inclusive."""
 
     description: str = ""
@@ -26,8 +25,7 @@ class Note:
     max_length: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JsonOf:
+class JsonOf(NamedTuple):
     """The value is JSON already, of the shape of this class: stored bytes that are shown as they are."""
 
     shape: type
@@ -41,8 +39,7 @@ OMITTED: Final = Omitted()
 _DECIMAL: Final = (BountyId, TokenAmount)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One field of a shape: its type without None and notes, and what the annotation states beside it."""
 
     name: str

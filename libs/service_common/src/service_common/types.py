@@ -7,8 +7,6 @@ A value of one of these types is valid and in its one canonical form (addresses,
 import re
 from typing import Final, NewType
 
-from service_common.keccak import keccak256
-
 Address = NewType("Address", str)
 """An account: ``0x`` and 40 lowercase hex digits."""
 Bytes32 = NewType("Bytes32", str)
@@ -45,6 +43,8 @@ def parse_address(text: str) -> Address:
 
 def checksum_address(address: Address) -> str:
     """The EIP-55 form, for people and for libraries that insist on it."""
+    from service_common.keccak import keccak256  # most uses of this module hash nothing
+
     digits = address[2:]
     digest = keccak256(digits.encode()).hex()
     return "0x" + "".join(c.upper() if int(h, 16) >= 8 else c for c, h in zip(digits, digest, strict=False))

@@ -6,7 +6,7 @@ example. The secret itself is never repeated in an issue.
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from service_common.errors import Issue
@@ -73,15 +73,16 @@ _LEAST_BITS: Final = 2.5
 
 def find_credentials(reading: Reading) -> Iterator[Issue]:
     """Keys, tokens, passwords and recovery phrases."""
+    formats = [(what, pattern) for what, pattern in _FORMATS if pattern.search(reading.all_text)]
     for passage in reading.passages:
-        if what := _secret_in(passage):
+        if what := _secret_in(passage, formats):
             yield passage.issue(
                 f"Holds what looks like {what}. The page is public for ever: remove it, and revoke it if it is real."
             )
 
 
-def _secret_in(passage: Passage) -> str | None:
-    for what, pattern in _FORMATS:
+def _secret_in(passage: Passage, formats: Sequence[tuple[str, Pattern]]) -> str | None:
+    for what, pattern in formats:
         if any(_is_real(what, found.words) for found in pattern.each(passage.text)):
             return what
     for found in _IN_URL.each(passage.text):

@@ -1,10 +1,10 @@
 """Rubric 5, what is left open: placeholders, template text, promises of text that is not there yet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from service_common.errors import Issue
-from service_common.readiness.patterns import Pattern, each_of
+from service_common.readiness.patterns import Pattern, each_of, found_in
 from service_common.readiness.reading import Passage, Reading
 from service_common.readiness.rule import Example, Rule
 
@@ -55,9 +55,10 @@ def find_leftovers(reading: Reading) -> Iterator[Issue]:
         yield Issue(
             "body", f"Describes the challenge in fewer than {MIN_BODY_WORDS} words. Say what is needed and why."
         )
+    placeholders = found_in(_PLACEHOLDERS, reading.all_prose)
     for passage in reading.prose:
         if not passage.prose.lstrip().startswith("<!--"):
-            yield from _placeholders(passage)
+            yield from _placeholders(passage, placeholders)
         for at, sentence in passage.sentences:
             if found := _PROMISED.search(sentence):
                 yield passage.issue(
@@ -67,11 +68,11 @@ def find_leftovers(reading: Reading) -> Iterator[Issue]:
                 )
 
 
-def _placeholders(passage: Passage) -> Iterator[Issue]:
+def _placeholders(passage: Passage, placeholders: Sequence[Pattern]) -> Iterator[Issue]:
     seen = set()
     if (at := passage.prose.find(_BLANK)) >= 0:
         yield passage.issue("Holds a blank to fill in ('____'). Replace it with the final text.", at)
-    for found in each_of(_PLACEHOLDERS, passage.prose):
+    for found in each_of(placeholders, passage.prose):
         word = found.words
         if (word.upper() in _SHOUTED and word not in _SHOUTED) or word in seen:
             continue

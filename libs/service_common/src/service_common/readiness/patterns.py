@@ -104,6 +104,11 @@ class Pattern:
         return self._before is None or self._before.match(read[end : end + _BESIDE]) is None
 
 
+def found_in(patterns: Sequence[Pattern], text: str) -> list[Pattern]:
+    """Those that match somewhere in a text: the others need not be tried on its parts."""
+    return [pattern for pattern in patterns if pattern.search(text)]
+
+
 def each_of(patterns: Sequence[Pattern], text: str) -> Iterator[Found]:
     """Every match of several patterns in the order of the text; what overlaps an earlier one is left out."""
     ends = 0

@@ -66,7 +66,7 @@ class Passage:
         return [(start + len(piece) - len(piece.lstrip()), piece.strip()) for start, piece in pieces if piece.strip()]
 
 
-@dataclass(slots=True)
+@dataclass
 class Reading:
     """Everything the rules look at."""
 
@@ -86,6 +86,16 @@ class Reading:
     def prose(self) -> Iterator[Passage]:
         """The passages that are not blank, code blocks left out."""
         return (passage for passage in self.passages if not passage.is_code)
+
+    @cached_property
+    def all_text(self) -> str:
+        """The texts of all passages, one below the other: what none of it has, no passage has."""
+        return "\n".join(passage.text for passage in self.passages)
+
+    @cached_property
+    def all_prose(self) -> str:
+        """The prose of all passages that have some, a line each."""
+        return "\n".join(passage.prose.replace("\n", " ") for passage in self.prose)
 
     @staticmethod
     def of(material: Material) -> "Reading":

@@ -4,12 +4,12 @@ A number counts as missing only after it was looked for on the page; references 
 standard") are left alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from service_common.errors import Issue
-from service_common.readiness.patterns import Pattern, each_of
+from service_common.readiness.patterns import Pattern, each_of, found_in
 from service_common.readiness.reading import Passage, Reading
 from service_common.readiness.rule import Example, Rule
 
@@ -75,16 +75,19 @@ _OUTER: Final = Pattern(r"^([a-z][a-z0-9+.-]*:|//)")
 def find_dangling(reading: Reading) -> Iterator[Issue]:
     """References to what a reader of the page alone cannot see."""
     labels = _Labels.of(reading)
+    elsewhere = [(found_in(patterns, reading.all_prose), advice) for patterns, advice in _ELSEWHERE]
     appended = any("appendix" in heading.lower() or "annex" in heading.lower() for heading in reading.headings)
     for passage in reading.prose:
         flat = passage.prose.replace("\n", " ")
-        yield from _elsewhere(passage, flat, appended=appended)
+        yield from _elsewhere(passage, flat, elsewhere, appended=appended)
         yield from _numbers(reading, passage, flat, labels)
     yield from _links(reading)
 
 
-def _elsewhere(passage: Passage, flat: str, *, appended: bool) -> Iterator[Issue]:
-    for patterns, advice in _ELSEWHERE:
+def _elsewhere(
+    passage: Passage, flat: str, elsewhere: Sequence[tuple[Sequence[Pattern], str]], *, appended: bool
+) -> Iterator[Issue]:
+    for patterns, advice in elsewhere:
         for found in each_of(patterns, flat):
             if not (appended and "appendix" in found.words.lower()):
                 yield passage.issue(f"Refers to {found.words[:80]!r}, {advice}", found.start)
