@@ -41,6 +41,9 @@ RATE: Final = 500
 FEW: Final = RATE * 2 // 5
 SECONDS: Final = float(os.environ.get("SERVICE_BENCH_SECONDS", "120"))
 IDLE_SECONDS: Final = 10.0
+LIVES: Final = 4
+LIVES_IDLE_SECONDS: Final = 30.0
+"""Being idle takes more than the lives do that are measured beside it, so it is measured before and after them."""
 MANY: Final = 1_000
 """Bounties over which requests are spread, none favoured."""
 ESCROW: Final = 25_000_000
@@ -52,10 +55,13 @@ def run(report: Report) -> None:
     with running_stack() as stack, tempfile.TemporaryDirectory() as folder:
         cast = Cast(stack, Path(folder))
         _warm_up(cast)
-        idle, before, began = _idle(stack), _cpu(stack), time.perf_counter()
-        bounty, submitted = _lifecycle(cast)
-        used = _cpu(stack) - before - idle * (time.perf_counter() - began)
-        report(Figure("service.lifecycle_cpu", used, "s", "<= 0.3", used <= 0.3))
+        idle, before, began = _idle(stack, LIVES_IDLE_SECONDS), _cpu(stack), time.perf_counter()
+        bounty, submitted = _lifecycles(cast)
+        used, lasted = _cpu(stack) - before, time.perf_counter() - began
+        idle = (idle + _idle(stack, LIVES_IDLE_SECONDS)) / 2
+        each = (used - idle * lasted) / LIVES
+        goal = f"<= 0.3, of {LIVES} side by side; idle took {idle * lasted:.2f} meanwhile"
+        report(Figure("service.lifecycle_cpu", each, "s", goal, each <= 0.3))
         signed = _signed_reads(stack, bounty, submitted)
         requests = _mixture(int(bounty.bounty_id), submitted.commitment, signed)
         load(_port(stack), requests, seconds=3.0)
@@ -113,11 +119,11 @@ def _fund_many(stack: Stack, first: int) -> range:
     return many
 
 
-def _idle(stack: Stack) -> float:
+def _idle(stack: Stack, seconds: float = IDLE_SECONDS) -> float:
     """Seconds of CPU in a second while there is no request."""
     before = _cpu(stack)
-    time.sleep(IDLE_SECONDS)
-    return (_cpu(stack) - before) / IDLE_SECONDS
+    time.sleep(seconds)
+    return (_cpu(stack) - before) / seconds
 
 
 def _draw(samples: Path, starts: float, changes: float, ends: float) -> None:
@@ -150,19 +156,24 @@ def _warm_up(cast: Cast) -> None:
     cast.fund(submission_seconds=30, judging_seconds=60)
 
 
-def _lifecycle(cast: Cast) -> tuple[Funded, Submitted]:
-    """One whole bounty: two Submissions, an award, its claim, and the delivery."""
-    bounty = cast.fund(submission_seconds=30, judging_seconds=60, title="Measured")
-    winner, _ = (cast.submit(bounty, solver, note=solver) for solver in ("solver-1", "solver-2"))
-    cast.wait_for(bounty.reveal_at)
-    pair = (bounty.bounty_id, winner.solver, winner.commitment)
-    for guardian in ("guardian-1", "guardian-2"):
-        cast.person(guardian).run("guardian:open", *pair, "opened")
-        cast.award(bounty, guardian, winner, "Every criterion holds.\n")
-    cast.person("solver-1").run("claim", bounty.bounty_id)
-    cast.person("guardian-1").run("guardian:deliver-key", *pair)
-    cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id, "winning-work")
-    return bounty, winner
+def _lifecycles(cast: Cast) -> tuple[Funded, Submitted]:
+    """Whole bounties side by side: two Submissions, an award, its claim, and the delivery; gives the last one."""
+    bounties = [
+        cast.fund(submission_seconds=60, judging_seconds=120, title=f"Measured {number}") for number in range(LIVES)
+    ]
+    winners = [cast.submit(bounty, "solver-1", note="First") for bounty in bounties]
+    for bounty in bounties:
+        cast.submit(bounty, "solver-2", note="Second")
+    cast.wait_for(bounties[-1].reveal_at)
+    for bounty, winner in zip(bounties, winners, strict=True):
+        pair = (bounty.bounty_id, winner.solver, winner.commitment)
+        for guardian in ("guardian-1", "guardian-2"):
+            cast.person(guardian).run("guardian:open", *pair, f"opened-{bounty.bounty_id}")
+            cast.award(bounty, guardian, winner, "Every criterion holds.\n")
+        cast.person("solver-1").run("claim", bounty.bounty_id)
+        cast.person("guardian-1").run("guardian:deliver-key", *pair)
+        cast.person("poster").run("poster:open-winning-submission", bounty.bounty_id, f"work-{bounty.bounty_id}")
+    return bounties[-1], winners[-1]
 
 
 def _mixture(bounty_id: int, commitment: str, signed: list[bytes]) -> list[bytes]:

@@ -9,6 +9,7 @@ import json
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NoReturn
 
 from graphql import (
@@ -46,6 +47,9 @@ MAX_DEPTH: Final = 8
 """Levels of fields; introspection, whose depth has a rule of its own, apart."""
 MAX_INTROSPECTIONS: Final = 2
 """Times that ``__schema`` and ``__type`` may be in one query: a client's query names each once."""
+MAX_KEPT_LETTERS: Final = 1_000
+KEPT_QUERIES: Final = 32
+"""Of at most that length: about 2 MB where somebody sends as many of the worst."""
 _RULES: Final = tuple(dict.fromkeys((*specified_rules, MaxIntrospectionDepthRule)))
 
 
@@ -63,6 +67,18 @@ class GraphQLRequest:
 def read_request(body: bytes) -> GraphQLRequest:
     """Read ``{"query": …, "variables": …, "operationName": …}``; 400 ``invalid_request`` for anything else."""
     query, variables, name = _read_json(body)
+    document, fragments = _kept(query) if len(query) <= MAX_KEPT_LETTERS else _checked(query)
+    operation = get_operation_ast(document, name)
+    if operation is None:
+        refuse("must hold one operation, or operationName must name one of it")
+    values = get_variable_values(make_schema(), operation.variable_definitions or (), variables, max_errors=5)
+    if not isinstance(values, VariableValues):
+        refuse("; ".join(error.message for error in values))
+    return GraphQLRequest(document, operation, fragments, variables, values)
+
+
+def _checked(query: str) -> tuple[DocumentNode, dict[str, FragmentDefinitionNode]]:
+    """A query's document, within bounds and valid, and its fragments by their names."""
     try:
         # Without locations: a document with them is one great circle of tokens, which only the garbage collector frees.
         document = parse(query, no_location=True, max_tokens=MAX_TOKENS)
@@ -75,13 +91,11 @@ def read_request(body: bytes) -> GraphQLRequest:
         refuse(error.message)
     except RecursionError:
         refuse("is nested too deep")
-    operation = get_operation_ast(document, name)
-    if operation is None:
-        refuse("must hold one operation, or operationName must name one of it")
-    values = get_variable_values(make_schema(), operation.variable_definitions or (), variables, max_errors=5)
-    if not isinstance(values, VariableValues):
-        refuse("; ".join(error.message for error in values))
-    return GraphQLRequest(document, operation, fragments, variables, values)
+    return document, fragments
+
+
+_kept: Final = lru_cache(KEPT_QUERIES)(_checked)
+"""Programs send the same few texts; checking one takes longer than what it asks for."""
 
 
 def refuse(what: str) -> NoReturn:

@@ -42,6 +42,13 @@ _FIND: Final = select(_c.wrapped_key).where(
     _c.submission_commitment == bindparam("submission_commitment"),
     _c.key_id.in_(_held_ids),
 )
+_IS_HELD: Final = select(
+    exists().where(
+        _c.bounty_id == bindparam("bounty_id"),
+        _c.submission_commitment == bindparam("submission_commitment"),
+        _c.key_id.in_(_held_ids),
+    )
+)
 """Made once: putting a statement together takes longer than sending it."""
 
 
@@ -70,10 +77,8 @@ def store_wrap(deps: Dependencies, known: Known, bounty_id: BountyId, wrap: Wrap
 
 def wrap_exists(deps: Dependencies, connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> bool:
     """Whether a wrap of exactly this Submission is held, with a key that is held, too."""
-    c = t.wraps.c
-    same = (c.bounty_id == bounty_id, c.submission_commitment == commitment, c.key_id.in_(_held(deps)))
-    held = select(exists().where(*same))
-    return bool(connection.execute(held).scalar())
+    named = {"bounty_id": bounty_id, "submission_commitment": commitment, "held": _held(deps)}
+    return bool(connection.execute(_IS_HELD, named).scalar())
 
 
 def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
