@@ -86,6 +86,12 @@ def steps() -> list[Step]:
             "tests/cli/test_lies.py",
         ),
         _tests(
+            "wallet-lies",
+            "every value that a page reads from the API, the wallet's node or its own text, forged: no wallet is asked "
+            "for anything else",
+            "tests/e2e/test_wallet_lies.py",
+        ),
+        _tests(
             "audit-fuzz",
             "5,000 altered audit bundles, each reported or refused",
             "tests/cli/audit/test_bundle_fuzz.py",
@@ -138,6 +144,7 @@ def steps() -> list[Step]:
             "every page in a browser, narrow and wide, light and dark; hostile pages with the policy on and off",
             "tests/web/test_browser.py",
         ),
+        Step("firefox", "a whole bounty with wallets alone, in Firefox", (PYTHON, "tools/firefox.py")),
         _tests(
             "by-hand",
             "the recipes of docs/formats.md with Debian's age: sealed and opened without this project",

@@ -6,6 +6,7 @@ With ``SERVICE_PICTURES=1`` the pictures of docs/web.md that show wallets are dr
 import io
 import json
 import math
+import os
 import re
 import tarfile
 import time
@@ -20,6 +21,9 @@ from local_stack.contract import Wallet
 from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import spec_commitment
 
+from tests.cli.lies import lie_at
+from tests.cli.servers import Reply, Request, Server
+from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.web.driver import Browser, Page, TestWallet, browsing
 
@@ -28,8 +32,6 @@ JUDGING_SECONDS = 600
 LONG_SECONDS = 3_600
 ESCROW = 25_000_000
 AWARD = "24 tUSDC"
-SEND = "Send with the wallet"
-SIGN = "Sign with the wallet"
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +46,11 @@ def wallet_of(cast: Cast, name: str, chain_id: int = 31_337) -> TestWallet:
     return TestWallet(person.wallet.private_key, cast.stack.anvil.url, chain_id)
 
 
-def opened(cast: Cast, browser: Browser, wallet: TestWallet | str, path: str) -> Page:
-    """A page on which someone's wallet is connected."""
+def opened(cast: Cast, browser: Browser, wallet: TestWallet | str, path: str, api: Server | None = None) -> Page:
+    """A page on which someone's wallet is connected; its requests to the API may go through another server."""
     given = wallet_of(cast, wallet) if isinstance(wallet, str) else wallet
-    page = browser.open(f"{cast.stack.pages_url}{path}", given)
+    through = None if api is None else (cast.stack.api_base_url, api.url)
+    page = browser.open(f"{cast.stack.pages_url}{path}", given, api=through)
     page.connect()
     return page
 
@@ -95,10 +98,6 @@ def played(cast: Cast, browser: Browser, tmp_path_factory: pytest.TempPathFactor
 def offered(cast: Cast) -> Funded:
     """A bounty that stays open."""
     return cast.fund(submission_seconds=LONG_SECONDS, judging_seconds=JUDGING_SECONDS, title="Open to all")
-
-
-def path_of(bounty: Funded) -> str:
-    return f"/bounties/{bounty.bounty_id}"
 
 
 def safe_wallet(cast: Cast) -> tuple[TestWallet, SafeWallet, Wallet]:
@@ -228,30 +227,50 @@ def test_page__that_is_not_ready__is_refused_with_where_to_change_it(
     closed(page)
 
 
-LIES: tuple[tuple[str, dict[str, object], str], ...] = (
-    ("artifact-upload-url", {"storage_locator": "submissions/x"}, "storage_locator: the service states submissions/x"),
-    ("artifact-upload-url", {"upload_url": "https://attacker.example/x"}, "outside of this deployment's storage"),
-    ("/prepare", {"transaction.data": "0x00"}, "transaction.data: the service states 0x00"),
-    ("/prepare", {"submission_commitment": "0x" + "11" * 32}, "submission_commitment: the service states"),
+LIES: tuple[tuple[str, str, str, str], ...] = (
+    ("artifact-upload-url", "storage_locator", "submissions/x", "storage_locator: the service states submissions/x"),
+    ("artifact-upload-url", "upload_url", "https://attacker.example/x", "outside of this deployment's storage"),
+    ("/prepare", "transaction.data", "0x00", "transaction.data: the service states 0x00"),
+    ("/prepare", "submission_commitment", "0x" + "11" * 32, "submission_commitment: the service states"),
 )
 """Where the API could be wrong on purpose, what it then states, and how a page refuses it."""
 
 
+def lie(server: Server, part: str, path: str, value: str) -> None:
+    """From now on answers of addresses with this part have another value there."""
+
+    def alter(request: Request, reply: Reply) -> Reply:
+        status, body, headers = reply
+        if part not in request.path:
+            return reply
+        return status, json.dumps(lie_at(*path.split("."), value=value)(json.loads(body))).encode(), headers
+
+    server.alter = alter
+
+
+@pytest.fixture
+def api(cast: Cast) -> Iterator[Server]:
+    """The API, as a browser reaches it through somebody else's server."""
+    server = Server(lambda request: forward(cast.stack.api_base_url, request))
+    yield server
+    server.close()
+
+
 def test_api__that_states_something_else__gets_nothing_on_chain(
-    cast: Cast, browser: Browser, offered: Funded, tmp_path: Path
+    cast: Cast, browser: Browser, offered: Funded, tmp_path: Path, api: Server
 ) -> None:
-    page = opened(cast, browser, "solver-1", path_of(offered))
-    page.lie(f"/api{path_of(offered)}", {"facts.escrow_amount": "26000000"})
+    page = opened(cast, browser, "solver-1", path_of(offered), api)
+    lie(api, f"/api{path_of(offered)}", "facts.escrow_amount", "26000000")
     page.press("Choose the work")
     page.wait_alert("escrow_amount: the service states 26000000")
-    page.lie(None)
+    api.alter = lambda _request, reply: reply
     page.press("Choose the work")
     page.wait("Directory with the work")
     page.tree("Directory with the work", artifact(tmp_path))
     page.press("Go on")
     page.press("Seal it")
-    for number, (part, values, text) in enumerate(LIES):
-        page.lie(part, values)
+    for number, (part, path, value, text) in enumerate(LIES):
+        lie(api, part, path, value)
         page.press(SIGN)
         if part == "/prepare" and LIES[number - 1][0] != part:  # it is uploaded first
             page.wait("Have the upload checked")
@@ -260,7 +279,7 @@ def test_api__that_states_something_else__gets_nothing_on_chain(
         assert {each["method"] for each in page.asked()} == {"eth_signTypedData_v4"}
         assert not [request for request in page.requests() if "attacker" in request]
         closed(page)
-        page = opened(cast, browser, "solver-1", path_of(offered))  # another visit goes on with what was sealed
+        page = opened(cast, browser, "solver-1", path_of(offered), api)  # another visit goes on with what was sealed
         page.press("Choose the work")
         page.press("Go on with it")
     assert page.asked() == []
@@ -286,6 +305,7 @@ def test_connection__without_a_wallet__says_so(cast: Cast, browser: Browser) -> 
     closed(page)
 
 
+@pytest.mark.skipif("SERVICE_FIREFOX" in os.environ, reason="NOT RUN: no driver turns scripts off in Firefox")
 def test_page__without_scripts__shows_all_but_the_button(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", scripts=False)
     assert "The current roster" in page.text()

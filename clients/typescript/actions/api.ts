@@ -13,6 +13,8 @@ import type { Fact, Stage } from "./stage.js";
 
 const POLL_MILLISECONDS = 1_000;
 const MOST_WAIT_SECONDS = 120;
+/** Of one request: a node on another chain, or a clock that is wrong, makes each further one useless, too. */
+const MOST_SIGNATURES = 3;
 /** Refusals after which the same request with another signature may be taken. */
 const REPEATABLE = new Set(["unauthorized", "storage_verification_pending", "bounty_chain_state_unavailable"]);
 
@@ -91,7 +93,7 @@ export async function signed<Value>(
     ["Signed by", account],
     ["What a signature allows", "this one request, for five minutes; it moves no money and no right"],
   ];
-  for (;;) {
+  for (let signatures = 1; ; signatures += 1) {
     stage.say("");
     await stage.confirm(title, shown, "Sign with the wallet");
     stage.say("The wallet is asked for a signature, and the request is sent.");
@@ -99,8 +101,9 @@ export async function signed<Value>(
       return await send();
     } catch (error) {
       if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
+      if (error.code === "unauthorized" && signatures === MOST_SIGNATURES) throw error;
       const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
-      stage.say(`${error.message}. It is tried again in ${seconds} seconds, with another signature.`);
+      stage.say(`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
       await pause(seconds * 1_000);
     }
   }

@@ -65,6 +65,8 @@ export async function readState(context: Context, stated: StatedBounty): Promise
       nextAction: "Sign nothing here. Report it to the operator; service-audit shows which of them is wrong.",
     });
   }
+  const guardians = roster.accounts.map((each) => each.toLowerCase() as Address);
+  requirePossible(view, claimable, account, guardians);
   return {
     ...view,
     id,
@@ -72,12 +74,49 @@ export async function readState(context: Context, stated: StatedBounty): Promise
     winner: view.winner.toLowerCase() as Address,
     protocolFeeRecipient: view.protocolFeeRecipient.toLowerCase() as Address,
     isOpen: view.outcome === OPEN,
-    guardians: roster.accounts.map((each) => each.toLowerCase() as Address),
+    guardians,
     quorum: roster.quorum,
     pinned,
     now: block.timestamp,
     claimable,
   };
+}
+
+interface Money {
+  readonly outcome: number;
+  readonly escrowAmount: bigint;
+  readonly protocolFee: bigint;
+  readonly guardianFee: bigint;
+  readonly winner: Address;
+  readonly poster: Address;
+  readonly protocolFeeRecipient: Address;
+  readonly awardDue: bigint;
+  readonly refundDue: bigint;
+  readonly protocolFeeDue: bigint;
+}
+
+/** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */
+function requirePossible(money: Money, claimable: bigint, account: Address, guardians: readonly Address[]): void {
+  const { outcome, escrowAmount, protocolFee, guardianFee, awardDue, refundDue, protocolFeeDue } = money;
+  const seats = BigInt(guardians.length);
+  const share = guardianFee / seats;
+  const award = escrowAmount - protocolFee - guardianFee;
+  const passedOn = outcome === AWARDED ? award + protocolFee : 0n;
+  const shares = escrowAmount - passedOn - refundDue; // of those who recorded a Verdict, while the refund is due
+  const isRefundable = share === 0n ? shares === 0n : shares % share === 0n && shares >= 0n && shares <= share * seats;
+  const isOwn = (each: Address) => each.toLowerCase() === account;
+  const own =
+    (isOwn(money.winner) ? awardDue : 0n) +
+    (isOwn(money.poster) ? refundDue : 0n) +
+    (isOwn(money.protocolFeeRecipient) ? protocolFeeDue : 0n);
+  const isPossible =
+    [0n, outcome === AWARDED ? award : 0n].includes(awardDue) &&
+    [0n, outcome === AWARDED ? protocolFee : 0n].includes(protocolFeeDue) &&
+    (refundDue === 0n || (outcome !== OPEN && isRefundable)) &&
+    [0n, guardians.includes(account) ? share : 0n].includes(claimable - own);
+  if (isPossible) return;
+  const message = "The wallet's node states amounts that do not follow from the bounty's terms.";
+  throw new ServiceError("chain_inconsistent", message, { nextAction: "Choose another node in the wallet." });
 }
 
 /** Refuses unless the outcome is that of a block that the chain has finalized: `not_final`. */

@@ -2,10 +2,11 @@
 
 import { erc20Abi } from "viem";
 import type { Address } from "viem";
-import { createApi } from "../src/api.js";
-import type { Api } from "../src/api.js";
+import { answerOf, createApi } from "../src/api.js";
+import type { Api, Schemas } from "../src/api.js";
 import { hubAbi } from "../src/generated/hub.js";
 import type { ApprovalTypedData, BlockReader } from "../src/requests.js";
+import { refuseDifferences, typed } from "./api.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
 import type { Settings } from "./settings.js";
@@ -22,11 +23,16 @@ export interface Context {
   readonly api: Api;
   readonly journal: Journal;
   readonly token: Token & { readonly address: Address };
+  /** What the service states of the deployment; undefined where it does not answer: claims need no service. */
+  readonly stated: Schemas["Deployment"] | undefined;
   /** The Hub, as `readContract` takes it. */
   readonly hub: { readonly address: Address; readonly abi: typeof hubAbi };
 }
 
-/** The context of a connected wallet, or of a Safe for which it reads; raises what is wrong with wallet or chain. */
+/**
+ * The context of a connected wallet, or of a Safe for which it reads. Raises what is wrong with wallet or chain, and
+ * `deployment_mismatch` where node and service differ on the token: amounts could not be shown as what they are.
+ */
 export async function makeContext(settings: Settings, wallet: Wallet, safe?: Address): Promise<Context> {
   const account = safe ?? wallet.address;
   await wallet.requireReady();
@@ -35,11 +41,22 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
   const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
   const address = await node.readContract({ ...hub, functionName: "token" });
   const token = { address, abi: erc20Abi } as const;
-  const [symbol, decimals, journal] = await Promise.all([
+  const [symbol, decimals, journal, stated] = await Promise.all([
     node.readContract({ ...token, functionName: "symbol" }),
     node.readContract({ ...token, functionName: "decimals" }),
     Journal.open(deployment, account),
+    typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment"))).catch(() => undefined),
   ]);
+  if (stated !== undefined) {
+    const { address: theirs, ...shown } = stated.escrow_token;
+    refuseDifferences("deployment_mismatch", [
+      ["chain_id", stated.chain_id, deployment.chainId],
+      ["hub_address", stated.hub_address, deployment.hubAddress.toLowerCase()],
+      ["escrow_token.address", theirs, address.toLowerCase()],
+      ["escrow_token.symbol", shown.symbol, symbol],
+      ["escrow_token.decimals", shown.decimals, decimals],
+    ]);
+  }
   const signer = {
     address: wallet.address,
     signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
@@ -54,6 +71,7 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
     api,
     journal,
     token: { address, symbol: symbol.slice(0, 20), decimals },
+    stated,
     hub,
   };
 }

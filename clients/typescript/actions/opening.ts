@@ -8,7 +8,7 @@ import { answerOf } from "../src/api.js";
 import { commitmentOf } from "../src/commitments.js";
 import type { Envelope } from "../src/envelope.js";
 import { ServiceError } from "../src/errors.js";
-import { detailOf, refuseDifferences, requireBucket, signed } from "./api.js";
+import { detailOf, refuseDifferences, requireBucket, signed, typed } from "./api.js";
 import { AWARDED, requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -74,14 +74,8 @@ async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): P
 
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   await requireFinal(context, bounty);
-  const { node, hub, api } = context;
-  const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
-  if (key === NO_KEY) {
-    throw new ServiceError("delivery_unavailable", "No delivery key is in effect on the chain.", {
-      nextAction: "Try again once the operator has published one.",
-    });
-  }
-  const named = winnerOf(bounty);
+  const key = await deliveryKey(context);
+  const named = await winnerOf(context, bounty);
   const keyring = await keysOf(stage);
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
@@ -101,7 +95,7 @@ async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<
       ["What it does", `lets the Poster ${bounty.poster} open the winning work, and nobody else`],
       ["Sealed to", `the delivery key ${key}, as the chain has it`],
     ],
-    () => answerOf(api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body })),
+    () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body })),
   );
   stage.done("The winning key is handed over. The Poster can open the work now.");
 }
@@ -111,7 +105,7 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
   const { generateIdentity, publicKeyOf, unwrapContentKey } = await import("./work.js");
   const fresh = await generateIdentity();
   const own = await publicKeyOf(fresh);
-  const named = winnerOf(bounty);
+  const named = await winnerOf(context, bounty);
   await detailOf(context, stage, bounty);
   const path = { bounty_id: bounty.id.toString() };
   const retrieved = await signed(
@@ -140,8 +134,30 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
   await save(stage, bounty, named, fetched, identity);
 }
 
-function winnerOf({ winner, winningSubmission }: Bounty): Recorded {
-  return { solver: winner, commitment: winningSubmission };
+/** The delivery key in effect on the chain, which the service must serve, too. */
+async function deliveryKey({ node, hub, api }: Context): Promise<Hex> {
+  const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
+  if (key === NO_KEY) {
+    throw new ServiceError("delivery_unavailable", "No delivery key is in effect on the chain.", {
+      nextAction: "Try again once the operator has published one.",
+    });
+  }
+  const { delivery_public_key: served } = await typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key")));
+  if (served !== key && served === (await node.readContract({ ...hub, functionName: "deliveryKey" }, "finalized"))) {
+    throw new ServiceError("delivery_key_changing", "Another delivery key has just taken effect.", {
+      nextAction: "Try again in some minutes, when the service shows it, too.",
+    });
+  }
+  refuseDifferences("delivery_key_mismatch", [["delivery_public_key", served, key]]);
+  return key;
+}
+
+/** The winning Submission; it is the winner's active one, too. */
+async function winnerOf({ node, hub }: Context, { id, winner, winningSubmission }: Bounty): Promise<Recorded> {
+  const active = await node.readContract({ ...hub, functionName: "getSubmission", args: [id, winner] });
+  if (active === winningSubmission) return { solver: winner, commitment: winningSubmission };
+  const message = "The wallet's node names a winning Submission that its Solver does not have.";
+  throw new ServiceError("chain_inconsistent", message, { nextAction: "Choose another node in the wallet." });
 }
 
 /** The identities of a file that the person chooses. */

@@ -144,7 +144,7 @@ async function written({ journal }: Context, stage: Stage): Promise<string> {
   });
 }
 
-async function readConditions({ node, hub, settings }: Context): Promise<Conditions> {
+async function readConditions({ node, hub, settings, stated }: Context): Promise<Conditions> {
   const { chainId, hubAddress } = settings.deployment;
   const [rosterVersion, announced, fees, revealDelay, { timestamp }] = await Promise.all([
     node.readContract({ ...hub, functionName: "currentRosterVersion" }),
@@ -153,6 +153,11 @@ async function readConditions({ node, hub, settings }: Context): Promise<Conditi
     node.readContract({ ...hub, functionName: "revealDelay" }),
     node.getBlock(),
   ]);
+  if (stated !== undefined) {
+    refuseDifferences("deployment_mismatch", [
+      ["reveal_delay_seconds", stated.reveal_delay_seconds, Number(revealDelay)],
+    ]);
+  }
   const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [rosterVersion] });
   if (guardianRosterHash(chainId, hubAddress, { version: rosterVersion, ...roster }) !== roster.guardianRosterHash) {
     throw new ServiceError("guardian_roster_mismatch", "The roster's members do not hash to what the contract has.", {
@@ -267,6 +272,12 @@ async function review(
       ),
   );
   refusePublication(context, answer, commitment, terms, conditions, size);
+  const { name, version } = await domainOf(context);
+  const theirs = answer.authorization_typed_data["domain"] as Readonly<Record<string, unknown>> | undefined;
+  refuseDifferences("publication_mismatch", [
+    ["authorization_typed_data.domain.name", theirs?.["name"], name],
+    ["authorization_typed_data.domain.version", theirs?.["version"], version],
+  ]);
 }
 
 function refusePublication(

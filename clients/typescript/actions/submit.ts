@@ -4,8 +4,9 @@
  * nobody but the Guardians can open them.
  */
 
-import type { Hex } from "viem";
+import type { Address, Hex } from "viem";
 import { answerOf, uploadCiphertext } from "../src/api.js";
+import type { Schemas } from "../src/api.js";
 import type { ArtifactFile } from "../src/archive.js";
 import { commitmentOf } from "../src/commitments.js";
 import type { Envelope } from "../src/envelope.js";
@@ -54,7 +55,8 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const { hubAddress } = settings.deployment;
   const placeholder = hubCall(hubAddress, "submit", [bounty.id, `0x${"01".repeat(32)}`, bounty.guardianRosterHash]);
   await node.simulate(account, placeholder); // refused before anything is sealed
-  requireSameTerms(await detailOf(context, stage, bounty), bounty);
+  const detail = await detailOf(context, stage, bounty);
+  requireSameTerms(detail, bounty);
   const name = `sealed ${bounty.id}`;
   let sealed = await keptOf(context, stage, name);
   if (sealed === undefined) {
@@ -75,6 +77,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const former = await node.readContract({ ...hub, functionName: "getSubmission", args });
   const { commitment } = sealed;
   const isReplacing = former !== NO_SUBMISSION && former !== commitment;
+  if (isReplacing) requireListed(detail, account, former);
   const found =
     former === commitment
       ? undefined
@@ -98,6 +101,14 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   await forget(context, name, sealed);
   const where = found === undefined ? "" : `, by transaction ${found.hash}`;
   stage.done(`Your Submission ${commitment} is recorded${where}.`);
+}
+
+/** Refuses a node that knows an earlier Submission of this account of which the service knows nothing. */
+function requireListed(detail: Schemas["BountyDetail"], account: Address, former: Hex): void {
+  const listed = detail.active_submissions;
+  const found = listed.find(({ solver_address }) => solver_address === account)?.submission_commitment;
+  if (found === undefined && listed.length < detail.active_submission_count) return; // not all are listed
+  refuseDifferences("read_model_mismatch", [["active_submissions", found ?? "none", former]]);
 }
 
 /** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there. */

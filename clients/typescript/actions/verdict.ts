@@ -116,7 +116,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       ["What it does", `records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
       what,
       ["Commitment of your reasons", commitment],
-      ...(earlier === 0 ? [] : ([["What it replaces", "your earlier Verdict"]] as const)),
+      ...(earlier === 0 ? [] : ([["Your earlier Verdict", "is replaced by this one"]] as const)),
     ],
     expected: {
       eventName: "VerdictRecorded",

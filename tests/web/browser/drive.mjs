@@ -93,8 +93,8 @@ async function answer(wallet, method, params) {
       return (await signedBySafe(wallet, 'SafeMessage', { message: viem.hashTypedData(typedData) })).signatures;
     }
     case 'eth_sendTransaction': {
-      if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
       wallet.asked.push({ method, transaction: params[0] });
+      if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
       if (wallet.loses) throw { code: -32603, message: 'The connection was lost.' };
       if (wallet.safe !== undefined) return sentBySafe(wallet, params[0]);
       const sender = viem.createWalletClient({ account, transport: viem.http(wallet.rpcUrl) });
@@ -135,12 +135,21 @@ function announce(name) {
 }
 
 const commands = {
-  /** A page, with or without a wallet or scripts. All pages share what the browser keeps. */
-  async open({ page: name, wallet, scripts }) {
+  /**
+   * A page, with or without a wallet or scripts. All pages share what the browser keeps. One of a fresh origin finds
+   * nothing kept there, and what it draws by lot is always the same. Requests below `api.from` go to `api.to`.
+   */
+  async open({ page: name, wallet, scripts, fresh, api }) {
     const page = await browser.newPage();
-    await page.setJavaScriptEnabled(scripts);
+    if (!scripts) await page.setJavaScriptEnabled(false);
     await page.setViewport({ width: 1000, height: 900 });
     const found = { page, findings: [], requests: [], wallet: undefined };
+    if (fresh) {
+      const session = await page.createCDPSession();
+      await session.send('Storage.clearDataForOrigin', { origin: fresh, storageTypes: 'all' });
+      await page.evaluateOnNewDocument(() => (crypto.getRandomValues = (array) => array.fill(7)));
+    }
+    if (api) await reroute(page, api);
     page.on('console', (message) => {
       if (!/^Failed to load resource/.test(message.text())) found.findings.push(`console: ${message.text()}`);
     });
@@ -247,6 +256,11 @@ const commands = {
     );
     return seen.jsonValue();
   },
+  /** Acts as a person would; see `act`. */
+  async act({ found, buttons, fields, ends, patience }) {
+    const given = JSON.stringify({ buttons, fields, ends, patience });
+    return found.page.evaluate(`(() => { ${fillIn} ${act} return act(${given}); })()`);
+  },
   /** Opens the part with this summary. */
   async expand({ found, text }) {
     const summary = await found.page.waitForSelector(`::-p-xpath(//summary[normalize-space(.)=${quoted(text)}])`);
@@ -279,19 +293,8 @@ const commands = {
   },
   /** Files put into a field as if a directory was chosen: names below it, and their text. */
   async tree({ found, label, files }) {
-    const field = await fieldOf(found.page, label);
-    await field.evaluate((each, given) => {
-      const transfer = new DataTransfer();
-      for (const [path, base64] of given) {
-        const data = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-        const file = new File([data], path.split('/').at(-1));
-        Object.defineProperty(file, 'webkitRelativePath', { value: path });
-        transfer.items.add(file);
-        each.given = [...(each.given ?? []), file];
-      }
-      Object.defineProperty(each, 'files', { value: each.given });
-      each.dispatchEvent(new Event('change', { bubbles: true }));
-    }, files);
+    const id = await (await fieldOf(found.page, label)).evaluate((field) => field.id);
+    await found.page.evaluate(`(${fillIn})(document.getElementById('${id}'), ${JSON.stringify({ files })})`);
   },
   /** The bytes behind the link with this text, in base64. */
   async saved({ found, text }) {
@@ -299,35 +302,6 @@ const commands = {
     return link.evaluate(async (each) => {
       const bytes = new Uint8Array(await window.savedBlobs.get(each.href).arrayBuffer());
       return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
-    });
-  },
-  /** Answers to requests whose address has this part get other values, by their path; null ends it. */
-  async lie({ found, part, values }) {
-    const { page } = found;
-    found.lie = part === null ? undefined : { part, values };
-    await page.setRequestInterception(part !== null);
-    if (found.isLying) return;
-    found.isLying = true;
-    page.on('request', async (request) => {
-      const { lie } = found;
-      if (lie === undefined || request.method() === 'OPTIONS' || !request.url().includes(lie.part)) {
-        return request.continue().catch(() => undefined); // nothing is intercepted any more
-      }
-      const [method, headers] = [request.method(), request.headers()];
-      const body = request.hasPostData() ? await request.fetchPostData() : undefined;
-      const answer = await fetch(request.url(), { method, headers, body });
-      const told = await answer.json();
-      for (const [path, value] of Object.entries(lie.values)) {
-        const parts = path.split('.');
-        const last = parts.pop();
-        parts.reduce((inner, name) => inner[name], told)[last] = value;
-      }
-      return request.respond({
-        status: answer.status,
-        contentType: 'application/json',
-        headers: { 'Access-Control-Allow-Origin': '*' },
-        body: JSON.stringify(told),
-      });
     });
   },
   /** What axe-core finds wrong with the part of the page in which a wallet acts. */
@@ -356,6 +330,75 @@ const commands = {
     await found.page.close();
   },
 };
+
+/** Runs in the page: puts files (names below a directory, and bytes in base64), an option or a text into a field. */
+function fillIn(field, { files, option, text }) {
+  if (files !== undefined) {
+    const given = files.map(([path, base64]) => {
+      const data = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      const file = new File([data], path.split('/').at(-1));
+      return Object.defineProperty(file, 'webkitRelativePath', { value: path });
+    });
+    Object.defineProperty(field, 'files', { value: given });
+  } else if (option !== undefined) {
+    field.selectedIndex = [...field.options].findIndex((one) => one.text.includes(option));
+    if (field.selectedIndex < 0) throw new Error(`no option ${option}`);
+  } else {
+    field.value = text;
+  }
+  field.dispatchEvent(new Event(text === undefined ? 'change' : 'input', { bubbles: true }));
+}
+
+/**
+ * Runs in the page: does what a person would who fills these fields in and presses these buttons as they come, until an
+ * alert or one of the last texts is there, or nothing has happened for a while. Gives how it ended, and the facts that
+ * were shown above each button of a confirmation.
+ */
+async function act({ buttons, fields, ends, patience }) {
+  const MOST_PRESSES = 12;
+  const acting = document.querySelector('#acting');
+  const [filled, shown] = [new Set(), []];
+  let presses = 0;
+  for (let since = Date.now(); Date.now() - since < patience; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const alert = [...acting.querySelectorAll('[role=alert]')].find((each) => each.innerText.trim());
+    if (alert) return { ended: alert.innerText, shown };
+    const end = ends.find((each) => acting.innerText.includes(each));
+    if (end) return { ended: end, shown };
+    for (const label of acting.querySelectorAll('label')) {
+      const [field, value] = [document.getElementById(label.htmlFor), fields[label.innerText.trim()]];
+      if (value === undefined || filled.has(field)) continue;
+      filled.add(field);
+      try {
+        fillIn(field, value);
+      } catch (error) {
+        return { ended: error.message, shown };
+      }
+    }
+    const open = [...acting.querySelectorAll('button')].filter((each) => !each.disabled && each.offsetParent);
+    const next = buttons.map((text) => open.find((each) => each.innerText.trim() === text)).find(Boolean);
+    if (!next || presses === MOST_PRESSES) continue;
+    const rows = [...acting.querySelectorAll('.stage dl.proofs > div')];
+    const facts = rows.map((each) => [...each.children].map((one) => one.innerText));
+    if (facts.length) shown.push(facts);
+    next.click();
+    presses += 1;
+    since = Date.now();
+  }
+  return { ended: '', shown };
+}
+
+/** Has requests below one address answered by another server. */
+async function reroute(page, { from, to }) {
+  await page.setRequestInterception(true);
+  page.on('request', async (request) => {
+    if (!request.url().startsWith(from)) return request.continue();
+    const body = request.hasPostData() ? await request.fetchPostData() : undefined;
+    const asked = { method: request.method(), headers: request.headers(), body };
+    const answer = await fetch(to + request.url().slice(from.length), asked);
+    const headers = { ...Object.fromEntries(answer.headers), 'Access-Control-Allow-Origin': '*' };
+    return request.respond({ status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) });
+  });
+}
 
 function quoted(text) {
   return text.includes("'") ? `"${text}"` : `'${text}'`;
