@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from hexbytes import HexBytes
 from local_stack import anvil
 from local_stack.toolbox import ensure_npm_package, find_npm
 from service_common.chain.json_rpc import JsonRpc
@@ -60,7 +61,7 @@ def answer(node_program: str) -> Iterator[str]:
         rpc.call("anvil_autoImpersonateAccount", True)
         rpc.call("anvil_setBalance", ACCOUNT, hex(10**18))
         sent = rpc.call("eth_sendTransaction", {"from": ACCOUNT, "data": "0x" + code})
-        receipt: Any = rpc.call("eth_getTransactionReceipt", sent)
+        receipt = node.w3.eth.wait_for_transaction_receipt(HexBytes(str(sent)), poll_latency=0.05)
         found = rpc.call("eth_getCode", receipt["contractAddress"], "latest")
         yield json.dumps({"jsonrpc": "2.0", "id": 1, "result": found})
 

@@ -259,7 +259,7 @@ const commands = {
   /** Acts as a person would; see `act`. */
   async act({ found, buttons, fields, ends, patience }) {
     const given = JSON.stringify({ buttons, fields, ends, patience });
-    return found.page.evaluate(`(() => { ${fillIn} ${act} return act(${given}); })()`);
+    return found.page.evaluate(`(() => { ${fillField} ${act} return act(${given}); })()`);
   },
   /** Opens the part with this summary. */
   async expand({ found, text }) {
@@ -294,7 +294,7 @@ const commands = {
   /** Files put into a field as if a directory was chosen: names below it, and their text. */
   async tree({ found, label, files }) {
     const id = await (await fieldOf(found.page, label)).evaluate((field) => field.id);
-    await found.page.evaluate(`(${fillIn})(document.getElementById('${id}'), ${JSON.stringify({ files })})`);
+    await found.page.evaluate(`(${fillField})(document.getElementById('${id}'), ${JSON.stringify({ files })})`);
   },
   /** The bytes behind the link with this text, in base64. */
   async saved({ found, text }) {
@@ -332,7 +332,7 @@ const commands = {
 };
 
 /** Runs in the page: puts files (names below a directory, and bytes in base64), an option or a text into a field. */
-function fillIn(field, { files, option, text }) {
+function fillField(field, { files, option, text }) {
   if (files !== undefined) {
     const given = files.map(([path, base64]) => {
       const data = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -369,7 +369,7 @@ async function act({ buttons, fields, ends, patience }) {
       if (value === undefined || filled.has(field)) continue;
       filled.add(field);
       try {
-        fillIn(field, value);
+        fillField(field, value);
       } catch (error) {
         return { ended: error.message, shown };
       }
