@@ -39,8 +39,7 @@ def status(bounty_id: str) -> Response:
     """Whether a wrap of exactly one Submission is held; false for anything that does not exist."""
     commitment = load_query(StatusQuery, code=_CODE).submission_commitment
     bounty = _bounty_id(bounty_id)
-    with dependencies().facts.open() as facts:
-        return jsonify(to_json(DeliveryStatus(wrap_exists(dependencies(), facts.connection, bounty, commitment))))
+    return jsonify(to_json(DeliveryStatus(wrap_exists(dependencies(), bounty, commitment))))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])

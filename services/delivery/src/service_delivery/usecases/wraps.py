@@ -20,7 +20,7 @@ from service_common.domain.lifecycle import Outcome
 from service_common.errors import Issue, ServiceError, state_refusal
 from service_common.types import BountyId, Bytes32
 from service_common.wire.delivery import RetrievedKey, WrapRequest
-from sqlalchemy import BindParameter, Connection, bindparam, exists, select
+from sqlalchemy import BindParameter, bindparam, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_delivery.dependencies import Dependencies
@@ -75,10 +75,11 @@ def store_wrap(deps: Dependencies, known: Known, bounty_id: BountyId, wrap: Wrap
     return created
 
 
-def wrap_exists(deps: Dependencies, connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> bool:
+def wrap_exists(deps: Dependencies, bounty_id: BountyId, commitment: Bytes32) -> bool:
     """Whether a wrap of exactly this Submission is held, with a key that is held, too."""
     named = {"bounty_id": bounty_id, "submission_commitment": commitment, "held": _held(deps)}
-    return bool(connection.execute(_IS_HELD, named).scalar())
+    with single(deps.engine) as connection:
+        return bool(connection.execute(_IS_HELD, named).scalar())
 
 
 def retrieve_key(deps: Dependencies, known: Known, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
