@@ -18,15 +18,16 @@ from typing import Final
 
 from service_common.clock import Clock
 from service_common.crypto.x25519 import Identity
-from service_common.db.engine import reading
+from service_common.db import hub_index as t
+from service_common.db.engine import reading, single
 from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
 from service_common.types import Address, ChainId
 from service_common.wire.changes import Change
 from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
-from sqlalchemy import Engine
+from sqlalchemy import Engine, bindparam, func, select
 
-from service_api.usecases.list_changes import newest_change, read_changes
+from service_api.usecases.list_changes import read_changes
 from service_api.webhooks.deliveries import (
     Attempt,
     Due,
@@ -56,6 +57,14 @@ GROUPS: Final = 100
 """Webhooks that are equally far are looked at together; so many groups in one look."""
 LOOK_SECONDS: Final = 1.0
 """How often it looks for webhooks that are new, to be tested or to be tried again, where no fact is new."""
+
+_NEWS: Final = select(
+    t.head.c.halted,
+    t.head.c.finalized_number,
+    t.head.c.block_number,
+    select(func.max(t.changes.c.number)).scalar_subquery().label("newest"),
+).where(t.head.c.chain_id == bindparam("chain_id"))
+"""Whether anything may be new: asked ten times a second."""
 
 log = get_logger(__name__)
 
@@ -95,12 +104,12 @@ class Deliverer:
 
     def look(self) -> int:
         """Start what is due, where anything may be new; how many messages."""
-        with reading(self.engine) as connection:
-            head = read_head(connection, self.chain_id)
-            newest = newest_change(connection)
-        if head is None or head.halted is not None:
+        with single(self.engine) as connection:
+            news = connection.execute(_NEWS, {"chain_id": self.chain_id}).first()
+        if news is None or news.halted is not None:
             return 0
-        seen = (newest, head.finalized_number, head.block_number)
+        newest = ChangeNumber(news.newest or 0)
+        seen = (newest, news.finalized_number, news.block_number)
         if not self._more and seen == self._seen and self.clock.monotonic() - self._looked_at < LOOK_SECONDS:
             return 0
         if self._seen is None or newest < self._seen[0]:
