@@ -47,6 +47,8 @@ contract DeployTest is HubTest {
     function test_deploy__logs_its_values() public {
         vm.expectEmit();
         emit Deployed(configuration(address(token)));
+        vm.expectEmit();
+        emit OwnershipTransferred(address(0), owner);
         newHub();
     }
 

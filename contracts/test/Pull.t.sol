@@ -285,6 +285,15 @@ contract PullTest is HubTest {
         hub.claim(bountyId, "", hex"0000");
     }
 
+    function test_pull__payout_data_of_a_bounty_without_an_end__is_refused_for_that() public {
+        uint256 bountyId = create();
+        vm.expectRevert(abi.encodeWithSelector(BountyOpen.selector, bountyId));
+        vm.prank(solver);
+        hub.claim(bountyId, hex"00", "");
+        vm.expectRevert(abi.encodeWithSelector(BountyNotFound.selector, 9));
+        hub.claim(9, "", hex"00");
+    }
+
     // ---------------------------------------------------------------- a blocked party blocks only itself
 
     function test_pull__a_blacklisted_party__blocks_only_itself_and_can_pull_later() public {

@@ -99,6 +99,7 @@ def main() -> int:
         check_without_bugs(forge, tree, tests)
         caught = [check(forge, tree, mutant) for mutant in chosen]
         check_without_bugs(forge, tree, tests)
+    print(f"{sum(caught)} of {len(caught)} planted bugs killed")
     return 0 if all(caught) else 1
 
 
