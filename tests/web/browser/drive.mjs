@@ -359,7 +359,7 @@ async function act({ buttons, fields, ends, patience }) {
   const acting = document.querySelector('#acting');
   const [filled, shown] = [new Set(), []];
   let presses = 0;
-  for (let since = Date.now(); Date.now() - since < patience; await new Promise((resolve) => setTimeout(resolve, 20))) {
+  for (let since = Date.now(); Date.now() - since < patience; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const alert = [...acting.querySelectorAll('[role=alert]')].find((each) => each.innerText.trim());
     if (alert) return { ended: alert.innerText, shown };
     const end = ends.find((each) => acting.innerText.includes(each));
