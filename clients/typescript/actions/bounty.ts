@@ -82,18 +82,19 @@ export async function readState(context: Context, stated: StatedBounty): Promise
   };
 }
 
-interface Money {
-  readonly outcome: number;
-  readonly escrowAmount: bigint;
-  readonly protocolFee: bigint;
-  readonly guardianFee: bigint;
-  readonly winner: Address;
-  readonly poster: Address;
-  readonly protocolFeeRecipient: Address;
-  readonly awardDue: bigint;
-  readonly refundDue: bigint;
-  readonly protocolFeeDue: bigint;
-}
+type Money = Pick<
+  Bounty,
+  | "outcome"
+  | "escrowAmount"
+  | "protocolFee"
+  | "guardianFee"
+  | "winner"
+  | "poster"
+  | "protocolFeeRecipient"
+  | "awardDue"
+  | "refundDue"
+  | "protocolFeeDue"
+>;
 
 /** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */
 function requirePossible(money: Money, claimable: bigint, account: Address, guardians: readonly Address[]): void {

@@ -273,28 +273,17 @@ const commands = {
     return found.page.$eval(selector, (each) => each.innerText);
   },
   async fill({ found, label, value }) {
-    const field = await fieldOf(found.page, label);
-    await field.evaluate((each, text) => {
-      each.value = text;
-      each.dispatchEvent(new Event('input', { bubbles: true }));
-    }, value);
+    await put(found.page, label, { text: value });
   },
   async choose({ found, label, option }) {
-    const field = await fieldOf(found.page, label);
-    await field.evaluate((each, text) => {
-      const index = [...each.options].findIndex((one) => one.text.includes(text));
-      if (index < 0) throw new Error(`no option ${text}`);
-      each.selectedIndex = index;
-      each.dispatchEvent(new Event('change', { bubbles: true }));
-    }, option);
+    await put(found.page, label, { option });
   },
   async upload({ found, label, paths }) {
     await (await fieldOf(found.page, label)).uploadFile(...paths);
   },
   /** Files put into a field as if a directory was chosen: names below it, and their text. */
   async tree({ found, label, files }) {
-    const id = await (await fieldOf(found.page, label)).evaluate((field) => field.id);
-    await found.page.evaluate(`(${fillField})(document.getElementById('${id}'), ${JSON.stringify({ files })})`);
+    await put(found.page, label, { files });
   },
   /** The bytes behind the link with this text, in base64. */
   async saved({ found, text }) {
@@ -341,8 +330,9 @@ function fillField(field, { files, option, text }) {
     });
     Object.defineProperty(field, 'files', { value: given });
   } else if (option !== undefined) {
-    field.selectedIndex = [...field.options].findIndex((one) => one.text.includes(option));
-    if (field.selectedIndex < 0) throw new Error(`no option ${option}`);
+    const index = [...field.options].findIndex((one) => one.text.includes(option));
+    if (index < 0) throw new Error(`no option ${option}`);
+    field.selectedIndex = index;
   } else {
     field.value = text;
   }
@@ -402,6 +392,12 @@ async function reroute(page, { from, to }) {
 
 function quoted(text) {
   return text.includes("'") ? `"${text}"` : `'${text}'`;
+}
+
+/** Puts a value into the field with this label, as `fillField` takes it. */
+async function put(page, label, value) {
+  const id = await (await fieldOf(page, label)).evaluate((field) => field.id);
+  await page.evaluate(`(${fillField})(document.getElementById('${id}'), ${JSON.stringify(value)})`);
 }
 
 async function fieldOf(page, label) {
