@@ -1,5 +1,6 @@
 """The chain that the large index is made of is one that a Hub could have: benchmarks of it are of a real index."""
 
+from service_common.chain.blocks import Header
 from service_common.chain.events import decode_log
 from service_common.db import hub_index as t
 from service_common.db.bounty_pages import BountyPage, read_bounty_page
@@ -13,7 +14,7 @@ from service_common.domain.hub_events import EVENT_CLASSES
 from service_common.domain.record import derive_record, supports
 from service_common.domain.roster import Roster
 from service_common.types import BlockNumber, BountyId, to_bytes
-from service_indexer.stretch import check_links
+from service_indexer.stretch import check_links, read_stretch
 from sqlalchemy import Connection, func, select
 
 from bench.generated.bounties import CHAIN, HUB, Population
@@ -44,6 +45,24 @@ def test_range__of_many_logs__ends_with_a_whole_block_and_goes_on_after_it() -> 
     assert part.covered < rest.covered == chain.last
     every = [log for header in chain.headers(BlockNumber(0), chain.last) for log in chain.logs_of_block(header)]
     assert part.logs + rest.logs == every
+
+
+class _Noting(GeneratedChain):
+    """Counts the headers that were requested."""
+
+    requested = 0
+
+    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+        self.requested += last - first + 1
+        return super().headers(first, last)
+
+
+def test_stretch__that_ends_with_many_logs__reads_no_headers_above_its_end() -> None:
+    chain = _Noting(Population(bounties=400, life=50))
+    (parent,) = chain.headers(BlockNumber(0), BlockNumber(0))
+    stretch = read_stretch(chain, parent, BlockNumber(250), chain.last)
+    assert 0 < len(stretch.headers) == chain.requested - 1 < 250
+    assert stretch.logs[-1].block_number == stretch.headers[-1].number
 
 
 def test_copy__by_the_indexer__is_of_bounties_that_a_hub_would_have(database: Database) -> None:

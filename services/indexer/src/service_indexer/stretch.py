@@ -31,14 +31,19 @@ class Stretch:
 
 def read_stretch(source: Source, parent: Header, last: BlockNumber, final: BlockNumber) -> Stretch:
     """The blocks after ``parent`` up to ``last``, or as far as their logs were read."""
-    headers = source.headers(BlockNumber(parent.number + 1), last) if last > parent.number else []
+    first, settled = BlockNumber(parent.number + 1), BlockNumber(min(last, final))
+    logs: list[Log] = []
+    if settled >= first:
+        answer = source.logs_of_range(first, settled)
+        logs = answer.logs
+        if answer.covered < settled:  # many logs: the stretch ends here, and needs no more headers
+            last = settled = answer.covered
+    headers = source.headers(first, last) if last >= first else []
     check_links([parent, *headers])
-    settled = [header for header in headers if header.number <= final]
-    covered, logs = _settled_logs(source, settled) if settled else ([], [])
-    if len(covered) < len(settled):
-        return Stretch(covered, logs)
-    for header in headers[len(settled) :]:
-        logs += source.logs_of_block(header)
+    logs = _held_against(source, [header for header in headers if header.number <= settled], logs)
+    for header in headers:
+        if header.number > settled:
+            logs += source.logs_of_block(header)
     return Stretch(headers, logs)
 
 
@@ -49,18 +54,16 @@ def check_links(headers: list[Header]) -> None:
             raise ChainUnavailable("the chain moved while its blocks were read")
 
 
-def _settled_logs(source: Source, settled: list[Header]) -> tuple[list[Header], list[Log]]:
-    """Logs of finalized blocks, from a range, held against the blocks' own filters."""
-    answer = source.logs_of_range(settled[0].number, settled[-1].number)
-    covered = [header for header in settled if header.number <= answer.covered]
-    logs, hashes = answer.logs, {header.number: header.hash for header in covered}
+def _held_against(source: Source, headers: list[Header], logs: list[Log]) -> list[Log]:
+    """Logs of a range of finalized blocks, held against the blocks' hashes and filters; in order, none missing."""
+    hashes = {header.number: header.hash for header in headers}
     if any(hashes.get(entry.block_number) != entry.block_hash for entry in logs):
         raise ChainUnavailable("an RPC endpoint answered logs that do not belong to its own blocks")
     # A block whose filter admits the Hub and that shows no log is requested again by its hash: an endpoint that
     # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is indeed none.)
     shown = {entry.block_number for entry in logs}
-    missed = [entry for header in covered if header.number not in shown for entry in source.logs_of_block(header)]
-    if missed:
-        log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])
-        logs = sorted([*logs, *missed], key=lambda entry: (entry.block_number, entry.log_index))
-    return covered, logs
+    missed = [entry for header in headers if header.number not in shown for entry in source.logs_of_block(header)]
+    if not missed:
+        return logs
+    log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])
+    return sorted([*logs, *missed], key=lambda entry: (entry.block_number, entry.log_index))
