@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from service_common.errors import Issue
-from service_common.readiness.patterns import Pattern
+from service_common.readiness.patterns import Pattern, found_in
 from service_common.readiness.reading import Passage, Reading
 from service_common.readiness.rule import Example, Rule
 
@@ -74,21 +74,22 @@ _LEAST_BITS: Final = 2.5
 def find_credentials(reading: Reading) -> Iterator[Issue]:
     """Keys, tokens, passwords and recovery phrases."""
     formats = [(what, pattern) for what, pattern in _FORMATS if pattern.search(reading.all_text)]
+    values = found_in((_IN_URL, _ASSIGNED), reading.all_text)
     for passage in reading.passages:
-        if what := _secret_in(passage, formats):
+        if what := _secret_in(passage, formats, values):
             yield passage.issue(
                 f"Holds what looks like {what}. The page is public for ever: remove it, and revoke it if it is real."
             )
 
 
-def _secret_in(passage: Passage, formats: Sequence[tuple[str, Pattern]]) -> str | None:
+def _secret_in(passage: Passage, formats: Sequence[tuple[str, Pattern]], values: Sequence[Pattern]) -> str | None:
     for what, pattern in formats:
         if any(_is_real(what, found.words) for found in pattern.each(passage.text)):
             return what
-    for found in _IN_URL.each(passage.text):
+    for found in _IN_URL.each(passage.text) if _IN_URL in values else ():
         if not _MADE_UP.search(found["value"]) and not _LOCAL_HOST.search(found["host"]):
             return "a password in an address"
-    if any(_drawn_by_chance(found["value"]) for found in _ASSIGNED.each(passage.text)):
+    if _ASSIGNED in values and any(_drawn_by_chance(found["value"]) for found in _ASSIGNED.each(passage.text)):
         return "a secret"
     return None
 

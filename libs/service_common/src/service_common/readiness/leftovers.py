@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from service_common.errors import Issue
-from service_common.readiness.patterns import Pattern, each_of, found_in
+from service_common.readiness.patterns import Pattern, each_of, first_of, found_in
 from service_common.readiness.reading import Passage, Reading
 from service_common.readiness.rule import Example, Rule
 
@@ -55,12 +55,12 @@ def find_leftovers(reading: Reading) -> Iterator[Issue]:
         yield Issue(
             "body", f"Describes the challenge in fewer than {MIN_BODY_WORDS} words. Say what is needed and why."
         )
-    placeholders = found_in(_PLACEHOLDERS, reading.all_prose)
+    placeholders, promises = found_in(_PLACEHOLDERS, reading.all_prose), found_in([_PROMISED], reading.all_prose)
     for passage in reading.prose:
         if not passage.prose.lstrip().startswith("<!--"):
             yield from _placeholders(passage, placeholders)
         for at, sentence in passage.sentences:
-            if found := _PROMISED.search(sentence):
+            if found := first_of(promises, sentence):
                 yield passage.issue(
                     f"Promises something for later ({found.words[:80]!r}). What counts has to be on the page now, "
                     "since its bytes are fixed: write it out, or leave it out.",

@@ -49,6 +49,11 @@ _DATES: Final = tuple(
 )
 
 
+def has_digit(text: str) -> bool:
+    """Whether anything in it is read as a digit."""
+    return any(map(str.isdigit, as_read(text)))
+
+
 def seconds_of(quantity: str, unit: str) -> int:
     """The length of a stated duration; a month has thirty days."""
     words = quantity.lower()

@@ -18,6 +18,8 @@ import re2
 
 _BESIDE: Final = 64
 """How far ``not_after`` and ``not_before`` look."""
+_PASSAGE: Final = 2_000
+"""No passage has more characters, as a rule."""
 _LITERAL: Final = re2.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
 _UNBOUNDED: Final = re2.compile(r"[*+]|\{[0-9]+,\}")
 
@@ -109,6 +111,11 @@ def found_in(patterns: Sequence[Pattern], text: str) -> list[Pattern]:
     return [pattern for pattern in patterns if pattern.search(text)]
 
 
+def first_of(patterns: Sequence[Pattern], text: str) -> Found | None:
+    """The first match of the first pattern that has one."""
+    return next((found for pattern in patterns if (found := pattern.search(text))), None)
+
+
 def each_of(patterns: Sequence[Pattern], text: str) -> Iterator[Found]:
     """Every match of several patterns in the order of the text; what overlaps an earlier one is left out."""
     ends = 0
@@ -118,10 +125,22 @@ def each_of(patterns: Sequence[Pattern], text: str) -> Iterator[Found]:
             yield found
 
 
-@lru_cache(maxsize=16)
 def as_read(text: str) -> str:
     """The text that is compared, character by character: its offsets are those of ``text``."""
-    return text if text.isascii() else text.translate(_READ)
+    if text.isascii():
+        return text
+    return _page_as_read(text) if len(text) > _PASSAGE else _passage_as_read(text)
+
+
+@lru_cache(maxsize=4)
+def _page_as_read(text: str) -> str:
+    """A whole page takes long to translate, and every rule begins with it: no passage may push it out of the cache."""
+    return text.translate(_READ)
+
+
+@lru_cache(maxsize=16)
+def _passage_as_read(text: str) -> str:
+    return text.translate(_READ)
 
 
 class _Read(dict[int, str]):

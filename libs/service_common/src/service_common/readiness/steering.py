@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from service_common.errors import Issue
-from service_common.readiness.patterns import Pattern
+from service_common.readiness.patterns import Pattern, first_of, found_in
 from service_common.readiness.reading import Passage, Reading
 from service_common.readiness.rule import Example, Rule
 
@@ -70,15 +70,17 @@ _REWARDED: Final = Pattern(
 def find_steering(reading: Reading) -> Iterator[Issue]:
     """Instructions that are not for Solvers."""
     about_it = _SUBJECT.search(f"{reading.page.title} {reading.page.summary}") is not None
-    for passage in reading.passages:
-        if hidden := _HIDING.search(passage.text):
+    hiding = found_in([_HIDING], reading.all_text)
+    plain = [_plain(passage) for passage in reading.passages]
+    quotable = [] if about_it else [_QUOTABLE]
+    steering = found_in([*quotable, _TO_A_MODEL, _TO_THIS_REVIEW, _REWARDED], "\n".join(plain))
+    for passage, words in zip(reading.passages, plain, strict=True):
+        if hidden := first_of(hiding, passage.text):
             yield passage.issue(
                 f"Holds invisible characters (U+{ord(hidden.words[0]):04X}), so that people and programs read "
                 "different pages. Remove them."
             )
-        words = _plain(passage)
-        found = None if about_it else _QUOTABLE.search(words)
-        if found := found or _TO_A_MODEL.search(words) or _TO_THIS_REVIEW.search(words) or _REWARDED.search(words):
+        if found := first_of(steering, words):
             yield passage.issue(
                 f"Instructs a judge or a model how to decide ({found.words.strip()[:80]!r}). Leave the judging to "
                 "the acceptance criteria."

@@ -5,13 +5,13 @@ reward; prices, wages and amounts in examples are left alone. A limit that a cri
 body: only limits on the same noun in the same direction are compared, and only where each side states exactly one.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
 from service_common.errors import Issue
-from service_common.readiness.numbers import decimal_of
-from service_common.readiness.patterns import Found, Pattern
+from service_common.readiness.numbers import decimal_of, has_digit
+from service_common.readiness.patterns import Found, Pattern, found_in
 from service_common.readiness.reading import Passage, Reading
 from service_common.readiness.rule import Example, Rule
 
@@ -56,10 +56,12 @@ Limit = tuple[str, bool, str]
 
 def find_other_terms(reading: Reading) -> Iterator[Issue]:
     """Amounts and ways of payment that are not those of the escrow."""
+    promises = found_in((_SEVERAL, _OUTSIDE), reading.all_prose)
     for passage in reading.prose:
         for at, sentence in passage.sentences:
-            yield from _amounts(reading, passage, at, sentence)
-            yield from _payments(passage, at, sentence)
+            if has_digit(sentence):
+                yield from _amounts(reading, passage, at, sentence)
+            yield from _payments(passage, at, sentence, promises)
 
 
 def _amounts(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterator[Issue]:
@@ -87,14 +89,14 @@ def _amounts(reading: Reading, passage: Passage, at: int, sentence: str) -> Iter
             )
 
 
-def _payments(passage: Passage, at: int, sentence: str) -> Iterator[Issue]:
-    if (found := _SEVERAL.search(sentence)) and not _NEGATION.search(_before(sentence, found)):
+def _payments(passage: Passage, at: int, sentence: str, promises: Sequence[Pattern]) -> Iterator[Issue]:
+    if _SEVERAL in promises and (found := _SEVERAL.search(sentence)) and not _NEGATION.search(_before(sentence, found)):
         yield passage.issue(
             f"Promises {found.words[:60]!r}, but the Hub pays the whole award to one Submission. Say what decides "
             "between Submissions, or publish several bounties.",
             at + found.start,
         )
-    if (found := _OUTSIDE.search(sentence)) and not _NEGATION.search(_before(sentence, found)):
+    if _OUTSIDE in promises and (found := _OUTSIDE.search(sentence)) and not _NEGATION.search(_before(sentence, found)):
         yield passage.issue(
             f"Promises a payment {found.words[:60]!r} that nothing guarantees: the Hub pays the escrow once, after "
             "judging. Leave it out.",

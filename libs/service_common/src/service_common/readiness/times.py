@@ -4,12 +4,12 @@ Days are compared with a day's tolerance (a page does not name its time zone), d
 the deadline only in a sentence that calls it so.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from service_common.errors import Issue
 from service_common.readiness.numbers import DURATION, dates_in, day_of, seconds_of
-from service_common.readiness.patterns import Found, Pattern
+from service_common.readiness.patterns import Found, Pattern, found_in
 from service_common.readiness.reading import Passage, Reading
 from service_common.readiness.rule import Example, Rule
 
@@ -44,10 +44,11 @@ _RUN: Final = Pattern(
 def find_misfits(reading: Reading) -> Iterator[Issue]:
     """Times that do not fit the work, the reveal delay or each other."""
     yield from _deadline(reading)
+    durations = found_in((_ALLOWED, _EFFORT), reading.all_prose)
     for passage in reading.prose:
         for at, sentence in passage.sentences:
             yield from _dates(reading, passage, at, sentence)
-            yield from _durations(reading, passage, at, sentence)
+            yield from _durations(reading, passage, at, sentence, durations)
 
 
 def _deadline(reading: Reading) -> Iterator[Issue]:
@@ -90,9 +91,11 @@ def _dates(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterat
             )
 
 
-def _durations(reading: Reading, passage: Passage, at: int, sentence: str) -> Iterator[Issue]:
+def _durations(
+    reading: Reading, passage: Passage, at: int, sentence: str, durations: Sequence[Pattern]
+) -> Iterator[Issue]:
     left = reading.page.submission_deadline - reading.material.now
-    for found in _ALLOWED.each(sentence):
+    for found in _ALLOWED.each(sentence) if _ALLOWED in durations else ():
         stated = _seconds(found)
         if stated > left * 3 // 2 or stated < left // 2:
             yield passage.issue(
@@ -100,7 +103,7 @@ def _durations(reading: Reading, passage: Passage, at: int, sentence: str) -> It
                 "the two.",
                 at + found.start,
             )
-    for found in _EFFORT.each(sentence):
+    for found in _EFFORT.each(sentence) if _EFFORT in durations else ():
         if _seconds(found) > left:
             yield passage.issue(
                 f"Estimates {found.words[:80]!r}, but the deadline is {left / 86_400:.1f} days away. Move the "
