@@ -6,6 +6,7 @@ goes away, also in the middle of a job, ends neither the job nor the worker: it 
 is a span in the trace that it was enqueued in.
 """
 
+import gc
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -88,6 +89,9 @@ def run_worker(
     REGISTRY.register(BoundedCollector(QueueCollector(names, connection)))
     for name in names:
         JOB_SECONDS.labels(name.value)
+    # A job's process shares what is made by now: collections there would read all of it, find nothing, copy its pages.
+    gc.collect()
+    gc.freeze()
     log.info("started", queues=[name.value for name in names])
     while True:
         worker = _CorrelatedWorker(
