@@ -32,7 +32,7 @@ PACKAGES = [
     "services/web",
     "cli",
 ]
-IMAGES = ["api", "indexer", "reviewer", "delivery", "web"]
+IMAGES = [each.removeprefix("services/") for each in PACKAGES if each.startswith("services/")]
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""

@@ -30,7 +30,7 @@ from tools import container
 
 TOP: Final = Path(__file__).resolve().parent.parent
 WORK: Final = TOP / ".local/image-builds"
-SERVICES: Final = ("api", "indexer", "reviewer", "delivery", "web")
+SERVICES: Final = sorted(each.parent.name for each in (TOP / "services").glob("*/pyproject.toml"))
 SUITE: Final = "bookworm"
 PACKAGES: Final = "python3,python3-venv,ca-certificates,libstdc++6"
 """The last one is in the real base because its package manager needs it."""

@@ -18,7 +18,7 @@ from typing import Final
 from urllib.parse import quote
 
 TOP: Final = Path(__file__).resolve().parent.parent
-SERVICES: Final = ("api", "indexer", "reviewer", "delivery", "web")
+SERVICES: Final = sorted(each.parent.name for each in (TOP / "services").glob("*/pyproject.toml"))
 LISTER: Final = TOP / ".local/venv-assurance/bin/cyclonedx-py"
 
 

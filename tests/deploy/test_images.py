@@ -20,10 +20,10 @@ import pytest
 from local_stack.stack import StackSettings, running_stack
 
 from tests.campaign import FULL, source
+from tools.images import SERVICES
 
 from .conftest import REPOSITORY
 
-SERVICES = ("api", "indexer", "reviewer", "delivery", "web")
 TRIED = SERVICES if FULL else ("delivery", source("images").choice([each for each in SERVICES if each != "delivery"]))
 OWN = {f"service-{name}" for name in ("common", "cli", *SERVICES)}
 NOT_IN_ANY = {"pip", "setuptools", "nox", "uv", "pytest", "hypothesis", "mypy", "ruff", "hatchling", "pyrage"}
