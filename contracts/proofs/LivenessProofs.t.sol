@@ -14,7 +14,7 @@ import {HubStorage} from "./support/HubStorage.sol";
 contract LivenessProofs is HubStorage {
     bytes4 private constant PANIC = bytes4(keccak256("Panic(uint256)"));
 
-    function existing(uint256 bountyId) private view {
+    function existing(uint256 bountyId) private {
         threeGuardians(bountyId);
         capped(bountyId);
         vm.assume(address(uint160(word(bountyId, 0))) != address(0));
