@@ -146,9 +146,9 @@ contract HubProofs is HubStorage {
 
     function check_settle__only_an_open_bounty_whose_time_is_up(uint256 bountyId, uint256 time) public {
         vm.warp(time);
+        threeGuardians(bountyId);
         uint256 first = word(bountyId, 0);
         uint256 second = word(bountyId, 1);
-        threeGuardians(bountyId);
         hub.settle(bountyId);
         assert(reasonOf(second) == 0 && time >= deadlineOf(first));
         uint256 reason = reasonOf(word(bountyId, 1));
