@@ -7,7 +7,6 @@ import gc
 import json
 import sys
 import time
-from pathlib import Path
 
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
@@ -16,6 +15,8 @@ from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import only_writer
+
+from bench.memory import resident
 
 
 def main(database_url: str, node_url: str, hub: str, chain_id: str, first: str, last: str) -> None:
@@ -29,14 +30,7 @@ def main(database_url: str, node_url: str, hub: str, chain_id: str, first: str, 
         while advance(source, writer) and (head := writer.head()) is not None and head.block_number < int(last):
             pass
         seconds = time.perf_counter() - began
-    print(json.dumps({"seconds": seconds, "peak": _peak()}))
-
-
-def _peak() -> float:
-    """``getrusage`` would count what the process held before it became this program."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    (held,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
-    return int(held.split()[1]) / 1024
+    print(json.dumps({"seconds": seconds, "peak": resident()}))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from demo.examples import EXAMPLES
 from local_stack import anvil
 
 from bench.figures import Figure, Report, median
+from bench.memory import resident
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import LONG_AGO, make_ledger
@@ -185,16 +186,6 @@ def _run(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> 
         command, cwd=home, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     while process.poll() is None:
-        peak = max(peak, _resident(process.pid))
+        peak = max(peak, resident(pid=process.pid))
         time.sleep(0.001)
     return time.perf_counter() - began, peak
-
-
-def _resident(pid: int) -> float:
-    """The most a process has held since it became this program, in MB; 0 when it is gone."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return 0.0
-    found = next((line for line in status.splitlines() if line.startswith("VmHWM")), "VmHWM: 0 kB")
-    return int(found.split()[1]) / 1024

@@ -177,17 +177,18 @@ def _peak_of(size: int) -> tuple[float, float]:
     program = (
         "import sys, tempfile\n"
         "from pathlib import Path\n"
-        "from bench.seal import BINDING, LIMITS, MEMORY, _resident, content_of, open_sealed\n"
+        "from bench.seal import BINDING, LIMITS, MEMORY, content_of, open_sealed\n"
+        "from bench.memory import resident\n"
         "from service_common.crypto.artifact import seal_directory\n"
         "from service_common.crypto.x25519 import Identity\n"
         "with tempfile.TemporaryDirectory(dir=MEMORY) as name:\n"
         "    folder, identity = Path(name), Identity.generate()\n"
         "    content = content_of(folder, int(sys.argv[1]))\n"
         "    Path('/proc/self/clear_refs').write_text('5')\n"  # from here on the peak is counted again
-        "    start = _resident('VmRSS')\n"
+        "    start = resident('VmRSS')\n"
         "    sealed = seal_directory(content.parent, identity.public_key, BINDING, folder / 'a.age', limits=LIMITS)\n"
         "    open_sealed(folder / 'a.age', identity, folder / 'out', sealed)\n"
-        "    print(start, _resident('VmHWM'))\n"
+        "    print(start, resident('VmHWM'))\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(size)], capture_output=True, text=True, check=True)
     start, peak = done.stdout.split()
@@ -205,12 +206,6 @@ def over_and_over() -> None:
             open_sealed(sealed, identity, opened, artifact)
             sealed.unlink()
             shutil.rmtree(opened)
-
-
-def _resident(name: str) -> float:
-    """A figure of this process's memory in MB: ``VmRSS`` now, ``VmHWM`` at its peak."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return int(next(line for line in lines if line.startswith(name)).split()[1]) / 1024
 
 
 def _timelock(report: Report) -> None:
