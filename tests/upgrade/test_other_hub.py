@@ -17,17 +17,23 @@ from typing import Final
 import pytest
 from local_stack import anvil
 from local_stack.contract import deploy, read_artifact
+from service_common.auth.typed_data import SigningDomain
+from service_common.auth.verify import Authority, ReceivedRequest, Refused, verify_request
+from service_common.chain.block_cache import BlockCache
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import JsonRpc
+from service_common.clock import SystemClock
 from service_common.db.hub_reads import read_head
 from service_common.types import Address, BlockNumber, ChainId
 from service_indexer.follower import Halted, advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import only_writer
 
-from tests.cli.api_twin import ApiTwin
+from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
+from tests.cli.servers import Reply, Request
 from tests.cli.terminal import Terminal
+from tests.common.auth.signing import PLAIN_KEYS
 from tests.servers import DatabaseServer, database_server
 from tests.upgrade.former import source_of
 
@@ -82,6 +88,11 @@ def roster(ledger: Ledger) -> tuple[list[str], list[bytes], int]:
     """The members of today's Hub's roster."""
     _, quorum, accounts, keys, _ = ledger.contract.call("getRoster", 1)
     return list(accounts), list(keys), int(quorum)
+
+
+def balance(hubs: TwoHubs) -> int:
+    """What the Poster holds of the token."""
+    return int(hubs.ledger.token.call("balanceOf", hubs.ledger.people.poster.wallet.address))
 
 
 @pytest.fixture
@@ -142,6 +153,33 @@ def test_index_of_before__stops_at_the_first_log_of_this_hub(hubs: TwoHubs) -> N
     assert ran.returncode == 1
     assert ran.stdout == ""
     assert "a log with a topic that the Hub does not emit" in ran.stderr
+
+
+def test_client_of_before__with_its_own_hub_at_the_api_of_this_one__is_refused_and_told_which_hub(
+    hubs: TwoHubs, api: ApiTwin, tmp_path: Path
+) -> None:
+    """What an operator's change of the Hub does to people who have not upgraded: no money moves."""
+    authority = Authority(SigningDomain(api.chain_id, api.hub.address), api.url.removeprefix("http://"), 150)
+    blocks = BlockCache(api.rpc, SystemClock(), window=authority.window, block_time=1.0)
+
+    def verify(request: Request) -> Reply | None:
+        header = (request.headers["authorization"],)
+        received = ReceivedRequest(request.method, request.path, request.query, request.body, header)
+        try:
+            verify_request(received, authority, blocks, PLAIN_KEYS)
+        except Refused as error:
+            return refusal(error.status, error.code, error.message)
+        return None
+
+    api.scripts["publish"] = verify
+    page = tmp_path / "page.md"
+    page.write_bytes(hubs.ledger.page())
+    held = balance(hubs)
+    variables = hubs.terminal(tmp_path, api, "poster", hubs.former).variables()
+    ran = run_former(CLIENT, "poster:publish-fund", str(page), environment=variables)
+    assert ran.returncode == 1, ran.stderr
+    assert f"on chain {api.chain_id}, Hub {api.hub.address}, host" in ran.stdout
+    assert balance(hubs) == held
 
 
 def test_client_of_before__funds_on_this_hub_what_it_would_have_funded(

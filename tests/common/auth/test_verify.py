@@ -70,6 +70,14 @@ def test_refusal__by_each_check__names_the_check() -> None:
     assert reason(replace(received(GOOD), body=b"another")) is Reason.SIGNATURE
 
 
+def test_refusal__of_a_signature_for_another_deployment__names_this_one() -> None:
+    with pytest.raises(Refused) as caught:
+        verify_request(replace(received(GOOD), body=b"another"), AUTHORITY, Chain(), PLAIN_KEYS)
+    assert str(caught.value).endswith(
+        f"on chain {DOMAIN.chain_id}, Hub {DOMAIN.hub_address}, host {AUTHORITY.audience}."
+    )
+
+
 @pytest.mark.parametrize("answer", WalletAnswer)
 def test_wallet__that_is_asked_since_no_key_of_its_own_signed__has_the_last_word(answer: WalletAnswer) -> None:
     class Wallets:

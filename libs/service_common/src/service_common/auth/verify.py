@@ -135,9 +135,15 @@ def verify_request(
         answer = wallets.ask(header.address, signed, header.signature)
         if answer is not WalletAnswer.ACCEPTED:
             reason = Reason.CONTRACT_WALLET if answer is WalletAnswer.REFUSED else Reason.SIGNATURE
-            raise Refused(reason, "The signature does not verify for this exact request and signer.")
+            raise Refused(reason, _not_verified(authority))
     # 4. Address scope follows where the route knows whom the action belongs to: VerifiedRequest.require_signer.
     return VerifiedRequest(header.address, bytes32(signed), header.block_number, request.body, _MADE_HERE)
+
+
+def _not_verified(authority: Authority) -> str:
+    """The message names the deployment, public anyway: a client set for another one learns what to correct."""
+    at = f"chain {authority.domain.chain_id}, Hub {authority.domain.hub_address}, host {authority.audience}"
+    return f"The signature does not verify for this exact request and signer on {at}."
 
 
 def _parse(request: ReceivedRequest) -> tuple[ApprovalHeader, str]:
