@@ -1,6 +1,5 @@
 """An index of a generated chain, made by the indexer's own follower and writer in a database of its own."""
 
-import resource
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from service_indexer.writer import Writer, only_writer
 
 from bench.generated.bounties import CHAIN, HUB, Population
 from bench.generated.chain import GeneratedChain, Spent
+from bench.memory import resident
 from tests.servers import Database
 
 PAGES_AT_ONCE: Final = 10_000
@@ -67,7 +67,7 @@ def copy_chain(database: Database, population: Population) -> Copied:
         parts = tuple(_copy_part(chain, writer, database, chain.last * part // PARTS) for part in range(1, PARTS + 1))
         if _at(writer) != chain.last:
             raise RuntimeError(f"the copy is at block {_at(writer)} of {chain.last}")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = resident()
     _write_pages(database, population)
     with psycopg.connect(database.server.url(database.name), autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")  # as autovacuum does in the end
