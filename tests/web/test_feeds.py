@@ -102,7 +102,8 @@ def test_feed__unchanged__is_not_sent_again(lived: Pages) -> None:
 
 def test_feed__of_nothing_and_of_no_bounty__is_empty_and_absent() -> None:
     empty = Pages(Ledger())
-    assert atom(empty, "/feed").entries == []
+    found = atom(empty, "/feed")
+    assert (found.entries, found.feed.updated) == ([], "1970-01-01T00:00:00+00:00")
     assert empty.get("/bounties/1/feed.atom").status_code == 404
     assert empty.get("/people/nobody/feed.atom").status_code == 404
 

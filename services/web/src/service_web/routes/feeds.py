@@ -29,6 +29,7 @@ ATOM: Final = "application/atom+xml"
 JSON_FEED: Final = "application/feed+json"
 _NAMES: Final = {"feed.atom": ATOM, "feed.json": JSON_FEED}
 MAX_TITLES: Final = 200
+_NOTHING_YET: Final = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +135,15 @@ def _rendered(feed: Feed, name: str) -> Version:
     return text_version(made, _NAMES[name], REVALIDATE)
 
 
+class _AtomFeed(Atom1Feed):  # type: ignore[misc]  # the library has no types
+    def latest_post_date(self) -> datetime:
+        """Of no entries the library names this moment, and who polls would get the same empty feed again and again."""
+        latest: datetime = super().latest_post_date()
+        return latest if self.items else _NOTHING_YET
+
+
 def _atom(feed: Feed, origin: str) -> str:
-    made = Atom1Feed(
+    made = _AtomFeed(
         title=f"{feed.title} – Bounty Escrow",
         link=origin + feed.path,
         description="",
