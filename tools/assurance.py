@@ -27,6 +27,8 @@ TOOLS: Final = TOP / ".local" / "venv-assurance" / "bin"
 PYTHON: Final = sys.executable
 PAGE: Final = TOP / "docs" / "assurance.md"
 NOT_RUN: Final = 77
+STOP_SECONDS: Final = 120.0
+"""How long an interrupted step may take to stop what it started; the longest of them gives its own 90."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +247,12 @@ def _run(step: Step, commit: str) -> Result:
     environment = {**os.environ, **dict(step.environment), "PATH": path}
     started, log = time.monotonic(), RESULTS / f"{step.name}.log"
     with log.open("wb") as file:
-        code = subprocess.run(
-            step.command, cwd=step.cwd, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False
-        ).returncode
+        process = subprocess.Popen(step.command, cwd=step.cwd, env=environment, stdout=file, stderr=subprocess.STDOUT)
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # the terminal's reached the step, too, which stops what it started
+            _end(process)
+            raise
     result = Result(
         step.name,
         {0: "passed", NOT_RUN: "not run"}.get(code, "failed"),
@@ -258,6 +263,14 @@ def _run(step: Step, commit: str) -> Result:
     )
     (RESULTS / f"{step.name}.json").write_text(json.dumps(asdict(result)), encoding="utf-8")
     return result
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.wait()
 
 
 def _summary(log: str) -> str:

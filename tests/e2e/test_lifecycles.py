@@ -181,8 +181,11 @@ def assert_told(cast: Cast, earlier: Mapping[str, Figures]) -> None:
     assert published is not None
     assert published >= 4
     assert (api.value("service_publication_review_seconds_count") or 0) >= published
-    assert figures(cast, "reviewer-worker").value("service_reviews_total", outcome="ready") == published
-    assert figures(cast, "reviewer-worker").value("service_job_seconds_count", queue="reviews") == published
+    worker = figures(cast, "reviewer-worker")
+    reviewed = worker.value("service_reviews_total", outcome="ready")
+    assert reviewed is not None
+    assert 4 <= reviewed <= published  # a page that is published again has its review already
+    assert (worker.value("service_job_seconds_count", queue="reviews") or 0) >= reviewed
 
 
 def audit_with_bundle(cast: Cast, bounty: Funded) -> None:
