@@ -14,6 +14,7 @@ from service_common.clock import SystemClock
 from service_common.types import BountyId, UnixSeconds
 
 from tests.api.conftest import Service
+from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.clients.package import built, programs, run_node
 
@@ -64,11 +65,12 @@ def write_settings(folder: Path, service: Service, api: RunningApi, relay: str) 
 
 def test_programs__of_the_page__fund_submit_and_open(service: Service, folder: Path, tmp_path: Path) -> None:
     world, poster, solver = service.world, service.world.people.poster.wallet, service.world.solver(2)
-    page = EXAMPLES / "bounty_challenge.md"
-    bounty_id = run(folder, "fund.js", page, 25_000_000, 100_000, SERVICE_POSTER_PRIVATE_KEY=poster.private_key)
+    (page := tmp_path / "page.md").write_bytes(page_for(world, deadline=world.time() + 100_000))
+    bounty_id = run(folder, "fund.js", page, SERVICE_POSTER_PRIVATE_KEY=poster.private_key)
     poster.forget_nonce()  # the program has used it
     world.open_bounties.append(BountyId(int(bounty_id)))
     world.finalize()
+    assert service.get(f"/api/bounties/{bounty_id}").get_json()["challenge_terms"]["matches"]
     files = [EXAMPLES / "artifact" / name for name in ("NOTES.md", "bench.py")]
     arguments = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path)}
     commitment = run(folder, "submit.js", bounty_id, *files, **arguments)

@@ -220,6 +220,10 @@ def test_refusals__in_node__each_with_its_code() -> None:
     assert "# pass 9\n# fail 0" in run_node(built() / "test/refusals.mjs")
 
 
+def test_terms__of_a_page__are_its_frontmatter_or_refused() -> None:
+    assert "# pass 13\n# fail 0" in run_node(built() / "test/challenge.mjs")
+
+
 @pytest.mark.parametrize("name", TREES)
 def test_work__sealed_in_python__opens_in_typescript(exchange: Exchange, name: str) -> None:
     assert exchange.found(name) == listing(exchange.tree(name))

@@ -10,13 +10,13 @@ import { bytesToHex, erc20Abi, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
 import { answerOf } from "../src/api.js";
 import type { Schemas } from "../src/api.js";
+import { pageTerms } from "../src/challenge.js";
+import type { PageTerms } from "../src/challenge.js";
 import { authorizationNonce, commitmentOf, guardianRosterHash } from "../src/commitments.js";
 import type { Terms } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
 import { fundingCall, fundingTypedData } from "../src/hub.js";
 import { refuseDifferences, signed, typed } from "./api.js";
-import { termsOf } from "./challenge.js";
-import type { PageTerms } from "./challenge.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import type { ExpectedEvent } from "./node.js";
@@ -71,7 +71,7 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   const { hubAddress } = settings.deployment;
   const page = await written(context, stage);
   const commitment = commitmentOf(page);
-  const terms = termsOf(page);
+  const terms = pageTerms(page);
   const name = `fund ${commitment}`;
   const kept = await journal.get<Funding>(name);
   stage.say("The terms are compared with what the contract takes.");
@@ -132,7 +132,7 @@ async function written({ journal }: Context, stage: Stage): Promise<string> {
   return stage.ask("The challenge page", fields, "Go on", async () => {
     const page = text.value.replace(/\r\n?/g, "\n");
     await journal.put(DRAFT, page);
-    termsOf(page);
+    pageTerms(page);
     if (new TextEncoder().encode(page).length > MAX_BYTES) {
       throw new ServiceError("payload_too_large", "The page is larger than 256 KiB.", { nextAction: "Shorten it." });
     }
@@ -265,7 +265,7 @@ async function review(
         answerOf(
           api.POST("/api/bounty-challenge-specs/prepare-publication", {
             params: { query: { poster_address: account } },
-            body: page as never,
+            body: page,
             headers: { "Content-Type": "text/markdown" },
           }),
         ),

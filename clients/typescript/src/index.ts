@@ -12,6 +12,8 @@ export type { ArtifactDirectory, ArtifactEntry, ArtifactFile, OpenedEntry, Unpac
 export { QUICKNET, fetchBeacon, roundAt, verifyBeacon } from "./beacon.js";
 export type { Beacon } from "./beacon.js";
 export type { Binding } from "./binding.js";
+export { pageTerms } from "./challenge.js";
+export type { PageTerms } from "./challenge.js";
 export {
   authorizationNonce,
   commitmentOf,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { buildSync } from "esbuild";
 
-const source = ["challenge", "files", "safe", "text", "verdict"].map((name) => `export * from "./${name}.js";`);
+const source = ["files", "safe", "text", "verdict"].map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
   bundle: true,
@@ -12,46 +12,9 @@ const { outputFiles } = buildSync({
   platform: "node",
   write: false,
 });
-const { termsOf, suspicious, transactionBuilder, verdictDocument, printable, amount, duration, moment } = await import(
+const { suspicious, transactionBuilder, verdictDocument, printable, amount, duration, moment } = await import(
   `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
 );
-
-const LINES = {
-  version: "1",
-  title: "A title",
-  escrow_amount: "25000000",
-  submission_deadline: "1893456000",
-  judging_window_seconds: "120",
-};
-const page = (changes = {}, more = "") => {
-  const lines = Object.entries({ ...LINES, ...changes }).filter(([, value]) => value !== null);
-  return `---\n${lines.map(([name, value]) => `${name}: ${value}\n`).join("")}${more}---\n# Body\nescrow_amount: 1\n`;
-};
-
-test("terms of a page are its frontmatter's", () => {
-  const terms = { title: "A title", escrowAmount: 25000000n, submissionDeadline: 1893456000n, judgingWindow: 120n };
-  assert.deepEqual(termsOf(page()), terms);
-});
-
-const UNCLEAR = {
-  "no frontmatter": "escrow_amount: 1\n",
-  "frontmatter that does not end": page().replace("---\n# Body", "# Body"),
-  "no escrow": page({ escrow_amount: null }),
-  "an escrow twice": page({}, "escrow_amount: 1\n"),
-  "an escrow of nothing": page({ escrow_amount: "0" }),
-  "an escrow with a sign": page({ escrow_amount: "+25000000" }),
-  "an escrow with an exponent": page({ escrow_amount: "1e6" }),
-  "an escrow with separators": page({ escrow_amount: "25_000_000" }),
-  "a comment behind an escrow": page({ escrow_amount: "25000000 # 1" }),
-  "an indented escrow": page({ escrow_amount: null }, "other:\n  escrow_amount: 1\n"),
-  "no title": page({ title: "" }),
-  "carriage returns": page().replaceAll("\n", "\r\n"),
-};
-for (const [name, text] of Object.entries(UNCLEAR)) {
-  test(`terms of a page with ${name} are refused`, () => {
-    assert.throws(() => termsOf(text), { name: "ServiceError", code: "invalid_bounty_challenge" });
-  });
-}
 
 const file = (path, text = "text") => ({ path, content: new Blob([text]) });
 const SECRETS = [

@@ -1,0 +1,48 @@
+/**
+ * The terms in a challenge page's frontmatter. Only the lines that name money and times are read, and only in their one
+ * form; the service reads the whole page (docs/challenge-page.md).
+ */
+
+import { ServiceError } from "./errors.js";
+
+/** What a page fixes of a bounty: smallest units and seconds. */
+export interface PageTerms {
+  readonly title: string;
+  readonly escrowAmount: bigint;
+  readonly submissionDeadline: bigint;
+  readonly judgingWindow: bigint;
+}
+
+/** The terms of a page; raises `invalid_bounty_challenge`, which names every line that is missing or unclear. */
+export function pageTerms(page: string): PageTerms {
+  const frontmatter = /^---\n([\s\S]*?\n)---\n/.exec(page)?.[1];
+  if (frontmatter === undefined) {
+    throw new ServiceError(
+      "invalid_bounty_challenge",
+      "The page does not begin with frontmatter between two lines of ---.",
+      {
+        nextAction: "Begin with the example of docs/challenge-page.md.",
+      },
+    );
+  }
+  const issues: { path: string; message: string }[] = [];
+  const value = (name: string, form: RegExp): string => {
+    const lines = [...frontmatter.matchAll(new RegExp(`^${name}:[ \\t]*(.*)$`, "gm"))];
+    const text = lines[0]?.[1]?.trim() ?? "";
+    if (lines.length === 1 && form.test(text)) return text;
+    issues.push({ path: name, message: lines.length > 1 ? "stands there twice" : "is missing, or not in its form" });
+    return "1";
+  };
+  const number = (name: string) => BigInt(value(name, /^[1-9][0-9]{0,76}$/));
+  const terms = {
+    title: value("title", /^\S/),
+    escrowAmount: number("escrow_amount"),
+    submissionDeadline: number("submission_deadline"),
+    judgingWindow: number("judging_window_seconds"),
+  };
+  if (issues.length === 0) return terms;
+  throw new ServiceError("invalid_bounty_challenge", "The page's terms cannot be read.", {
+    issues,
+    nextAction: "Write each as a plain decimal on a line of its own.",
+  });
+}
