@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from service_cli.config.settings import LOCAL_VARIABLES
 from service_cli.main import COMMANDS, group
 
 from tests.cli.terminal import Terminal
@@ -32,6 +33,10 @@ def test_page__an_example__is_a_command_with_options_that_exist(shell: Terminal,
         return
     text = shell.run(name, "--help").stdout
     assert all(word in text for word in words if word.startswith("--"))
+
+
+def test_page__variables_of_a_deployment__are_named() -> None:
+    assert [name for name in (*LOCAL_VARIABLES, "SERVICE_CHAIN_ID", "SERVICE_DEBUG") if f"`{name}`" not in PAGE] == []
 
 
 def test_page__refusal_codes_it_names__are_ones_the_client_has() -> None:
