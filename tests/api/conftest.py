@@ -21,7 +21,10 @@ from service_common.auth.sign import RequestToSign, approval_header
 from service_common.auth.typed_data import SigningDomain, digest
 from service_common.chain.blocks import header_at
 from service_common.crypto.x25519 import Identity, recipient_text
+from service_common.db import app as t
+from service_common.db.engine import writing
 from service_common.types import BlockNumber
+from sqlalchemy import delete
 from werkzeug.test import TestResponse
 
 from tests.api.contract import checked_client
@@ -88,6 +91,16 @@ class Service:
             body=page,
             media_type="text/markdown",
         )
+
+
+@pytest.fixture(autouse=True)
+def whole_quota(request: pytest.FixtureRequest) -> None:
+    """Each test has its own quota of reviews, whichever ran before: the Poster is the same in all."""
+    if "service" in request.fixturenames:
+        service: Service = request.getfixturevalue("service")
+        with writing(service.dependencies.engine) as connection:
+            connection.execute(delete(t.review_charges))
+            connection.execute(delete(t.processed_approvals))
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ from sqlalchemy import Table, func, insert, select, update
 from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.test_ciphertexts import record
-from tests.api.test_publication import fresh_poster
 from tests.api.test_submissions import open_bounty, seal
 
 
@@ -38,7 +37,6 @@ def age(service: Service, table: Table, column: str, days: float) -> None:
 
 
 def test_page__that_can_be_funded_no_more__is_deleted_a_week_later_unless_it_was(service: Service) -> None:
-    fresh_poster(service)
     world = service.world
     funded = open_bounty(service)
     funded_page = "0x" + world.contract.call("getBounty", funded)[2].hex()
@@ -71,7 +69,6 @@ def test_page__that_can_be_funded_no_more__is_deleted_a_week_later_unless_it_was
 
 
 def test_approval__stays_until_its_block_is_older_than_the_window_and_final(service: Service) -> None:
-    fresh_poster(service)
     world, window = service.world, service.dependencies.config.chain.freshness_window
     assert service.publish(page_for(world, title="Approved")).status_code == 200
     poster = world.people.poster.address

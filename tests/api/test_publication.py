@@ -3,26 +3,17 @@
 import re
 
 from service_common.db import app as t
-from service_common.db.engine import writing
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.terms import Terms
 from service_common.types import parse_address
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from tests.api.conftest import Service, error_of
 from tests.api.pages import page_for
 
 
-def fresh_poster(service: Service) -> None:
-    """Give every test its own quota: charges are per Poster, and the Poster is shared."""
-    with writing(service.dependencies.engine) as connection:
-        connection.execute(delete(t.review_charges))
-        connection.execute(delete(t.processed_approvals))
-
-
 def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service: Service) -> None:
-    fresh_poster(service)
     page = page_for(service.world, title="Ready")
     answer = service.publish(page).json
     assert answer is not None
@@ -44,7 +35,6 @@ def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service:
 def test_publication__while_another_roster_is_announced__prepares_what_ends_when_that_takes_effect(
     service: Service,
 ) -> None:
-    fresh_poster(service)
     world = service.world
     members = [(g.wallet, g.identity.public_key) for g in world.people.guardians if g.identity]
     current = world.hub.roster_hash
@@ -67,7 +57,6 @@ def test_publication__while_another_roster_is_announced__prepares_what_ends_when
 
 
 def test_publication__of_an_unready_page__lists_every_issue(service: Service) -> None:
-    fresh_poster(service)
     page = page_for(service.world, title="TBD", summary="Good quality work, see the attachment.")
     response = service.publish(page)
     assert response.status_code == 400
@@ -78,7 +67,6 @@ def test_publication__of_an_unready_page__lists_every_issue(service: Service) ->
 
 
 def test_publication__of_a_malformed_page__is_refused_before_any_review(service: Service) -> None:
-    fresh_poster(service)
     page = page_for(service.world, escrow_amount="2.5e7", title="Malformed")
     page = re.sub(rb"(?m)^language: en$", b"reward: high", page)
     error = error_of(service.publish(page))
@@ -87,7 +75,6 @@ def test_publication__of_a_malformed_page__is_refused_before_any_review(service:
 
 
 def test_publication__of_a_page_with_thousands_of_faults__names_fifty_and_how_many_more(service: Service) -> None:
-    fresh_poster(service)
     page = page_for(service.world, title="Faulty")
     page = page.replace(b"---\n", b"---\n" + b"".join(b"x%d: y\n" % n for n in range(900)), 1)
     issues = error_of(service.publish(page))["issues"]
@@ -97,7 +84,6 @@ def test_publication__of_a_page_with_thousands_of_faults__names_fifty_and_how_ma
 
 
 def test_publication__with_terms_the_hub_would_refuse__names_them_all(service: Service) -> None:
-    fresh_poster(service)
     page = page_for(service.world, deadline=1_000, escrow_amount="1", judging_window_seconds="1")
     error = error_of(service.publish(page))
     assert error["code"] == "invalid_bounty_challenge"
@@ -122,7 +108,6 @@ def test_publication__by_another_wallet_than_declared__is_forbidden(service: Ser
 
 
 def test_publication__resent_identically__is_409_and_joined_by_a_fresh_signature(service: Service) -> None:
-    fresh_poster(service)
     page = page_for(service.world, title="Sent twice")
     first = service.publish(page)
     assert first.status_code == 200
@@ -142,7 +127,6 @@ def test_publication__resent_identically__is_409_and_joined_by_a_fresh_signature
 
 
 def test_publication__refused_for_its_page__leaves_nothing_and_is_refused_again(service: Service) -> None:
-    fresh_poster(service)
     page = page_for(service.world, title="No terms", escrow_amount="1")
     first = service.publish(page)
     again = service.client.post(
@@ -159,7 +143,6 @@ def test_publication__refused_for_its_page__leaves_nothing_and_is_refused_again(
 
 
 def test_quota__reached_by_new_pages__is_429_and_spares_pages_already_reviewed(service: Service) -> None:
-    fresh_poster(service)
     pages = [page_for(service.world, title=f"Quota {number}") for number in range(5)]
     assert [service.publish(page).status_code for page in pages[:4]] == [200] * 4
     refused = service.publish(pages[4])
