@@ -386,8 +386,8 @@ def _page(api: ApiClient, bounty: BountyView, bounty_id: BountyId) -> ChallengeP
         if isinstance(page, str) and spec_commitment(page.encode()) == bounty.spec_commitment:
             return parse_challenge(page.encode())
         reason = "the API has no page that hashes to the bounty's commitment"
-    except (ServiceError, UnicodeEncodeError) as error:
-        reason = error.message if isinstance(error, ServiceError) else "the page is not UTF-8"
+    except ServiceError as error:
+        reason = error.message
     warn(f"the template has no criteria: {reason}")
     return None
 
