@@ -214,6 +214,7 @@ class InProcess(ApiClient):
         lambda api: api.history(FINAL),
         lambda api: api.person(large.POSTER),
         lambda api: api.person(large.GUARDIANS[0]),
+        lambda api: api.awarded(),
         lambda api: api.bounty_rows(frozenset({OPEN, FINAL})),
         lambda api: api.rosters(),
         lambda api: api.decided(),
