@@ -94,9 +94,11 @@ def _pages(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
 def _client(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
     """What a Guardian's client asks, for its next bounties."""
     given: dict[str, object] = {"time": time_of(population.last_block), "skip": 0, "first": SHOWN}
+    given |= {"versions": [1], "from": "1"}
     for name, query in (("judgeable", client.JUDGEABLE), ("sealed", client.SEALED), ("owed", client.OWED)):
         named = {key: value for key, value in given.items() if f"${key}:" in query}
-        bodies = [{"query": query, "variables": named | {"guardian": guardian}} for guardian in GUARDIANS]
+        guardians = [{"guardian": guardian} if "$guardian:" in query else {} for guardian in GUARDIANS]
+        bodies = [{"query": query, "variables": named | guardian} for guardian in guardians]
         yield f"subgraph_{name}", [Question("/subgraph", json.dumps(body).encode()) for body in bodies]
 
 

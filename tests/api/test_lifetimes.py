@@ -72,11 +72,11 @@ def test_approval__stays_until_its_block_is_older_than_the_window_and_final(serv
     world, window = service.world, service.dependencies.config.chain.freshness_window
     assert service.publish(page_for(world, title="Approved")).status_code == 200
     poster = world.people.poster.address
-    put(service, t.processed_approvals, approval_digest="old", poster=poster)
+    put(service, t.processed_approvals, approval_digest="old", signer=poster)
 
     def left() -> int:
         with service.dependencies.engine.connect() as connection:
-            mine = t.processed_approvals.c.poster == poster
+            mine = t.processed_approvals.c.signer == poster
             return connection.execute(select(func.count()).where(mine)).scalar_one()
 
     world.node.mine(window)

@@ -186,19 +186,28 @@ def test_graphql__of_a_bounty__has_title_summary_and_award(service: Service) -> 
     assert int(bounty["award_amount"]) == int(bounty["escrow_amount"]) - fees
 
 
-def test_graphql__of_a_bounty_that_ended__has_when_and_by_which_transaction(service: Service) -> None:
+def test_graphql__of_a_bounty_that_ended__has_when_by_which_transaction_and_what_is_due(service: Service) -> None:
     world = service.world
     bounty_id = published(service, "Ended")
-    query = f'{{ bounty(id: "{bounty_id}") {{ settled_at settlement_tx_hash }} }}'
+    query = f'{{ bounty(id: "{bounty_id}") {{ settled_at settlement_tx_hash refund guardian_fee_each }} }}'
 
     def shown() -> dict[str, Any]:
         answer = service.client.post("/subgraph", json={"query": query}).get_json()
         found: dict[str, Any] = answer["data"]["bounty"]
         return found
 
-    assert shown() == {"settled_at": None, "settlement_tx_hash": None}
+    assert shown() == dict.fromkeys(("settled_at", "settlement_tx_hash", "refund", "guardian_fee_each"))
     world.advance_to(world.time() + 2_000)
     receipt = world.contract.transact(world.people.poster.wallet, "settle", bounty_id)
     at = world.time()
     world.finalize()
-    assert shown() == {"settled_at": at, "settlement_tx_hash": receipt["transactionHash"].to_0x_hex()}
+    assert shown() == {
+        "settled_at": at,
+        "settlement_tx_hash": receipt["transactionHash"].to_0x_hex(),
+        "refund": str(ESCROW),
+        "guardian_fee_each": str(ESCROW * 300 // 10_000 // len(world.people.guardians)),
+    }
+    where = f'protocol_fee_recipient: "{world.people.fee_recipient.address}", bounty_id: "{bounty_id}"'
+    listed = f"{{ bounties(where: {{{where}}}) {{ id }} }}"
+    found = service.client.post("/subgraph", json={"query": listed}).get_json()
+    assert found["data"]["bounties"] == [{"id": str(bounty_id)}]

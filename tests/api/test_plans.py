@@ -43,6 +43,13 @@ LISTS = [
     f"poster_address={large.POSTER}", f"poster_address={large.POSTER}&sort=award", f"solver_address={large.SOLVER}",
     f"guardian_address={large.GUARDIANS[0]}", "guardian_address=0x" + "99" * 20,
 ]  # fmt: skip
+CLIENT_QUERIES = [
+    client_queries.ROSTERS,
+    client_queries.JUDGEABLE,
+    client_queries.submissions_query(1),
+    client_queries.SEALED,
+    client_queries.OWED,
+]
 
 
 @dataclass
@@ -173,14 +180,15 @@ def asked(client: FlaskClient, query: str, variables: dict[str, object]) -> None
     assert "errors" not in (response.json or {}), response.text
 
 
-@pytest.mark.parametrize("query", [*EXAMPLES, client_queries.JUDGEABLE, client_queries.SEALED, client_queries.OWED])
+@pytest.mark.parametrize("query", [*EXAMPLES, *CLIENT_QUERIES])
 def test_query__of_the_documents_and_the_client__reads_what_it_shows(
     client: FlaskClient, statements: Statements, query: str
 ) -> None:
     now = large.STARTED + BOUNTIES * large.SPACING
-    given = {"guardian": large.GUARDIANS[0], "time": now, "skip": 0, "first": 100}
+    given: dict[str, object] = {"guardian": large.GUARDIANS[0], "time": now, "skip": 0, "first": 100}
+    given |= {"versions": [1], "from": "1", "b0": str(OPEN), "a0": ""}
     with statements.listening():
-        asked(client, query, {name: value for name, value in given.items() if f"${name}" in query})
+        asked(client, query, {name: value for name, value in given.items() if f"${name}:" in query})
     assert statements.wasteful() == []
 
 
@@ -206,6 +214,7 @@ class InProcess(ApiClient):
         lambda api: api.history(FINAL),
         lambda api: api.person(large.POSTER),
         lambda api: api.person(large.GUARDIANS[0]),
+        lambda api: api.awarded(),
         lambda api: api.bounty_rows(frozenset({OPEN, FINAL})),
         lambda api: api.rosters(),
         lambda api: api.decided(),

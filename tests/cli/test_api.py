@@ -119,6 +119,14 @@ def test_public_read__html_where_json_belongs__is_said_in_one_line(
     assert "\x1b" not in ran.words + ran.stdout
 
 
+@pytest.mark.parametrize("value", [b"\\ud800", b"\\uDFFF", b"\xed\xa0\x80"])
+def test_public_read__with_half_a_surrogate_pair__is_said_to_be_malformed(
+    api: ApiTwin, poster: Terminal, value: bytes
+) -> None:
+    api.scripts["detail"] = lambda _request: (200, b'{"deep": [{"' + value + b'": 1}]}', {})
+    assert poster.run("bounty:show", "1", code=1).last["code"] == "answer_malformed"
+
+
 @pytest.mark.parametrize(
     "error",
     [

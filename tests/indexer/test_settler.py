@@ -9,6 +9,7 @@ from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.auth.signature import parse_private_key
+from service_common.chain.gas import MAX_FEE_WEI
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.settler import settlements
 from service_common.jobs.queues import QueueName, message, open_queue
@@ -16,7 +17,6 @@ from service_common.types import Address, BountyId
 from service_common.web3_provider import make_web3
 from service_indexer.due import read_due
 from service_indexer.settler import (
-    MAX_FEE_WEI,
     SETTLE_GAS,
     SETTLEMENTS,
     GasFees,

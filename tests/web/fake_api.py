@@ -25,7 +25,7 @@ from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
-from service_common.domain.money import AmountKind
+from service_common.domain.money import AmountKind, settlement
 from service_common.domain.record import derive_record
 from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.verdict import WrittenVerdict, render_verdict
@@ -400,11 +400,27 @@ class Ledger:
             "bounty_id": str(bounty.id),
             "roster_version": 1,
             "winner_solver_address": bounty.winner,
+            "protocol_fee_recipient": account("fees"),
+            **self._final_figures(bounty),
             "submissions": _listing(self._submission_rows(bounty)),
             "verdicts": _listing(self._verdict_rows(bounty)),
             "claims": _listing(self._claim_rows(bounty)),
             **_origin(bounty.created_at),
         }
+
+    def _final_figures(self, bounty: Bounty) -> Json:
+        facts = self.facts(bounty)
+        if facts.outcome is None:
+            return {"refund": None, "guardian_fee_each": None}
+        found = settlement(
+            facts.outcome,
+            escrow_amount=facts.escrow_amount,
+            protocol_fee=facts.protocol_fee,
+            guardian_fee=facts.guardian_fee,
+            roster_size=len(GUARDIANS),
+            verdict_count=len(bounty.verdicts),
+        )
+        return {"refund": str(found.refund), "guardian_fee_each": str(found.guardian_fee_each)}
 
     def _submission_rows(self, bounty: Bounty) -> list[Json]:
         return [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.money import AmountKind
-from service_common.types import UnixSeconds
+from service_common.types import TokenAmount, UnixSeconds
 
 from tests.web.conftest import Pages, text_of
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of
@@ -248,8 +248,30 @@ def test_person__with_work_to_do__sees_it_first(pages: Pages) -> None:
     assert "To judge Judge the Submissions, as Guardian: until" in guardian
     assert "Won work Claim the fee for the Verdict, as Guardian" in guardian
     assert "Guardian of the current roster" in guardian
-    won.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
+    assert "Won work Claim the refund, as Poster" in poster  # the share of the Guardian who did not judge
+    recipient = pages.text(f"/people/{account('fees')}")
+    assert "Won work Claim the protocol fee, as its recipient" in recipient
+    assert "Nobody judged" not in recipient
+    won.claims = [
+        (AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000),
+        (AmountKind.POSTER_REFUND, POSTER, 250_000),
+        (AmountKind.PROTOCOL_FEE, account("fees"), 250_000),
+    ]
     assert "Claim the award" not in pages.text(f"/people/{SOLVERS[0]}")
+    assert "Won work Claim the refund" not in pages.text(f"/people/{POSTER}")
+    assert "Claim the protocol fee" not in pages.text(f"/people/{account('fees')}")
+
+
+def test_person__of_a_bounty_whose_guardians_all_judged__waits_for_no_refund(pages: Pages) -> None:
+    bounty = pages.ledger.add()
+    awarded(bounty)
+    bounty.judge(2, VerdictKind.AWARDED, SOLVERS[0], "It does.\n", at=NOW - 310)
+    assert "Claim the refund" not in pages.text(f"/people/{POSTER}")
+
+
+def test_person__whose_share_rounds_down_to_nothing__waits_for_none(pages: Pages) -> None:
+    awarded(pages.ledger.add(escrow=TokenAmount(60)))
+    assert "Claim the fee" not in pages.text(f"/people/{GUARDIANS[0]}")
 
 
 def test_person__nobody_knows__has_an_empty_page(pages: Pages) -> None:

@@ -82,9 +82,10 @@ class Answer:
     peer: Peer = API
 
     def json(self) -> dict[str, object]:
-        """The body as a JSON object."""
+        """The body as a JSON object, each of whose texts is UTF-8: half a surrogate pair is no character."""
         try:
             value = json.loads(self.body)
+            json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):

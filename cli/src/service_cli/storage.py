@@ -76,14 +76,16 @@ def _malformed_address(what: str) -> CommandFailed:
 
 
 def upload(target: UploadAddress, file: Path) -> bool:
-    """PUT the file; False when an object is there already."""
-    size = file.stat().st_size
+    """PUT the file; False when an object is there already. Of the answer, which may have no end, no body is read."""
+    size, headers = file.stat().st_size, dict(target.headers)
+    headers["Content-Length"] = str(size)
     try:
         with _storage() as http, file.open("rb") as source, Progress("uploading") as progress:
             body = _reporting(source, size, progress)
             response = http.request(
-                "PUT", target.url, body=body, headers={**target.headers, "Content-Length": str(size)}, redirect=False
+                "PUT", target.url, body=body, headers=headers, redirect=False, preload_content=False
             )
+            response.close()
     except urllib3.exceptions.HTTPError as error:
         raise CommandFailed("storage_unreachable", "The upload broke off.", next_action=_AGAIN) from error
     if response.status == 412:

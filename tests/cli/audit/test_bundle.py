@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from service_cli.audit import bundle as bundles
+from service_cli.audit import collect
+from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, results
@@ -106,6 +108,51 @@ def test_bundle__that_a_full_disk_does_not_take__leaves_no_half_a_file(
     assert (ran.last["event"], ran.last["code"]) == ("service_audit.failed", "bundle_not_written")
     assert "No space left" in str(ran.last["message"])
     assert not (auditor.home / "b.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("route", "content"),
+    [
+        ("content", b'{"envelope": "\\ud800"}'),
+        ("content", json.dumps({"envelope": "x" * (MAX_DOCUMENT_BYTES + 1)}).encode()),
+        ("verdict_read", b"x" * (MAX_DOCUMENT_BYTES + 1)),
+        ("verdict_read", b"x" * MAX_DOCUMENT_BYTES),
+    ],
+    ids=["half a character", "a large envelope", "a large Verdict", "a Verdict that just fits"],
+)
+def test_bundle__of_a_service_that_answers_what_no_document_is__can_be_read_again(
+    ledger: Ledger, auditor: Terminal, api: ApiTwin, audited: Audited, route: str, content: bytes
+) -> None:
+    api.scripts[route] = lambda _: (200, content, {"Content-Type": "application/json"})
+    key = ledger.people.guardians[0].wallet.private_key
+    words = (audited.awarded, "--bundle", "a.zip", "--sign-as", "guardian")
+    code = 1 if len(content) == MAX_DOCUMENT_BYTES else 0
+    live = auditor.audit(*words, code=code, SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY=key)
+    again = auditor.audit("--from", "a.zip", code=code)
+    for result in ("holds", "differs", "not_checked"):
+        assert results(again, result) - {"bundle", "bundle.deployment"} == results(live, result) - {"chain.logs"} | (
+            {"chain.logs"} if result == "not_checked" else set()
+        )
+
+
+def test_bundle__of_more_documents_than_it_holds__leaves_out_the_last_and_says_why(
+    auditor: Terminal, audited: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect, "MOST_DOCUMENT_BYTES", max(map(len, audited.verdicts.values())))
+    ran = auditor.audit(audited.awarded, "--bundle", "a.zip")
+    assert "more than an audit takes" in ran.words
+    assert "verdict" in results(ran, "holds")
+    assert "verdict" in results(ran, "not_checked")
+
+
+@pytest.mark.parametrize("name", [bundles.MANIFEST, bundles.CHAIN, bundles.DETAIL])
+def test_bundle__of_evidence_that_could_not_be_read_again__is_not_written(
+    auditor: Terminal, audited: Audited, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(bundles.LIMITS, name, 100)
+    ran = auditor.audit(audited.awarded, "--bundle", "a.zip", code=1)
+    assert (ran.last["code"], name in str(ran.last["message"])) == ("bundle_too_large", True)
+    assert not (auditor.home / "a.zip").exists()
 
 
 def test_bundle__with_any_entry_altered_or_missing__names_it(bundle: Path, offline: Terminal) -> None:

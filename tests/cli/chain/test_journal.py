@@ -1,5 +1,6 @@
 """The journal: whole or not at all, private, one run at a time."""
 
+import errno
 import json
 import os
 import stat
@@ -48,6 +49,61 @@ def test_journal__an_entry_of_another_form__is_refused_and_left_where_it_is(valu
             journal.get(NUMBER)
         assert refused.value.code == "journal_unreadable"
         assert json.loads((journal.folder / "journal.json").read_text()) == {"number": value}
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, set[str]]]:
+    """Each file and folder that was put on disk, a folder with the names that were in it."""
+    found: list[tuple[Path, set[str]]] = []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        found.append((path, {each.name for each in path.iterdir()} if path.is_dir() else set()))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return found
+
+
+def test_journal__noted__is_on_disk_under_its_name_with_every_folder_that_was_made_for_it(
+    state: Path, synced: list[tuple[Path, set[str]]]
+) -> None:
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        made = [journal.folder, *journal.folder.parents]
+        made = made[: made.index(state)]
+        assert [(path, path.name) for path in reversed(made)] == [
+            (folder / name, name) for folder, names in synced for name in names if (folder / name) in made
+        ]
+        for value in (1, 2):
+            synced.clear()
+            journal.note(NUMBER, value)
+            assert [path for path, _ in synced] == [journal.folder / "journal.new", journal.folder]
+            assert synced[-1][1] == {"lock", "journal.json"}
+    synced.clear()
+    with open_journal(CHAIN, HUB, "claim", "1"):
+        assert not synced
+
+
+@pytest.mark.parametrize(("cause", "kept"), [(errno.EINVAL, True), (errno.EIO, False)])
+def test_journal__of_a_file_system_that_cannot_sync_folders__is_kept_and_a_broken_one_is_reported(
+    monkeypatch: pytest.MonkeyPatch, cause: int, kept: bool
+) -> None:
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        real = os.fsync
+
+        def fsync(handle: int) -> None:
+            if stat.S_ISDIR(os.fstat(handle).st_mode):
+                raise OSError(cause, os.strerror(cause))
+            real(handle)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        if kept:
+            journal.note(NUMBER, 1)
+        else:
+            with pytest.raises(CommandFailed) as failed:
+                journal.note(NUMBER, 1)
+            assert failed.value.code == "journal_not_written"
 
 
 def test_journal__on_disk__is_readable_by_its_owner_only(state: Path) -> None:

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from service_cli.chain import sender
+from service_common.chain.gas import GWEI, MAX_FEE_WEI
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -18,7 +19,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(30)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(33)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])
@@ -209,6 +210,47 @@ def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
     ran = solver.run("claim", bounty)
     assert "raising its fees" in ran.words
     assert ran.last["event"] == "claim.claimed"
+    assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
+
+
+def with_tip(rpc: RpcProxy, gwei: int) -> None:
+    """From here on the endpoint suggests this tip."""
+    rpc.after = lambda method, _params, found: hex(gwei * GWEI) if method == "eth_maxPriorityFeePerGas" else found
+
+
+def test_claim__an_endpoint_that_suggests_a_price_above_the_limit__signs_nothing_until_the_limit_is_raised(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    with_tip(rpc, MAX_FEE_WEI // GWEI + 1)
+    refused = solver.run("claim", bounty, code=1)
+    assert (refused.names, refused.last["code"]) == (["claim.prepared", "claim.refused"], "gas_price_too_high")
+    assert "SERVICE_MAX_GAS_PRICE_GWEI" in str(refused.last["next_action"])
+    (solver.home / ".env").write_text("SERVICE_MAX_GAS_PRICE_GWEI=600\n")
+    unmoved = solver.run("claim", bounty, code=1)
+    assert unmoved.last["code"] == "gas_price_too_high"
+    assert "SERVICE_MAX_GAS_PRICE_GWEI of .env is not used" in unmoved.words
+    assert (rpc.sent(), purse.received()) == (0, (0, 0))
+    raised = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="600")
+    assert (raised.last["event"], purse.received()) == ("claim.claimed", (AWARD, 1))
+
+
+def test_claim__an_endpoint_that_lies_about_the_price__prints_the_call_for_a_wallet_with_its_own(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
+) -> None:
+    with_tip(rpc, 10**9)
+    ran = solver.run("claim", "--claimant-address", ledger.people.solvers[0].address, bounty)
+    assert ran.last["event"] == "claim.transaction_prepared"
+
+
+def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_waits_in_the_journal(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
+    rpc.lose_first_transaction()
+    with_tip(rpc, 450)
+    assert solver.run("claim", bounty, code=1).last["code"] == "gas_price_too_high"
+    assert (rpc.sent(), purse.received()) == (1, (0, 0))
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
 
 

@@ -107,6 +107,48 @@ def test_claim__by_the_wrong_party__is_refused_and_sends_nothing(
     assert rpc.sent() == 0
 
 
+def with_keys(ledger: Ledger, terminal: Terminal, **keys: str) -> Terminal:
+    """The same person with the keys of these roles alone, each of somebody."""
+    people = ledger.people
+    wallets = {"poster": people.poster, "solver": people.solvers[0], "other": people.solvers[1]}
+    keyless = {name: value for name, value in terminal.environment.items() if "PRIVATE_KEY" not in name}
+    given = {f"SERVICE_{role}_PRIVATE_KEY": wallets[whose].wallet.private_key for role, whose in keys.items()}
+    return Terminal(terminal.home, keyless | given)
+
+
+def test_claim__without_a_claimant_s_key__takes_that_of_the_role_that_the_bounty_owes(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty, commitment = submitted(ledger)
+    somebody = claimants["solver-1"]
+    both = with_keys(ledger, somebody, SOLVER="solver", POSTER="poster", GUARDIAN_ACCOUNT="other")
+    assert both.run("claim", str(bounty), code=1).last["code"] == "bounty_open"
+    for number in (1, 2):
+        judge(ledger, bounty, number, ledger.people.solvers[0].address, commitment)
+    others = with_keys(ledger, somebody, CLAIMANT="other", SOLVER="solver")
+    assert others.run("claim", str(bounty), code=1).last["code"] == "not_entitled"
+    strangers = with_keys(ledger, somebody, SOLVER="other")
+    assert strangers.run("claim", str(bounty), code=1).last["code"] == "not_entitled"
+    assert with_keys(ledger, somebody).run("claim", str(bounty), code=1).last["code"] == "key_missing"
+    assert rpc.sent() == 0
+    assert both.run("claim", str(bounty)).last["claimable_amount"] == str(AWARD)
+    assert both.run("claim", str(bounty)).last["claimable_amount"] == str(GUARDIAN_FEE // 3)
+    assert both.run("claim", str(bounty), code=1).last["code"] == "award_already_claimed"
+
+
+def test_claim__of_a_solver_with_no_other_key__is_what_status_says(
+    ledger: Ledger, api: ApiTwin, claimants: dict[str, Terminal]
+) -> None:
+    bounty, commitment = submitted(ledger)
+    for number in (1, 2):
+        judge(ledger, bounty, number, ledger.people.solvers[0].address, commitment)
+    api.listed = {"items": [api.item(bounty)], "next_cursor": None}
+    solver = with_keys(ledger, claimants["solver-1"], SOLVER="solver")
+    shown = solver.run("status", SERVICE_API_BASE_URL=api.url).event("status.task")
+    _, *words = str(shown["command"]).split()
+    assert solver.run(*words).last["claimable_amount"] == str(AWARD)
+
+
 def test_claim__for_an_external_wallet__simulates_for_it_and_never_reads_a_key(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
 ) -> None:

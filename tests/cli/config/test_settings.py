@@ -115,6 +115,8 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_API_BASE_URL", "https://api.example?x"),
         ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "1.5"),
         ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "-1"),
+        ("SERVICE_MAX_GAS_PRICE_GWEI", "0"),
+        ("SERVICE_MAX_GAS_PRICE_GWEI", "0.5"),
     ],
 )
 def test_value__malformed__is_refused_by_the_name_of_its_variable(
@@ -127,6 +129,7 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
         "SERVICE_RPC_URL": found.rpc_url,
         "SERVICE_API_BASE_URL": found.api_base_url,
         "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": found.reveal_delay,
+        "SERVICE_MAX_GAS_PRICE_GWEI": found.max_gas_price,
     }
     with pytest.raises(CommandRefused, match=name) as refused:
         readers[name]()
@@ -341,6 +344,7 @@ def test_config__of_any_environment__shows_sources_and_hides_secrets(shell: Term
     assert found["SERVICE_RPC_URL"] == ("https://rpc.example:8545/…", "environment")
     assert found["SERVICE_API_BASE_URL"] == ("https://api.example", "--api-base-url")
     assert found["SERVICE_ESCROW_TOKEN_ADDRESS"][1] == "network"
+    assert found["SERVICE_MAX_GAS_PRICE_GWEI"] == ("500", "default")
     assert found["SERVICE_POSTER_PRIVATE_KEY"] == ("set, hidden", "environment (SERVICE_POSTER_PRIVATE_KEY)")
     assert found["SERVICE_SOLVER_PRIVATE_KEY"] == ("set, hidden", ".env (SERVICE_SOLVER_PRIVATE_KEY)")
     assert found["SERVICE_CLAIMANT_PRIVATE_KEY"][1] == "environment (SERVICE_CLAIMANT_PRIVATE_KEY_FILE)"

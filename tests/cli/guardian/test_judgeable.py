@@ -29,12 +29,11 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     own = {"kind": "awarded", "solver_address": judged.solver, "submission_commitment": judged.commitment}
     found: dict[str, object] = {
         "bounty_id": judged.bounty,
-        "roster_version": 1,
         "reveal_at": 1_000,
         "judging_deadline": 2_000,
-        "submissions": [{"solver_address": judged.solver, "submission_commitment": judged.commitment}],
         "verdicts": [own],
     }
+    recorded = {"solver_address": judged.solver, "submission_commitment": judged.commitment}
     award = {"bounty_id": won.bounty, "roster_version": 1, "winner_solver_address": won.solver}
     foreign = {"bounty_id": "77", "roster_version": 9, "winner_solver_address": won.solver}
 
@@ -43,7 +42,7 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
         meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
         awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
         bounties = awards if "Owed" in query else [found]
-        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties}})
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, "s0": [recorded]}})
 
     api.scripts["subgraph"] = index
     words = ("guardian:judgeable", "--guardian-address", address)
@@ -63,9 +62,9 @@ ADDRESS = "0x" + "ab" * 20
 
 
 class Index:
-    """A subgraph endpoint with one roster and what is sealed."""
+    """A subgraph endpoint with a Guardian's rosters and the next bounty that is sealed."""
 
-    def __init__(self, versions: list[int], sealed: list[dict[str, object]]) -> None:
+    def __init__(self, versions: list[int], sealed: dict[str, object] | None) -> None:
         self.members = [{"version": version} for version in versions]
         self.sealed = sealed
 
@@ -73,29 +72,26 @@ class Index:
         query = str(request.json()["query"])
         if "_meta" in query:
             return as_json({"data": {"_meta": {"block": {"timestamp": 1_000}, "hasIndexingErrors": False}}})
-        bounties = self.sealed if "Sealed" in query else []
+        bounties = [self.sealed] if "Sealed" in query and self.sealed else []
         return as_json({"data": {"roster_members": self.members, "bounties": bounties}})
 
 
 @pytest.mark.parametrize(
-    ("versions", "words"),
+    ("versions", "sealed", "words"),
     [
-        ([], f"{ADDRESS} is not on any roster of this deployment; check the address and the network\n"),
-        ([3], "nothing waits for this Guardian now\n"),
+        ([], False, f"{ADDRESS} is not on any roster of this deployment; check the address and the network\n"),
+        ([3], False, "nothing waits for this Guardian now\n"),
         (
             [1, 2],
+            True,
             "nothing waits for this Guardian now; bounty 8 is sealed until 1970-01-01 00:17:17 UTC (in 37 s)\n",
         ),
     ],
 )
 def test_judgeable__with_nothing_to_show__says_why(
-    api: ApiTwin, guardian: Terminal, versions: list[int], words: str
+    api: ApiTwin, guardian: Terminal, versions: list[int], sealed: bool, words: str
 ) -> None:
-    sealed: list[dict[str, object]] = [
-        {"bounty_id": "7", "roster_version": 1, "reveal_at": 1_100},
-        {"bounty_id": "8", "roster_version": 2, "reveal_at": 1_037},
-    ]
-    api.scripts["subgraph"] = Index(versions, sealed)
+    api.scripts["subgraph"] = Index(versions, {"bounty_id": "8", "reveal_at": 1_037} if sealed else None)
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
     assert (ran.events, ran.words) == ((), words)
 

@@ -10,12 +10,12 @@ import pytest
 from service_cli import api as api_module
 from service_cli.bounty import facts as read_model
 from service_cli.errors import CommandFailed
-from service_cli.storage import download
+from service_cli.storage import UploadAddress, download, upload
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.kill import CLIENT, run_killed
 from tests.cli.ledger import Ledger
-from tests.cli.servers import Lost, Reply, Request, RpcProxy, as_json
+from tests.cli.servers import Lost, Reply, Request, RpcProxy, Server, as_json
 from tests.cli.terminal import Ran, Terminal
 
 
@@ -197,6 +197,25 @@ def test_submit__run_again_after_the_upload__asks_the_wallet_for_the_rest_only(
     del api.scripts["prepare"]
     ran = submit_with_wallet(ledger, solver, bounty, work)
     assert ran.names == ["submit.approval_required", "submit.submission_prepared", "submit.transaction_prepared"]
+
+
+@pytest.mark.parametrize(("status", "done"), [(200, True), (412, False), (403, None)])
+def test_upload__whatever_the_storage_answers_beside_its_status__reads_nothing_of_it(
+    tmp_path: Path, status: int, done: bool | None
+) -> None:
+    (tmp_path / "ciphertext.age").write_bytes(bytes(1_000))
+    unreadable = b"a length of which no chunk is\r\n" + b" " * 100_000
+    storage = Server(lambda _: (status, unreadable, {"Transfer-Encoding": "chunked"}))
+    try:
+        if done is None:
+            with pytest.raises(CommandFailed) as failure:
+                upload(UploadAddress(storage.url, {}), tmp_path / "ciphertext.age")
+            assert failure.value.code == "storage_refused"
+        else:
+            assert upload(UploadAddress(storage.url, {}), tmp_path / "ciphertext.age") is done
+    finally:
+        storage.close()
+    assert len(storage.requests[0].body) == 1_000
 
 
 @pytest.mark.parametrize("place", ["/dev/full", "nowhere/ciphertext.age"])

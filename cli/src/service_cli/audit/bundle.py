@@ -18,6 +18,7 @@ from typing import IO, Final
 
 from service_common.chain.events import Log
 from service_common.crypto.beacon_info import BeaconInfo, parse_beacon_key
+from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.shapes import to_json
 from service_common.types import (
     Address,
@@ -139,15 +140,15 @@ def _bytes(value: object) -> bytes:
 
 
 VERSION: Final = 1
-MAX_FILE_BYTES: Final = 32 * 2**20
 MAX_TOTAL_BYTES: Final = 64 * 2**20
+MAX_FILE_BYTES: Final = MAX_TOTAL_BYTES + 2**20
+"""Random bytes are not packed smaller, and what a service answers may be random."""
 MAX_ENTRIES: Final = 2_000
 MANIFEST: Final = "manifest.json"
 CHAIN: Final = "chain.json"
 DETAIL: Final = "service/bounty.json"
 _ENTRY: Final = re.compile(r"service/(written-verdicts|envelopes)/(0x[0-9a-f]{64})\.(md|json)")
-_LIMITS: Final = {MANIFEST: 2**20, CHAIN: 24 * 2**20, DETAIL: 16 * 2**20}
-_DOCUMENT_LIMIT: Final = 256 * 1024
+LIMITS: Final = {MANIFEST: 2**20, CHAIN: 24 * 2**20, DETAIL: 16 * 2**20}
 _TIME: Final = (1980, 1, 1, 0, 0, 0)
 
 
@@ -162,7 +163,7 @@ class Bundle:
 
 
 def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> None:
-    """Write a new file; one that exists is never written over."""
+    """Write a new file that ``read_bundle`` takes; one that exists is never written over."""
     entries = {CHAIN: _json_bytes(chain_to_json(chain))}
     if service.detail is not None:
         entries[DETAIL] = service.detail
@@ -175,10 +176,12 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> 
         "missing": service.missing,
         "files": {name: _digest(content) for name, content in sorted(entries.items())},
     }
+    entries = {MANIFEST: _json_bytes(manifest)} | dict(sorted(entries.items()))
+    _require_readable(entries)
     try:
         with path.open("xb") as file:
             try:
-                _pack(file, {MANIFEST: _json_bytes(manifest)} | dict(sorted(entries.items())))
+                _pack(file, entries)
             except OSError:
                 path.unlink()  # half a file would be in the way of the next run
                 raise
@@ -189,6 +192,16 @@ def write_bundle(path: Path, chain: ChainEvidence, service: ServiceEvidence) -> 
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or 'it failed'}."
         raise CommandFailed("bundle_not_written", message, next_action="Check the path.") from error
+
+
+def _require_readable(entries: Mapping[str, bytes]) -> None:
+    """Refuse evidence that is more than anybody reads again."""
+    sizes = {name: (len(content), LIMITS.get(name, MAX_DOCUMENT_BYTES)) for name, content in entries.items()}
+    sizes["all of it"] = (sum(map(len, entries.values())), MAX_TOTAL_BYTES)
+    for name, (size, most) in sizes.items():
+        if size > most:
+            message = f"The evidence does not fit into a bundle: {name} has {size} bytes, and {most} are read."
+            raise CommandRefused("bundle_too_large", message, next_action="Run it again without --bundle.")
 
 
 def _pack(file: IO[bytes], entries: Mapping[str, bytes]) -> None:
@@ -256,7 +269,7 @@ def _entries(path: Path) -> dict[str, bytes]:
             left = MAX_TOTAL_BYTES
             for info in infos:
                 _check_entry(info, entries)
-                limit = min(left, _LIMITS.get(info.filename, _DOCUMENT_LIMIT))
+                limit = min(left, LIMITS.get(info.filename, MAX_DOCUMENT_BYTES))
                 with archive.open(info) as entry:
                     content = entry.read(limit + 1)
                 if len(content) > limit:
@@ -283,7 +296,7 @@ def _content(path: Path) -> bytes:
 
 
 def _check_entry(info: zipfile.ZipInfo, seen: Mapping[str, bytes]) -> None:
-    if info.filename not in _LIMITS and _ENTRY.fullmatch(info.filename) is None:
+    if info.filename not in LIMITS and _ENTRY.fullmatch(info.filename) is None:
         raise _refused("it has an entry of another name than a bundle's")
     if info.filename in seen:
         raise _refused(f"its entry {info.filename} is there twice")

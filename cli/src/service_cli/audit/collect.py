@@ -9,6 +9,7 @@ missing is missing with its reason. Only envelopes need a signature; without a k
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -18,6 +19,7 @@ from service_common.chain.events import Log, decode_log
 from service_common.chain.hub import BountyView
 from service_common.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
 from service_common.crypto.beacon_info import BeaconInfo
+from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.domain.hub_events import SubmissionRecorded
 from service_common.domain.hub_events import bounty_of as bounty_of_event
 from service_common.errors import ServiceError
@@ -134,6 +136,9 @@ RECORD_SECONDS: Final = 30.0
 """How long a record that only waits for the index is waited for."""
 MOST_ENVELOPES: Final = 200
 MOST_VERDICTS: Final = 200
+MOST_DOCUMENT_BYTES: Final = 12 * 2**20
+"""Of all Verdicts, and of all envelopes. With the other limits, a bundle holds whatever a service answers."""
+MOST_REASON: Final = 200
 _POLL_SECONDS: Final = 1.0
 _PASSING: Final = {"not_finalized", "index_behind"}
 
@@ -141,33 +146,53 @@ _PASSING: Final = {"not_finalized", "index_behind"}
 def collect_service(api: ApiClient, history: BountyHistory, signer: LocalSigner | None) -> ServiceEvidence:
     """Everything that the service shows of this bounty."""
     evidence = ServiceEvidence()
-    answers = True
+    asking = _Asking(evidence.missing)
+    evidence.detail = asking.fetch("detail", lambda: _detail(api, history))
+    left = MOST_DOCUMENT_BYTES
+    for commitment in wanted_verdicts(history):
+        if (found := asking.document(commitment, partial(_verdict, api, commitment), left)) is not None:
+            evidence.verdicts[commitment] = found
+            left -= len(found)
+    left = MOST_DOCUMENT_BYTES
+    for commitment in wanted_envelopes(history):
+        if signer is None:
+            evidence.missing[commitment] = "reading it takes the Poster's or a Guardian's key (--sign-as)"
+            continue
+        read = partial(_envelope, api, history, signer, commitment)
+        if (found := asking.document(commitment, read, left)) is not None:
+            evidence.envelopes[commitment] = found
+            left -= len(found)
+    return evidence
 
-    def fetch(name: str, get: Callable[[], bytes]) -> bytes | None:
+
+@dataclass(slots=True)
+class _Asking:
+    """Requests of one service; ``missing`` gets by name why an answer is not there."""
+
+    missing: dict[str, str]
+    answers: bool = True
+
+    def fetch(self, name: str, get: Callable[[], bytes]) -> bytes | None:
         """One answer; once the API has failed, the rest is not requested."""
-        nonlocal answers
-        if not answers:
-            evidence.missing[name] = "the API does not answer"
+        if not self.answers:
+            self.missing[name] = "the API does not answer"
             return None
         try:
             return get()
         except CommandFailed as failed:
-            answers = False
-            evidence.missing[name] = failed.message
+            self.answers = False
+            self.missing[name] = failed.message[:MOST_REASON]
         except CommandRefused as refused:
-            evidence.missing[name] = f"the API says {refused.code}: {refused.message}"
+            self.missing[name] = f"the API says {refused.code}: {refused.message}"[:MOST_REASON]
         return None
 
-    evidence.detail = fetch("detail", lambda: _detail(api, history))
-    for commitment in wanted_verdicts(history):
-        if (found := fetch(commitment, partial(_verdict, api, commitment))) is not None:
-            evidence.verdicts[commitment] = found
-    for commitment in wanted_envelopes(history):
-        if signer is None:
-            evidence.missing[commitment] = "reading it takes the Poster's or a Guardian's key (--sign-as)"
-        elif (found := fetch(commitment, partial(_envelope, api, history, signer, commitment))) is not None:
-            evidence.envelopes[commitment] = found
-    return evidence
+    def document(self, name: str, get: Callable[[], bytes], left: int) -> bytes | None:
+        """A written Verdict or an envelope; one too large is missing, so that evidence can be read again."""
+        content = self.fetch(name, get)
+        if content is not None and len(content) > (most := min(MAX_DOCUMENT_BYTES, left)):
+            self.missing[name] = f"the API answers {len(content)} bytes, more than an audit takes here ({most})"
+            return None
+        return content
 
 
 def wanted_verdicts(history: BountyHistory) -> list[Bytes32]:

@@ -16,6 +16,7 @@ from typing import IO, Generic, Protocol, TypeVar
 
 from service_common.types import Address, ChainId
 
+from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import text_of
 
@@ -98,6 +99,7 @@ class Journal:
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(self._file)
+            sync_folder(self.folder)
         except OSError as error:
             problem = f"The journal {self._file} cannot be written."
             raise CommandFailed("journal_not_written", problem, next_action="Make room or check its rights.") from error
@@ -165,7 +167,9 @@ def _private_file(folder: Path, name: str) -> IO[str]:
     """A file of mode 0600 in a folder that, with everything made above it, is the owner's alone."""
     try:
         for level in reversed((folder, *folder.parents)):
-            level.mkdir(exist_ok=True, mode=0o700)
+            if not level.is_dir():
+                level.mkdir(exist_ok=True, mode=0o700)
+                sync_folder(level.parent)
         return open(folder / name, "a", encoding="utf-8", opener=_private)
     except OSError as error:
         problem = f"The state directory {folder} cannot be used."

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 
 from service_common.chain.abi import hub_abi
 from service_common.chain.json_rpc import mapping, quantity
+from service_common.domain.money import whole_tokens
 from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, bytes32, checksum_address
 
@@ -18,6 +19,7 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
+from service_cli.config.environment import GAS_PRICE_VARIABLE
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.output import warn
@@ -211,8 +213,23 @@ def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost
     return GasCost(gas, current_price(chain))
 
 
-def require_balance(chain: ChainClient, account: Address, cost: GasCost) -> None:
-    """Refuse an account that cannot pay for the gas."""
+def require_price(chain: ChainClient, price: GasPrice) -> None:
+    """Refuse a price above the limit: the endpoint that suggests it may lie, and what is offered as a tip is paid."""
+    if price.cap > (limit := chain.settings.max_gas_price()):
+        offered, most = (whole_tokens(one, 9) for one in (price.cap, limit))
+        message = f"The transaction would offer {offered} gwei for each unit of gas; the limit is {most} gwei."
+        next_action = f"Use another RPC endpoint; if the chain really costs that much, export {GAS_PRICE_VARIABLE}."
+        raise CommandRefused("gas_price_too_high", message, next_action=next_action)
+
+
+def require_affordable(chain: ChainClient, account: Address, call: ContractCall) -> None:
+    """Refuse a call whose gas costs more than the limit or than the account holds, before anything leads up to it."""
+    cost = gas_cost(chain, account, call)
+    require_price(chain, cost.price)
+    _require_balance(chain, account, cost)
+
+
+def _require_balance(chain: ChainClient, account: Address, cost: GasCost) -> None:
     if (balance := chain.balance(account)) < cost.wei:
         message = f"{account} holds {wei(balance)}; the transaction may cost {wei(cost.wei)}."
         raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
@@ -221,7 +238,7 @@ def require_balance(chain: ChainClient, account: Address, cost: GasCost) -> None
 def warn_of_balance(chain: ChainClient, account: Address, call: ContractCall) -> None:
     """The same for a wallet outside, whose gas somebody else may pay: said, and no reason to stop."""
     try:
-        require_balance(chain, account, gas_cost(chain, account, call))
+        _require_balance(chain, account, gas_cost(chain, account, call))
     except CommandRefused as refused:
         if refused.code == "gas_insufficient":
             warn(f"warning: {refused.message}")
@@ -237,7 +254,8 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, re
     cost = gas_cost(chain, signer.address, call)
     if replaces is not None:
         cost = GasCost(cost.gas, cost.price.above(replaces.price))
-    require_balance(chain, signer.address, cost)
+    require_price(chain, cost.price)
+    _require_balance(chain, signer.address, cost)
     fields = {
         "chainId": chain.chain_id,
         "type": 2,

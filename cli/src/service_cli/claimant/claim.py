@@ -1,6 +1,6 @@
 """Claiming an award or a refund; needs only the chain."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, giv
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
-from service_cli.chain.signer import local_signer
+from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import base_units, shown_amount
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
 from service_cli.config.settings import Settings
@@ -40,7 +40,8 @@ def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | No
     if external is not None:
         _claim_by_wallet(ChainClient.checked(settings), bounty_id, external)
         return
-    session = Session.open(settings, local_signer(settings, "SERVICE_CLAIMANT_PRIVATE_KEY"))
+    signer = claiming_signer(settings, lambda accounts: _party(ChainClient.checked(settings), bounty_id, accounts))
+    session = Session.open(settings, signer)
     with session.journal("claim", str(bounty_id), session.account) as journal:
         function = journal.get(FUNCTION)
         if function is None or not _STEP.was_attempted(journal):
@@ -53,6 +54,36 @@ def claim(settings: Settings, bounty_id: BountyId, external: ExternalSigner | No
         amount = _amount(receipt)
         journal.forget(FUNCTION, *_STEP.entries)
     _print_claimed(session.chain, session.account, receipt, amount)
+
+
+CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
+_OTHER_KEYS: Final = (
+    "SERVICE_POSTER_PRIVATE_KEY",
+    "SERVICE_SOLVER_PRIVATE_KEY",
+    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
+)
+
+
+def claiming_signer(settings: Settings, choose: Callable[[Sequence[Address]], Address]) -> LocalSigner:
+    """The Claimant's key, or where it is not set another role's; ``choose`` decides between several accounts."""
+    names = [name for name in _OTHER_KEYS if settings.environment.source(name) is not None]
+    if settings.environment.source(CLAIMANT_KEY) is not None or not names:
+        return local_signer(settings, CLAIMANT_KEY)
+    if len(names) == 1:
+        return local_signer(settings, names[0])
+    accounts = {account_of(settings, name): name for name in names}
+    return local_signer(settings, accounts[next(iter(accounts)) if len(accounts) == 1 else choose(list(accounts))])
+
+
+def _party(chain: ChainClient, bounty_id: BountyId, accounts: Sequence[Address]) -> Address:
+    """The winner until the award is claimed, then the Poster; where nothing is due, one who hears why."""
+    bounty = chain.bounty(bounty_id)
+
+    def rank(account: Address) -> tuple[bool, ...]:
+        won, posted = account == bounty.winner, account == bounty.poster
+        return won and not bounty.award_claimed, posted and bounty.refund_due > 0, won, posted
+
+    return max(accounts, key=rank)
 
 
 def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSigner) -> None:

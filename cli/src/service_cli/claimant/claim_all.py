@@ -12,7 +12,7 @@ as paid, so nothing can be paid twice, even where another program claims at the 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, NoReturn
 
 from service_common.chain.abi import hub_abi
 from service_common.chain.hub import BountyView
@@ -37,10 +37,10 @@ from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, giv
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import LocalSigner, account_of, local_signer
+from service_cli.chain.signer import LocalSigner
 from service_cli.chain.token import amount_shown
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
-from service_cli.claimant.claim import Payment, paid, show_transaction
+from service_cli.claimant.claim import CLAIMANT_KEY, Payment, claiming_signer, paid, show_transaction
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of
@@ -165,12 +165,6 @@ def _of_api(chain: ChainClient, account: Address) -> set[BountyId]:
 MOST_CLAIMS: Final = 32
 """The Hub's own bound on one transaction."""
 _STEP: Final = TransactionStep("claim_many_transaction")
-_KEYS: Final = (
-    "SERVICE_POSTER_PRIVATE_KEY",
-    "SERVICE_SOLVER_PRIVATE_KEY",
-    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
-)
-_CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
 _NAMES: Final = {
     AmountKind.WINNER_AWARD: "award",
     AmountKind.POSTER_REFUND: "refund",
@@ -240,7 +234,7 @@ def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bo
     if external is not None:
         _prepare_all(ChainClient.checked(settings), external.address, by_log=by_log)
         return
-    session = Session.open(settings, _signer(settings))
+    session = Session.open(settings, claiming_signer(settings, _ambiguous))
     chain, tally = session.chain, _Tally(session.account)
     with session.journal("claimall", session.account) as journal:
         batch = journal.get(BATCH)
@@ -400,17 +394,7 @@ def _named(part: DuePart) -> str:
     return f"{_NAMES[part.kind]} of bounty {part.bounty_id}"
 
 
-def _signer(settings: Settings) -> LocalSigner:
-    """The Claimant's key, or where it is not set the one account that the other roles' keys are of."""
-    if _is_set(settings, _CLAIMANT_KEY):
-        return local_signer(settings, _CLAIMANT_KEY)
-    accounts = {account_of(settings, name): name for name in _KEYS if _is_set(settings, name)}
-    if len(accounts) > 1:
-        message = f"The configured keys are of {len(accounts)} accounts, and {_CLAIMANT_KEY} is not set."
-        next_action = f"Set {_CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
-        raise CommandRefused("account_ambiguous", message, next_action=next_action)
-    return local_signer(settings, next(iter(accounts.values()), _CLAIMANT_KEY))
-
-
-def _is_set(settings: Settings, name: str) -> bool:
-    return settings.environment.source(name) is not None
+def _ambiguous(accounts: Sequence[Address]) -> NoReturn:
+    message = f"The configured keys are of {len(accounts)} accounts, and {CLAIMANT_KEY} is not set."
+    next_action = f"Set {CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
+    raise CommandRefused("account_ambiguous", message, next_action=next_action)

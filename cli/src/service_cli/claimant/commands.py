@@ -44,8 +44,10 @@ def claim(
 
     With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 by one
     transaction. A part that the Hub refuses is reported, and the others are claimed. The API's list says which
-    bounties to look at where the Hub's log is long; what is due is read from the Hub. The key is that of
-    SERVICE_CLAIMANT_PRIVATE_KEY, or where that is not set the one that another role has.
+    bounties to look at where the Hub's log is long; what is due is read from the Hub.
+
+    The key is that of SERVICE_CLAIMANT_PRIVATE_KEY. Where that is not set it is the one that another role has: of
+    several accounts the one that the bounty owes something; --all refuses several.
 
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --claimant-address is given

@@ -116,6 +116,7 @@ KEY_VARIABLES: Final = (
     ),
 )
 """Every variable that sets a key, or the passphrase of one."""
+GAS_PRICE_VARIABLE: Final = "SERVICE_MAX_GAS_PRICE_GWEI"
 DOTENV: Final = ".env"
 _EXPORTED: Final = "environment"
 
@@ -270,8 +271,12 @@ _NETWORK: Final = re.compile(r"[a-z0-9]{1,16}")
 _KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
-    "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG", OUTPUT_VARIABLE,
+    "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG", OUTPUT_VARIABLE, GAS_PRICE_VARIABLE,
 )  # fmt: skip
+_EXPORTED_ONLY: Final = {
+    OUTPUT_VARIABLE: "since programs rely on the output",
+    GAS_PRICE_VARIABLE: "since the file may be somebody else's",
+}
 _OF_OTHER_PROGRAMS: Final = {
     "SERVICE_RPC_URLS",
     "SERVICE_SETTLER_PRIVATE_KEY",
@@ -286,8 +291,9 @@ def tell_sources(environment: Environment) -> None:
     decided = [name for name in environment.fallback if _decides(environment, name)]
     if decided:
         warn(f"note: taken from .env: {', '.join(_shown(environment, name) for name in sorted(decided))}")
-    if environment.fallback.get(OUTPUT_VARIABLE):
-        warn(f"warning: {OUTPUT_VARIABLE} of .env is not used, since programs rely on the output; export it")
+    for name, reason in _EXPORTED_ONLY.items():
+        if environment.fallback.get(name):
+            warn(f"warning: {name} of .env is not used, {reason}; export it")
     for name in sorted(name for name in environment.fallback if name in KEY_VARIABLES and name.endswith("_COMMAND")):
         if environment.fallback[name]:
             warn(f"warning: {name} of .env is not run, since the file may be somebody else's; export it")
@@ -311,7 +317,7 @@ def without_credentials(url: str) -> str:
 
 def _decides(environment: Environment, name: str) -> bool:
     """Keys are named where they are used."""
-    other = name in KEY_VARIABLES or name == OUTPUT_VARIABLE
+    other = name in KEY_VARIABLES or name in _EXPORTED_ONLY
     return bool(environment.fallback[name]) and not environment.exported.get(name) and not other
 
 

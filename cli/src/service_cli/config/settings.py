@@ -18,9 +18,10 @@ from service_common.chain.deployment import (
     deployment_of,
     parse_network,
 )
+from service_common.chain.gas import GWEI, MAX_FEE_WEI
 from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32
 
-from service_cli.config.environment import Environment, tell_sources
+from service_cli.config.environment import GAS_PRICE_VARIABLE, Environment, tell_sources
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 
@@ -58,6 +59,7 @@ _WANTED: Final = {
     "SERVICE_API_BASE_URL": "an http or https address, perhaps with a path",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
     "SERVICE_FINALITY_DEPTH": "a whole number of blocks from 1",
+    GAS_PRICE_VARIABLE: "a whole number of gwei from 1",
     "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
     "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
     "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
@@ -79,6 +81,8 @@ class Settings:
         """A plain value as text, unchecked, and where it came from."""
         if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
             return self.api_override, "--api-base-url"
+        if name == GAS_PRICE_VARIABLE and not self.environment.exported.get(name):
+            return str(MAX_FEE_WEI // GWEI), "default"
         for level, source in ((self.environment.exported, "environment"), (self.environment.fallback, ".env")):
             if level.get(name):
                 return level[name], source
@@ -129,8 +133,16 @@ class Settings:
         """Blocks from the newest to the final one, on a chain without a ``finalized`` tag; None where it has one."""
         text = self.environment.get("SERVICE_FINALITY_DEPTH")
         if text is not None:
-            return _checked("SERVICE_FINALITY_DEPTH", _parse_depth, text)
+            return _checked("SERVICE_FINALITY_DEPTH", _parse_from_one, text)
         return self.record.finality_depth if self.record else None
+
+    def max_gas_price(self) -> int:
+        """The most wei that this client offers for a unit of gas.
+
+        Only what is exported changes it: a ``.env`` of somebody else's may name the endpoint that lies, too.
+        """
+        text = self.environment.exported.get(GAS_PRICE_VARIABLE)
+        return _checked(GAS_PRICE_VARIABLE, _parse_from_one, text) * GWEI if text else MAX_FEE_WEI
 
     def beacon(self) -> BeaconRecord:
         """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
@@ -242,10 +254,10 @@ def _parse_whole(text: str) -> int:
     return int(text)
 
 
-def _parse_depth(text: str) -> int:
-    if (depth := _parse_whole(text)) < 1:
+def _parse_from_one(text: str) -> int:
+    if (value := _parse_whole(text)) < 1:
         raise ValueError("not at least 1")
-    return depth
+    return value
 
 
 def _parse_hash(text: str) -> Bytes32:

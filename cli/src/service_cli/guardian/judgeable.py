@@ -1,6 +1,6 @@
 """What waits for a Guardian, read from the subgraph endpoint; advisory."""
 
-from service_common.types import Address
+from service_common.types import Address, BountyId, parse_bounty_id
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
@@ -12,33 +12,50 @@ from service_cli.shell.text import About, moment, printable
 
 PAGE = 100
 MOST_AWARDS = 1_000
+LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
+"""Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
+ROSTERS = """
+query Rosters($guardian: String!) {
+  roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
+}
+"""
 JUDGEABLE = """
-query Judgeable($guardian: String!, $time: Integer!, $skip: Int!, $first: Int!) {
-  roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
-  bounties(where: {status: "open", reveal_at_lte: $time}, orderBy: judging_deadline, first: $first, skip: $skip) {
-    bounty_id roster_version reveal_at judging_deadline
-    submissions(first: 1000) { solver_address submission_commitment }
+query Judgeable($guardian: String!, $versions: [Integer!]!, $time: Integer!, $from: String!, $first: Int!) {
+  bounties(
+    where: {status: "open", reveal_at_lte: $time, roster_version_in: $versions, bounty_id_gte: $from}
+    orderBy: bounty_id, first: $first
+  ) {
+    bounty_id reveal_at judging_deadline
     verdicts(where: {guardian_address: $guardian}) { kind solver_address submission_commitment report_commitment }
   }
 }
 """
 SEALED = """
-query Sealed($guardian: String!, $time: Integer!, $first: Int!) {
-  roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
-  bounties(where: {status: "open", reveal_at_gt: $time}, orderBy: reveal_at, first: $first) {
-    bounty_id roster_version reveal_at
-  }
+query Sealed($versions: [Integer!]!, $time: Integer!) {
+  bounties(
+    where: {status: "open", reveal_at_gt: $time, roster_version_in: $versions}, orderBy: reveal_at, first: 1
+  ) { bounty_id reveal_at }
 }
 """
 _META = "{ _meta { block { timestamp } hasIndexingErrors } }"
 OWED = """
-query Owed($guardian: String!, $skip: Int!, $first: Int!) {
-  roster_members(where: {guardian_address: $guardian}, first: 1000) { version }
+query Owed($skip: Int!, $first: Int!) {
   bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
     bounty_id roster_version winner_solver_address winner_submission_commitment
   }
 }
 """
+
+
+def submissions_query(count: int) -> str:
+    """The next Submissions of so many bounties, ``$b0`` after the Solver ``$a0`` and so on."""
+    lists = "".join(
+        f"  s{n}: submissions(where: {{bounty_id: $b{n}, solver_address_gt: $a{n}}}, orderBy: solver_address,"
+        " first: $first) { solver_address submission_commitment }\n"
+        for n in range(count)
+    )
+    names = "".join(f", $b{n}: String!, $a{n}: String!" for n in range(count))
+    return f"query Submissions($first: Int!{names}) {{\n{lists}}}\n"
 
 
 def list_judgeable(settings: Settings, guardian: Address) -> None:
@@ -50,44 +67,65 @@ def list_judgeable(settings: Settings, guardian: Address) -> None:
     if meta.get("hasIndexingErrors"):
         warn("warning: the index reports errors; check on chain before judging")
     time = _object(meta, "block").get("timestamp")
-    skip = shown = 0
-    on_a_roster = False
-    while True:
-        data = _ask(subgraph, path, JUDGEABLE, {"guardian": guardian, "time": time, "skip": skip, "first": PAGE})
-        bounties, versions = _list(data, "bounties"), _versions(data)
-        on_a_roster = bool(versions)
-        for bounty in bounties:
-            if bounty.get("roster_version") in versions:
-                _print_bounty(settings, hub, bounty, time)
-                shown += 1
-        if len(bounties) < PAGE:
-            break
-        skip += PAGE
-    shown += _print_owed(api, subgraph, path, guardian)
-    if not on_a_roster:
+    rosters = _list(_ask(subgraph, path, ROSTERS, {"guardian": guardian}), "roster_members")
+    versions = [member.get("version") for member in rosters]
+    if not versions:
         warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
-    elif not shown:
-        say(f"nothing waits for this Guardian now{_next_reveal(subgraph, path, guardian, time)}")
+        return
+    bounties = _bounties(subgraph, path, guardian, versions, time)
+    submissions = _submissions(subgraph, path, list(bounties))
+    for bounty_id, bounty in bounties.items():
+        _print_bounty(settings, hub, bounty, submissions[bounty_id], time)
+    owed = _print_owed(api, subgraph, path, versions)
+    if not bounties and not owed:
+        say(f"nothing waits for this Guardian now{_next_reveal(subgraph, path, versions, time)}")
 
 
-def _next_reveal(subgraph: ApiClient, path: str, guardian: Address, time: object) -> str:
+def _bounties(
+    subgraph: ApiClient, path: str, guardian: Address, versions: list[object], time: object
+) -> dict[BountyId, dict[str, object]]:
+    """Every open bounty of these rosters past its reveal point, the next judging deadline first."""
+    found: dict[BountyId, dict[str, object]] = {}
+    page, following = PAGE, 1
+    while page == PAGE:
+        asked = {"guardian": guardian, "versions": versions, "time": time, "from": str(following), "first": PAGE}
+        bounties = _list(_ask(subgraph, path, JUDGEABLE, asked), "bounties")
+        found |= {_bounty_id(bounty): bounty for bounty in bounties}
+        page, following = len(bounties), max(found, default=0) + 1
+    return dict(sorted(found.items(), key=lambda item: _whole(item[1], "judging_deadline")))
+
+
+def _submissions(subgraph: ApiClient, path: str, bounty_ids: list[BountyId]) -> dict[BountyId, list[dict[str, object]]]:
+    """Each bounty's Submissions, in pages: however many strangers make, no answer is asked for that is refused."""
+    found: dict[BountyId, list[dict[str, object]]] = {bounty_id: [] for bounty_id in bounty_ids}
+    waiting = [(bounty_id, "") for bounty_id in bounty_ids]
+    while waiting:
+        some, waiting = waiting[:LISTS], waiting[LISTS:]
+        first = min(LIST_ROWS // len(some), LARGEST_LIST)
+        asked: dict[str, object] = {"first": first}
+        for n, (bounty_id, after) in enumerate(some):
+            asked |= {f"b{n}": str(bounty_id), f"a{n}": after}
+        data = _ask(subgraph, path, submissions_query(len(some)), asked)
+        for n, (bounty_id, _) in enumerate(some):
+            page = _list(data, f"s{n}")
+            found[bounty_id] += page
+            if len(page) == first:
+                waiting.append((bounty_id, str(page[-1].get("solver_address"))))
+    return found
+
+
+def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], time: object) -> str:
     """When the next of its sealed bounties can be opened, as text; nothing where there is none."""
     now = time if isinstance(time, int) else 0
-    data = _ask(subgraph, path, SEALED, {"guardian": guardian, "time": now, "first": PAGE})
-    sealed = [bounty for bounty in _list(data, "bounties") if bounty.get("roster_version") in _versions(data)]
-    moments = [
-        (at, bounty.get("bounty_id"))
-        for bounty in sealed
-        if isinstance(at := bounty.get("reveal_at"), int) and at > now
-    ]
-    if not moments:
-        return ""
-    at, bounty_id = min(moments, key=lambda found: found[0])
-    return f"; bounty {bounty_id} is sealed until {moment(at, now)}"
+    for bounty in _list(_ask(subgraph, path, SEALED, {"versions": versions, "time": now}), "bounties"):
+        return f"; bounty {_bounty_id(bounty)} is sealed until {moment(_whole(bounty, 'reveal_at'), now)}"
+    return ""
 
 
-def _print_bounty(settings: Settings, hub: Address, bounty: dict[str, object], time: object) -> None:
-    verdicts, submissions = _list(bounty, "verdicts"), _list(bounty, "submissions")
+def _print_bounty(
+    settings: Settings, hub: Address, bounty: dict[str, object], submissions: list[dict[str, object]], time: object
+) -> None:
+    verdicts = _list(bounty, "verdicts")
     bounty_id, deadline = str(bounty.get("bounty_id")), bounty.get("judging_deadline")
     pairs = [(str(each.get("solver_address")), str(each.get("submission_commitment"))) for each in submissions]
     unopened = [
@@ -114,14 +152,13 @@ def _print_bounty(settings: Settings, hub: Address, bounty: dict[str, object], t
     remark(f"bounty {bounty_id[:20]}: judge until {until}; {opened}; your Verdict: {verdict}")
 
 
-def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, guardian: Address) -> int:
+def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> int:
     """Awarded bounties of this Guardian's rosters whose winning key nobody has delivered; how many."""
     shown = 0
     for skip in range(0, MOST_AWARDS, PAGE):
-        data = _ask(subgraph, path, OWED, {"guardian": guardian, "skip": skip, "first": PAGE})
-        bounties = _list(data, "bounties")
+        bounties = _list(_ask(subgraph, path, OWED, {"skip": skip, "first": PAGE}), "bounties")
         for bounty in bounties:
-            if bounty.get("roster_version") in _versions(data) and _is_owed(api, bounty):
+            if bounty.get("roster_version") in versions and _is_owed(api, bounty):
                 shown += 1
         if len(bounties) < PAGE:
             return shown
@@ -143,10 +180,6 @@ def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
     return True
 
 
-def _versions(data: dict[str, object]) -> set[object]:
-    return {member.get("version") for member in _list(data, "roster_members")}
-
-
 def _ask(subgraph: ApiClient, path: str, query: str, variables: dict[str, object]) -> dict[str, object]:
     return _object(subgraph.post_json(path, {"query": query, "variables": variables}).json(), "data")
 
@@ -161,6 +194,19 @@ def _object(value: dict[str, object], name: str) -> dict[str, object]:
 def _list(value: dict[str, object], name: str) -> list[dict[str, object]]:
     found = value.get(name)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise _malformed(name)
+    return found
+
+
+def _bounty_id(bounty: dict[str, object]) -> BountyId:
+    try:
+        return parse_bounty_id(str(bounty.get("bounty_id")))
+    except ValueError:
+        raise _malformed("bounty_id") from None
+
+
+def _whole(value: dict[str, object], name: str) -> int:
+    if not isinstance(found := value.get(name), int):
         raise _malformed(name)
     return found
 

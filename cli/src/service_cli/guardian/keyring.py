@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from service_common.types import Bytes32
 
 from service_cli.config.environment import Environment, KeyForm
 from service_cli.config.keys import Unusable, read_small
+from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, remark, say, warn
 
@@ -112,6 +113,7 @@ def _replace(target: Path, keys: Sequence[Identity]) -> None:
         if parse_keyring(draft.read_text(encoding="utf-8")) != tuple(keys):
             raise OSError("it reads back differently")
         draft.replace(target)
+        sync_folder(target.parent)
     except OSError as error:
         draft.unlink(missing_ok=True)
         message = f"{target} cannot be written: {error.strerror or error}."
@@ -129,7 +131,5 @@ def _held(target: Path) -> Iterator[None]:
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
         yield
-        with suppress(OSError):  # not every file system can
-            os.fsync(folder)
     finally:
         os.close(folder)

@@ -48,7 +48,7 @@ from service_cli.chain.receipts import ExpectedEvent, account_topic, bounty_topi
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, gas_cost, require_balance, simulate
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, require_affordable, simulate
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -159,7 +159,7 @@ def record(
             if not replace:
                 _refuse_second(chain, bounty_id, session.account)
             simulate(chain, session.account, verdict.call())
-            require_balance(chain, session.account, gas_cost(chain, session.account, verdict.call()))
+            require_affordable(chain, session.account, verdict.call())
             _publish(session, verdict, document)
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
         done = AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
@@ -386,8 +386,8 @@ def _page(api: ApiClient, bounty: BountyView, bounty_id: BountyId) -> ChallengeP
         if isinstance(page, str) and spec_commitment(page.encode()) == bounty.spec_commitment:
             return parse_challenge(page.encode())
         reason = "the API has no page that hashes to the bounty's commitment"
-    except (ServiceError, UnicodeEncodeError) as error:
-        reason = error.message if isinstance(error, ServiceError) else "the page is not UTF-8"
+    except ServiceError as error:
+        reason = error.message
     warn(f"the template has no criteria: {reason}")
     return None
 

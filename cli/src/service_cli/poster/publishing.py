@@ -29,7 +29,7 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import current_price
+from service_cli.chain.transactions import current_price, require_price
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
@@ -92,7 +92,7 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
         whose = "this account" if poster is not None else "somebody"
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
     ids = None if before is None else [str(bounty_id) for bounty_id in before]
-    cost = CREATION_GAS * current_price(chain).cap
+    cost = _creation_cost(chain)
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     shown = {"byte_length": len(page), **preview(chain, conditions, challenge, commitment), "funded_as": ids}
     shown["gas_cost_at_most"] = str(cost)
@@ -107,10 +107,16 @@ def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, t
         raise CommandRefused(
             "balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow."
         )
-    cost = CREATION_GAS * current_price(chain).cap
+    cost = _creation_cost(chain)
     if (ether := chain.balance(poster)) < cost:
         message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
         raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
+
+
+def _creation_cost(chain: ChainClient) -> int:
+    price = current_price(chain)
+    require_price(chain, price)
+    return CREATION_GAS * price.cap
 
 
 def confirm(settings: Settings, what: str, *, yes: bool) -> None:

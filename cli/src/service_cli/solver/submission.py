@@ -21,7 +21,14 @@ from service_cli.bounty.facts import check_detail, check_page, wait_finalized
 from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
-from service_cli.chain.transactions import HubCall, gas_cost, require_balance, simulate, warn_of_balance
+from service_cli.chain.transactions import (
+    HubCall,
+    gas_cost,
+    require_affordable,
+    require_price,
+    simulate,
+    warn_of_balance,
+)
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -205,7 +212,7 @@ def _require_permitted(work: Work) -> None:
     call = placeholder(work)
     simulate(work.chain, work.solver, call)
     if isinstance(work.session.signer, LocalSigner):
-        require_balance(work.chain, work.solver, gas_cost(work.chain, work.solver, call))
+        require_affordable(work.chain, work.solver, call)
     else:
         warn_of_balance(work.chain, work.solver, call)
 
@@ -252,6 +259,8 @@ def check_submission(
     secrets = find_secrets(work, selection)
     simulate(work.chain, work.solver, placeholder(work))
     cost, balance = gas_cost(work.chain, work.solver, placeholder(work)), work.chain.balance(work.solver)
+    if isinstance(signer, LocalSigner):
+        require_price(work.chain, cost.price)
     former = active(work)
     if not options.without_api:
         check_terms(work, work.session.api, options)

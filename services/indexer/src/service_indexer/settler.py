@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from service_common.chain.gas import MAX_FEE_WEI
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
 from service_common.chain.reverts import explain
 from service_common.counters import counter_by
@@ -33,7 +34,6 @@ from service_indexer.due import read_due
 
 SETTLE_GAS: Final = 150_000
 STUCK_AFTER: Final = timedelta(seconds=60)
-MAX_FEE_WEI: Final = 500 * 10**9
 MAX_ATTEMPTS: Final = 10
 SETTLEMENTS: Final = counter_by(
     "event",

@@ -56,10 +56,11 @@ processed_approvals = Table(
     "processed_approvals",
     metadata,
     Column("approval_digest", Text, primary_key=True),
-    Column("poster", Text, nullable=False),
+    Column("poster", Text, key="signer", nullable=False),
     _created_at(),
     Column("block_number", BigInteger),
 )
+"""Signed requests that count once: publications, and other secrets of webhooks. The column is named after the first."""
 review_charges = Table(
     "review_charges",
     metadata,

@@ -69,12 +69,12 @@ def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
     """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
     values = {
         "approval_digest": request.approval_digest,
-        "poster": request.signer,
+        "signer": request.signer,
         "block_number": request.block_number,
     }
     with writing(deps.engine) as connection:
         statement = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
-        first = connection.execute(statement.returning(t.processed_approvals.c.poster)).first()
+        first = connection.execute(statement.returning(t.processed_approvals.c.signer)).first()
     if first is None:
         raise ServiceError("publication_review_unavailable", "This exact signed request was already processed.")
 

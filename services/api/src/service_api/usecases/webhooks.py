@@ -159,12 +159,12 @@ def _require_first(deps: Dependencies, request: VerifiedRequest) -> None:
     """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
     values = {
         "approval_digest": request.approval_digest,
-        "poster": request.signer,
+        "signer": request.signer,
         "block_number": request.block_number,
     }
     first = upsert(app.processed_approvals).values(values).on_conflict_do_nothing()
     with writing(deps.engine) as connection:
-        if connection.execute(first.returning(app.processed_approvals.c.poster)).first() is None:
+        if connection.execute(first.returning(app.processed_approvals.c.signer)).first() is None:
             raise ServiceError("webhook_already_rotated", "This exact signed request was already processed.")
 
 

@@ -128,6 +128,12 @@ class Api:
             ),
         )
 
+    def awarded(self) -> Answer[tuple[rows.BountyRow, ...]]:
+        """The newest awarded bounties, at most a hundred."""
+        arguments = '(where: {outcome: "awarded"}, orderBy: block_number, orderDirection: desc, first: 100)'
+        question = rows.question(bounties=(arguments, rows.BountyRow))
+        return self._ask_rows(question, lambda data: read_rows(data, "bounties", rows.BountyRow))
+
     def bounty_rows(self, ids: frozenset[BountyId]) -> Mapping[BountyId, rows.BountyRow]:
         """Bounties by their ids, at most 500."""
         if not ids:

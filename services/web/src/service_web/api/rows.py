@@ -78,6 +78,11 @@ class BountyRow:
     outcome: Outcome | None
     settlement_reason: SettlementReason | None
     winner_solver_address: Address | None
+    protocol_fee_recipient: Address
+    refund: TokenAmount | None
+    """What the Poster gets; like the next one by the Hub's own figures, and None while the bounty is open."""
+    guardian_fee_each: TokenAmount | None
+    """What each Guardian with a recorded Verdict gets."""
     block_number: BlockNumber
     tx_hash: Bytes32
     time: UnixSeconds

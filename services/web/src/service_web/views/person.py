@@ -63,7 +63,8 @@ def person_page(deps: Dependencies, account: Address, fresh: Freshness) -> Perso
     to_judge = _to_judge(deps, account, found) if found.rosters else ()
     named = {row.bounty_id for row in shown.submitted} | {row.bounty_id for row in shown.judged}
     named |= {row.bounty_id for row in shown.claimed} | set(to_judge)
-    known = {row.bounty_id: row for row in found.posted}
+    earned = _earned(deps, deployment, account)
+    known = {row.bounty_id: row for row in (*found.posted, *earned)}
     bounties = known | dict(deps.api.bounty_rows(frozenset(named - set(known))))
     commitments = [(each, bounties[each].spec_commitment) for each in (*named, *known) if each in bounties]
     titles = deps.challenges.titles(commitments[: 4 * SHOWN])
@@ -78,6 +79,14 @@ def _to_judge(deps: Dependencies, account: Address, found: PersonRows) -> tuple[
     asked = deps.api.bounties({"status": "open", "guardian_address": account}, None, _JUDGED_AT_MOST)
     judged = {row.bounty_id for row in found.judged}
     return tuple(each.bounty_id for each in asked.value.items if each.bounty_id not in judged)
+
+
+def _earned(deps: Dependencies, deployment: Deployment, account: Address) -> tuple[BountyRow, ...]:
+    """Of the newest awards, those whose protocol fee is the account's; looked for where new bounties name it, too."""
+    policy = deployment.fee_policy
+    if policy is None or policy.protocol_fee_recipient != account:
+        return ()
+    return tuple(row for row in deps.api.awarded().value if row.protocol_fee_recipient == account)
 
 
 def waiting_for(
@@ -111,10 +120,12 @@ def _claims_of(account: Address, row: BountyRow, found: PersonRows) -> Iterable[
     awarded = row.outcome is Outcome.AWARDED
     is_winner = awarded and row.winner_solver_address == account
     yield AmountKind.WINNER_AWARD, gettext("Solver"), gettext("Claim the award"), is_winner
-    is_poster = row.poster_address == account and not awarded
-    yield AmountKind.POSTER_REFUND, gettext("Poster"), gettext("Claim the refund"), is_poster
-    judged = row.guardian_fee > 0 and any(each.bounty_id == row.bounty_id for each in found.judged)
+    is_refunded = row.poster_address == account and bool(row.refund)
+    yield AmountKind.POSTER_REFUND, gettext("Poster"), gettext("Claim the refund"), is_refunded
+    judged = bool(row.guardian_fee_each) and any(each.bounty_id == row.bounty_id for each in found.judged)
     yield AmountKind.GUARDIAN_FEE, gettext("Guardian"), gettext("Claim the fee for the Verdict"), judged
+    gets_fee = awarded and row.protocol_fee > 0 and row.protocol_fee_recipient == account
+    yield AmountKind.PROTOCOL_FEE, gettext("its recipient"), gettext("Claim the protocol fee"), gets_fee
 
 
 def _urgency(waiting: Waiting) -> tuple[int, int]:
