@@ -1,7 +1,7 @@
 """The release before and this one side by side on one database: no request fails on the way there or on the way back.
 
 The order is that of docs/operations.md: the migration while the former release serves, then the reviewer's workers,
-then everything else, the api last; back in the opposite order, on the schema as it is.
+then everything else, the api before the pages; back in the opposite order, on the schema as it is.
 """
 
 import sys
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import urllib3
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, same_files
 from local_stack.launch import Running
@@ -22,7 +23,7 @@ from tests.upgrade.former import former_client, former_file, former_programs
 from tests.upgrade.load import Load
 
 PRESENT = Path(sys.executable).parent
-OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker", "web")
+OTHERS = ("indexer-worker", "indexer-scheduler", "settler", "api-worker", "delivery", "delivery-worker")
 """What no request of the load waits for, in the order they are replaced."""
 
 
@@ -63,6 +64,12 @@ class Upgrade:
         service.stop()
         service.programs = self.programs(name, present=present)
         service.restart()
+
+    def look_at_pages(self) -> None:
+        """Each kind of page that the api's answers make."""
+        for path in ("/", f"/bounties/{self.bounty.bounty_id}", f"/people/{self.work.solver}", "/guardians"):
+            answer = urllib3.request("GET", f"{self.stack.pages_url}{path}", timeout=20.0, retries=False)
+            assert answer.status == 200, path
 
     def replace_worker(self, *, present: bool) -> None:
         """As a Deployment does it: the new worker takes reviews beside the old one before that one is asked to end."""
@@ -118,7 +125,7 @@ def upgrade(tmp_path: Path) -> Iterator[Upgrade]:
 def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken_back(upgrade: Upgrade) -> None:
     before = upgrade.schema()
     with upgrade.load.going():
-        # 1. There: the schema first, then the workers that jobs of both releases go to, the api last.
+        # 1. There: the schema first, then the workers that jobs of both releases go to, the api before the pages.
         upgrade.load.go_on()
         upgrade.migrate()
         assert upgrade.schema() > before
@@ -127,6 +134,8 @@ def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken
         for name in OTHERS:
             upgrade.replace_one(name, present=True)
         upgrade.replace_api(present=True)
+        upgrade.replace_one("web", present=True)
+        upgrade.look_at_pages()
         started = [Running(upgrade.stack.launcher, each, PRESENT) for each in NEW]
         for each in started:
             each.start()
@@ -138,7 +147,10 @@ def test_upgrade__one_process_after_the_other__fails_no_request_and_can_be_taken
             each.stop()
         upgrade.cast.submit(upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="New"), "solver-2")
         second = upgrade.cast.fund(submission_seconds=300, judging_seconds=300, title="Before going back")
+        upgrade.replace_one("web", present=False)
+        upgrade.look_at_pages()
         upgrade.replace_api(present=False)
+        upgrade.look_at_pages()
         upgrade.replace_worker(present=False)
         for name in OTHERS:
             upgrade.replace_one(name, present=False)
