@@ -134,7 +134,7 @@ class RpcSource:
         return logs
 
     def _logs(self, block: dict[str, str]) -> list[Log]:
-        """What ``quorum`` endpoints agree on; one that refuses has no vote. ``TooManyLogs`` where the quorum is one, and
+        """What ``quorum`` endpoints agree on; one that refuses has no vote. ``TooManyLogs`` with a quorum of one, and
         where too few others list a range."""
         votes: list[tuple[Endpoint, list[Log]]] = []
         refusal: RpcRefused | None = None
