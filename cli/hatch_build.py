@@ -23,6 +23,7 @@ PACKAGES = (
     "py.typed",
     "readiness",
     "shapes.py",
+    "timely.py",
     "types.py",
     "wire",
 )

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -13,6 +13,14 @@ import urllib3
 
 Change = Callable[[str, list[Any], Any], Any]
 """Method, parameters and the node's result to what this endpoint says instead."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What ``change`` returns for an error of the endpoint in place of a result."""
+
+    code: int
+    message: str
 
 
 @dataclass
@@ -51,7 +59,8 @@ def endpoint_before(node: str) -> Iterator[Endpoint]:
             answers = received if batched else [received]
             for request, answer in zip(requests, answers, strict=True):
                 if "result" in answer:
-                    answer["result"] = made.change(request["method"], request["params"], answer["result"])
+                    found = made.change(request["method"], request["params"], answer.pop("result"))
+                    answer.update({"error": asdict(found)} if isinstance(found, Refusal) else {"result": found})
             return json.dumps(answers if batched else answers[0]).encode()
 
         def log_message(self, format: str, *args: object) -> None:

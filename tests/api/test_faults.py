@@ -21,6 +21,7 @@ ERRORS: dict[str, Exception] = {
     "database down": OperationalError(MARK, {}, _DRIVER),
     "database broken": ProgrammingError(MARK, {}, _DRIVER),
     "revert": RpcRefused(3, MARK, b"\x08\xc3y\xa0"),
+    "endpoint limited": RpcRefused(-32005, "LEAKED secret://10.0.0.1 limit exceeded"),
     "chain down": ChainUnavailable(MARK),
     "redis down": RedisError(MARK),
     "value": ValueError(MARK),
@@ -114,3 +115,20 @@ def test_fault__planted_in_a_dependency__shows_none_of_its_words(service: Servic
             assert error_of(response)["code"] in PROBLEMS
         if place == "engine" and "delivery" not in path:
             assert response.status_code in {400, 500, 503}, (path, text)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "code"),
+    [
+        ("endpoint limited", 503, "bounty_chain_state_unavailable"),
+        ("chain down", 503, "bounty_chain_state_unavailable"),
+        ("revert", 500, "internal_error"),
+    ],
+)
+def test_chain__that_gives_no_answer__is_unavailable_and_what_reverts_is_an_error(
+    service: Service, fault: str, status: int, code: str
+) -> None:
+    broken = PLANT["rpc"](service.dependencies, ERRORS[fault])
+    response = make_app(broken).test_client().get("/api/deployment")
+    assert (response.status_code, error_of(response)["code"]) == (status, code)
+    assert ("Retry-After" in response.headers) == (status == 503)

@@ -1,8 +1,13 @@
 """Conditional requests and caching of public reads."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event, Semaphore
+from typing import TypeVar
 
 import pytest
+from service_api.app import make_app
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS
 from service_common.db import app as t
 from service_common.db.engine import writing
@@ -12,11 +17,14 @@ from service_common.storage.port import DownloadTarget
 from service_common.types import UnixSeconds
 from service_common.web import versions
 from service_common.web.versions import Version, json_version, version_cache
+from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import insert
+from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service
 from tests.api.pages import page_for
 
+R = TypeVar("R")
 READS = ("/api/bounties", "/api/bounties?limit=1", "/api/deployment", "/api/readiness-rubric")
 
 
@@ -140,10 +148,84 @@ def test_content_cache__while_one_caller_looks_up_anew__gives_the_others_the_kep
     clock.sleep(0.99)
     assert recent.get("a", lambda: 0) == 2
     clock.sleep(1.01)
-    assert recent.get("a", lambda: recent.get("a", lambda: 7)) == 7  # twice its time is too old for all
+
+    def slow() -> int:
+        assert recent.young("a") is None  # twice its time is too old for all
+        clock.sleep(2.0)
+        return recent.get("a", lambda: 7)  # and a value that is being made for so long may be, too
+
+    assert recent.get("a", slow) == 7
     for key in "bcd":
         recent.get(key, lambda: 3)
     assert list(recent._kept) == ["c", "d"]
+
+
+def all_at_once(call: Callable[[int], R], begun: Semaphore, release: Event) -> list[R]:
+    """What each of eight callers gets; they are released once each has begun."""
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(call, number) for number in range(8)]
+        assert all(begun.acquire(timeout=60) for _ in calls)
+        release.set()
+        return [each.result() for each in calls]
+
+
+def test_read__that_many_want_at_once_and_nobody_made__queries_once(service: Service) -> None:
+    client = make_app(replace(service.dependencies, clock=HandClock())).test_client
+    statements: list[str] = []
+    begun, release = Semaphore(0), Event()
+
+    def read(_: int) -> TestResponse:
+        begun.release()
+        return client().get("/api/bounties?limit=2")
+
+    def count(_: object, __: object, statement: str, *___: object) -> None:
+        statements.append(statement)
+        assert release.wait(60)
+
+    event.listen(service.dependencies.engine, "before_cursor_execute", count)
+    try:
+        answers = all_at_once(read, begun, release)
+        together = len(statements)
+        statements.clear()
+        alone = client().get("/api/bounties?limit=3")
+    finally:
+        event.remove(service.dependencies.engine, "before_cursor_execute", count)
+    assert {answer.status_code for answer in (*answers, alone)} == {200}
+    assert len({answer.data for answer in answers}) == 1
+    assert together == len(statements) > 0
+
+
+class SeenClock(HandClock):
+    """Counts who looks at it, as each does who finds nothing that is kept."""
+
+    def __init__(self) -> None:
+        self.looks = Semaphore(0)
+
+    def monotonic(self) -> float:
+        self.looks.release()
+        return self.time
+
+
+def test_content_cache__when_a_look_up_fails_that_others_wait_for__fails_for_who_made_it_alone() -> None:
+    clock, release = SeenClock(), Event()
+    recent: Recent[str, int] = Recent(1.0, 2, clock)
+    first = Semaphore(1)
+
+    def ask(number: int) -> str:
+        def make() -> int:
+            if not first.acquire(blocking=False):
+                return number
+            assert release.wait(60)
+            raise ValueError("not one of the readers")
+
+        try:
+            recent.get("a", make)
+        except ValueError:
+            return "failed"
+        return "found"
+
+    assert sorted(all_at_once(ask, clock.looks, release)) == ["failed", *["found"] * 7]
+    assert recent.young("a") is not None
 
 
 def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left(service: Service) -> None:
@@ -154,10 +236,12 @@ def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their
     clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
 
     def slow() -> DownloadTarget:
+        clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
         assert urls.get("a", lambda: new) is new  # for the others, while the storage keeps this caller waiting
-        return new
+        return old
 
-    assert urls.get("a", slow) is new
+    assert urls.get("a", slow) is old
+    assert urls.young("a") is new
 
 
 def test_cache__of_more_than_it_may_hold__forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,7 @@ PACKAGES = {
     "keccak.py",
     "readiness",
     "shapes.py",
+    "timely.py",
     "types.py",
     "wire",
     "__init__.py",

@@ -88,7 +88,7 @@ def unpack_somewhere(data: bytes) -> None:
 
 def read_answer(data: bytes) -> None:
     rpc = JsonRpc(["http://127.0.0.1:1"])
-    answer = SimpleNamespace(status=200, read=lambda _: data, release_conn=lambda: None)
+    answer = SimpleNamespace(status=200, read=lambda _: data, close=lambda: None)
     rpc._http = SimpleNamespace(request=lambda *_, **__: answer)  # type: ignore[assignment]
     rpc.call("eth_getLogs")
 

@@ -14,7 +14,7 @@ from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer
 
-from tests.endpoints import Endpoint, endpoint_before
+from tests.endpoints import Change, Endpoint, Refusal, endpoint_before
 from tests.indexer.replay import contents, fresh_copy
 from tests.servers import DatabaseServer
 from tests.world import World
@@ -139,6 +139,40 @@ def test_logs__left_out_by_the_only_endpoint_asked__are_not_noticed_without_a_qu
     with fresh_copy(world, database_server) as (writer, engine):
         run(source_of(world, endpoints, 1), writer)
         assert contents(engine) != contents(world.engine("service_indexer"))  # what the quorum is for
+
+
+def refusing_above(blocks: int) -> Change:
+    """Lists the logs of at most so many blocks at once."""
+
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        if method != "eth_getLogs" or "toBlock" not in params[0]:
+            return result
+        first, last = (int(params[0][end], 16) for end in ("fromBlock", "toBlock"))
+        return result if last - first < blocks else Refusal(-32005, "query returned more than 10000 results")
+
+    return change
+
+
+@pytest.mark.parametrize("limits", [(0, None, None), (None, 0, None), (2, 3, None), (1, 1, 1)])
+def test_range__that_endpoints_refuse__is_what_the_others_list_or_comes_in_parts(
+    world: World, endpoints: list[Endpoint], limits: tuple[int | None, ...]
+) -> None:
+    history(world)
+    for each, limit in zip(endpoints, limits, strict=True):
+        if limit is not None:
+            each.change = refusing_above(limit)
+    last = header_at(world.rpc, "finalized").number
+    found = source_of(world, endpoints, 2).logs_of_range(BlockNumber(0), last)
+    assert found == source_of(world, [Endpoint(world.node.url)], 1).logs_of_range(BlockNumber(0), last)
+    assert len(found.logs) >= 6
+
+
+def test_range__that_too_few_list_however_short__is_unavailable(world: World, endpoints: list[Endpoint]) -> None:
+    history(world)
+    for each in endpoints[:2]:
+        each.change = refusing_above(0)
+    with pytest.raises(ChainUnavailable):
+        source_of(world, endpoints, 2).logs_of_range(BlockNumber(0), header_at(world.rpc, "finalized").number)
 
 
 NULL_BLOCKS = "null blocks"

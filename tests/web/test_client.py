@@ -106,6 +106,25 @@ def test_failure__is_remembered__so_that_others_do_not_wait_for_the_same() -> No
     assert client.ask(Question("/d"), parse_json).value == {"x": 1}
 
 
+def test_failure__of_one_question_while_others_are_answered__is_not_remembered_for_them() -> None:
+    clock = OwnClock(step=0.01)
+    client, scripted = client_of(clock=clock)
+
+    def slow(*_: object, **__: object) -> None:
+        scripted.request = answering  # type: ignore[method-assign]
+        assert client.ask(Question("/fast"), parse_json).value == {"x": 1}
+        raise urllib3.exceptions.ReadTimeoutError(cast("Any", None), "", "silent")
+
+    answering, scripted.request = scripted.request, slow  # type: ignore[method-assign,assignment]
+    scripted.answers += [answer(body=b'{"x": 1}'), answer(body=b'{"x": 2}'), answer(body=b'{"x": 3}')]
+    for _ in range(3):  # asked once, and remembered for itself
+        with pytest.raises(ApiUnavailable):
+            client.ask(Question("/slow"), parse_json)
+    assert client.ask(Question("/other"), parse_json).value == {"x": 2}
+    clock.ticks += 2
+    assert client.ask(Question("/slow"), parse_json).value == {"x": 3}
+
+
 def test_good_answer__of_a_silent_api__is_shown_with_its_age_and_not_for_ever() -> None:
     clock = OwnClock()
     failures = [ConnectionResetError() for _ in range(2)]

@@ -6,7 +6,7 @@ Windows in seconds, escrow in smallest units. ``local`` is for trying the comman
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.deployment import LOCAL_CHAIN_ID
+from service_common.chain.deployment import LOCAL_CHAIN_ID, NETWORKS
 from service_common.types import Address, ChainId
 
 DAY: Final = 86_400
@@ -33,7 +33,7 @@ TERMS: Final = {
     for terms in (
         HubTerms(
             name="mainnet",
-            chain_id=ChainId(8453),
+            chain_id=NETWORKS["mainnet"],
             token=Address("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"),
             reveal_delay=3_600,
             min_submission_window=3_600,
@@ -45,7 +45,7 @@ TERMS: Final = {
         ),
         HubTerms(
             name="staging",
-            chain_id=ChainId(84532),
+            chain_id=NETWORKS["staging"],
             token=Address("0x036cbd53842c5426634e7929541ec2318f3dcf7e"),
             reveal_delay=2_700,
             min_submission_window=600,

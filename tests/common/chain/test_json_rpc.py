@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
 
+from tests.raw_server import raw_server, whole
+
 
 @contextmanager
 def endpoint(body: bytes, status: int = 200) -> Iterator[str]:
@@ -34,6 +36,7 @@ def endpoint(body: bytes, status: int = 200) -> Iterator[str]:
 
 GOOD = json.dumps({"jsonrpc": "2.0", "id": 0, "result": "0x10"}).encode()
 BAD = [b"", b"<html>", b"[]", b'{"id":0}', b'{"id":7,"result":"0x1"}', b"null", b'{"id":0,"error":"text"}']
+BAD += [b'{"id":0,"error":{"code":1e999}}', b'{"id":0,"error":{"code":NaN}}', b'{"id":0,"error":{"code":{}}}']
 
 
 @pytest.mark.parametrize("body", BAD)
@@ -57,3 +60,33 @@ def test_refusal__of_an_endpoint__carries_revert_data_and_is_not_retried() -> No
     with endpoint(body) as url, pytest.raises(RpcRefused) as caught:
         JsonRpc([url]).call("eth_call")
     assert caught.value.data == bytes.fromhex("deadbeef")
+
+
+@pytest.mark.parametrize("at_once", [1, len(whole(b""))], ids=["head and body", "body"])
+def test_endpoint__whose_answer_drips__is_passed_over(at_once: int) -> None:
+    answer = whole(GOOD + b" " * 60)
+
+    def pieces() -> Iterator[bytes]:
+        yield answer[:at_once]
+        yield from (answer[at : at + 1] for at in range(at_once, len(answer)))
+
+    with raw_server(pieces, pause=0.05) as slow, endpoint(GOOD) as good:
+        rpc = JsonRpc([slow.url, good]).bounded(seconds=0.5, max_answer_bytes=1_000)
+        assert rpc.call("eth_blockNumber") == "0x10"
+        assert rpc.endpoints.preferred.place == 2
+        with pytest.raises(ChainUnavailable) as caught:
+            JsonRpc([slow.url]).bounded(seconds=0.5, max_answer_bytes=1_000).call("eth_blockNumber")
+    assert caught.value.cause == "nothing came in time"
+    assert "secret-key" not in str(caught.value)
+
+
+def test_connection__of_whole_answers__is_kept_and_that_of_one_too_large_is_not() -> None:
+    with raw_server(lambda: [whole(GOOD)]) as sound:
+        rpc = JsonRpc([sound.url])
+        assert [rpc.call("eth_blockNumber") for _ in range(3)] == ["0x10"] * 3
+        assert sound.connections == 1
+        narrow = rpc.bounded(seconds=5.0, max_answer_bytes=10)
+        for _ in range(2):
+            with pytest.raises(ChainUnavailable) as caught:
+                narrow.call("eth_blockNumber")
+            assert caught.value.cause == "an answer of more than 10 bytes"

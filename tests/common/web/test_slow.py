@@ -1,13 +1,18 @@
 """Connections whose request does not come to its end are ended, and no others."""
 
+import os
+import resource
 import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 from service_common.web.slow import LEAST_BYTES_A_SECOND, SlowConnections
+from structlog.testing import capture_logs
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux counts for each connection")
 
@@ -100,3 +105,44 @@ def test_connections__of_other_ports__are_nobodys_business() -> None:
         client.sendall(b"POST / HTTP/1.1\r\n")
         pause()
         assert [looking_elsewhere.end(0.0), looking_elsewhere.end(1_000.0)] == [0, 0]
+
+
+def descriptors() -> set[str]:
+    """With the one that the list itself needs."""
+    return {file.name for file in Path("/proc/self/fd").iterdir()}
+
+
+def use_up_every_descriptor() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(descriptors()) + 16,) * 2)
+    with suppress(OSError):
+        while True:
+            os.open(os.devnull, os.O_RDONLY)
+
+
+def end_a_silent_one_without_descriptors() -> None:
+    """In a process of its own."""
+    with served() as (client, accepted, looking):
+        client.sendall(b"POST / HTTP/1.1\r\n")
+        pause()
+        use_up_every_descriptor()
+        with capture_logs() as logged:
+            assert [looking.end(0.0), looking.end(60.0)] == [0, 1]
+        assert [entry["event"] for entry in logged] == ["no file descriptor is free"]
+        accepted.recv(1_000)
+        assert accepted.recv(1_000) == b""
+
+
+def test_connection__that_is_silent_while_no_descriptor_is_free__is_ended() -> None:
+    process = get_context("spawn").Process(target=end_a_silent_one_without_descriptors)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+
+
+def test_look__leaves_no_descriptor_behind() -> None:
+    with served() as (client, _, looking):
+        client.sendall(b"POST / HTTP/1.1\r\n")
+        pause()
+        before = descriptors()
+        assert [looking.end(0.0), looking.end(60.0)] == [0, 1]
+        assert descriptors() == before

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from service_common.auth.signature import account_of_key
+from service_common.auth.signature import account_of_key, parse_private_key
 from service_common.chain.deployment import NETWORKS
 from service_common.types import Address, parse_address
 
@@ -32,7 +32,7 @@ from service_cli.config.environment import (
     forms_of,
     passphrase_of,
 )
-from service_cli.config.keys import Unusable, parse_private_key, read_small
+from service_cli.config.keys import Unusable, read_small
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import say, warn

@@ -27,14 +27,6 @@ if TYPE_CHECKING:  # the environment reads its files with this module
 MAX_KEY_FILE: Final = 64 * 1024
 
 
-def parse_private_key(text: str) -> bytes:
-    """32 bytes in hexadecimal digits, with 0x or without; ``ValueError`` for anything else, which it never quotes."""
-    digits = text.removeprefix("0x")
-    if len(digits) != 64 or not re.fullmatch(r"[0-9a-fA-F]+", digits, re.ASCII):
-        raise ValueError("not 32 bytes in hexadecimal digits")
-    return bytes.fromhex(digits)
-
-
 class Unusable(Exception):
     """Why this file is not read; a half-sentence that goes after its name."""
 

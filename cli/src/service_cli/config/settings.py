@@ -19,7 +19,7 @@ from service_common.chain.deployment import (
     parse_network,
 )
 from service_common.chain.gas import GWEI, MAX_FEE_WEI
-from service_common.types import Address, Bytes32, ChainId, parse_address, parse_bytes32
+from service_common.types import Address, ChainId, parse_address
 
 from service_cli.config.environment import GAS_PRICE_VARIABLE, Environment, tell_sources
 from service_cli.errors import CommandRefused
@@ -149,10 +149,12 @@ class Settings:
         known = self.record.beacon if self.record else None
         if known is not None:
             return replace(known, urls=self._value("SERVICE_BEACON_URLS", _parse_urls, known.urls))
+        from service_common.crypto.beacon_info import parse_beacon_key, parse_chain_hash
+
         return BeaconRecord(
             urls=self._value("SERVICE_BEACON_URLS", _parse_urls, None),
-            chain_hash=self._value("SERVICE_BEACON_CHAIN_HASH", _parse_hash, None),
-            public_key=self._value("SERVICE_BEACON_PUBLIC_KEY", _parse_group_key, None),
+            chain_hash=self._value("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None),
+            public_key=self._value("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None),
             genesis_time=None,
             period_seconds=None,
         )
@@ -258,14 +260,3 @@ def _parse_from_one(text: str) -> int:
     if (value := _parse_whole(text)) < 1:
         raise ValueError("not at least 1")
     return value
-
-
-def _parse_hash(text: str) -> Bytes32:
-    return parse_bytes32(text if text.startswith("0x") else f"0x{text}")
-
-
-def _parse_group_key(text: str) -> str:
-    digits = text.removeprefix("0x").lower()
-    if len(digits) != 192 or any(c not in "0123456789abcdef" for c in digits):
-        raise ValueError("not 96 bytes of hexadecimal digits")
-    return digits

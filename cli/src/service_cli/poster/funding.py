@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from service_common.chain.eip3009 import authorization_typed_data
+from service_common.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage
 from service_common.domain.hub_events import BountyCreated
@@ -40,7 +40,6 @@ from service_cli.poster.conditions import HubConditions
 from service_cli.shell.output import event, say
 from service_cli.shell.text import amount, duration, moment
 
-AUTHORIZATION_SECONDS: Final = 3_600
 _MARGIN_SECONDS: Final = 60
 
 

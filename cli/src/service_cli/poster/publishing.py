@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final
 
+from service_common.chain.deployment import NETWORKS
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.hub_events import BountyCreated
@@ -42,7 +43,6 @@ from service_cli.shell.text import Token, amount, wei
 MOST_LISTED: Final = 10_000
 CREATION_GAS: Final = 350_000
 """Above what any creation costs: to see before signing that the account can pay for it."""
-_MAINNET: Final = 8453
 _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the configuration, then report it."
 
 
@@ -125,7 +125,7 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
     Requested only on the mainnet deployment, only of a person at a terminal, and never with ``--yes``: no script is
     stopped by a question that nobody can answer.
     """
-    if yes or settings.chain_id != _MAINNET or not sys.stdin.isatty():
+    if yes or settings.chain_id != NETWORKS["mainnet"] or not sys.stdin.isatty():
         return
     warn(f"about to {what} on mainnet: real money. Type yes to go on.")
     if sys.stdin.readline().strip() != "yes":

@@ -1,6 +1,4 @@
 """What the services and the client share, and nothing else.
 
-Packages, each importing only those before it:
-``types < errors < crypto, domain < auth, chain, db, jobs, storage, traces < web``; ``config``, ``clock`` and ``log``
-are beside ``errors``.
+Its packages build on each other in one direction: the import contracts in ``pyproject.toml`` list them.
 """

@@ -1,12 +1,15 @@
 """Values that stay true for a while, kept per process.
 
-Nothing is returned at twice ``seconds`` of age or older. From ``seconds`` on, one caller makes a new value while the
-others get the kept one. Of more values than ``limit``, or of more weight than ``most_weight``, the oldest are
-forgotten; a failure to make a value is never kept. Thread-safe.
+Nothing that is kept is returned at twice ``seconds`` of age or older. From ``seconds`` on, one caller makes a new value
+while the others get the kept one; where there is none, they wait for what that caller makes, unless it began twice
+``seconds`` ago. So a value is made at most once in ``seconds``, unless that fails: a failure is its caller's alone, and
+the others make it themselves. Of more values than ``limit``, or of more weight than ``most_weight``, the oldest are
+forgotten. Thread-safe.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -33,7 +36,7 @@ class Recent(Generic[K, V]):
         self._lock = Lock()
         self._kept: OrderedDict[K, tuple[float, V]] = OrderedDict()
         self._weight = 0
-        self._making: set[K] = set()
+        self._making: dict[K, tuple[float, Future[V]]] = {}
 
     def young(self, key: K) -> V | None:
         """The kept value where nobody has to make a new one."""
@@ -44,7 +47,7 @@ class Recent(Generic[K, V]):
         return found[1] if self._clock.monotonic() - found[0] < limit else None
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The kept value where it is young enough, else a new one."""
+        """The kept value where it is young enough, else a new one; ``make`` asks for no value of the same key."""
         found = self.young(key)
         if found is not None:
             return found
@@ -52,19 +55,31 @@ class Recent(Generic[K, V]):
             found = self.young(key)  # another caller may be making it by now
             if found is not None:
                 return found
-            self._making.add(key)
+            now, making = self._clock.monotonic(), self._making.get(key)
+            is_mine = making is None or now - making[0] >= 2 * self._seconds
+            if making is None or is_mine:
+                making = self._making[key] = now, Future()
+        if not is_mine and making[1].exception() is not None:  # once it is made: it may be the other's own failure
+            making, is_mine = (self._clock.monotonic(), Future()), True
+        if is_mine:
+            self._make(key, *making, make)
+        return making[1].result()
+
+    def _make(self, key: K, began: float, made: Future[V], make: Callable[[], V]) -> None:
         try:
-            began = self._clock.monotonic()
-            value = make()
-            with self._lock:
-                self._keep(key, began, value)
-        finally:
-            with self._lock:
-                self._making.discard(key)
-        return value
+            made.set_result(make())
+        except BaseException as error:  # noqa: BLE001  # whatever it is, nobody waits any longer
+            made.set_exception(error)
+        with self._lock:
+            if made.exception() is None:
+                self._keep(key, began, made.result())
+            if self._making.get(key) == (began, made):  # no other has begun meanwhile
+                del self._making[key]
 
     def _keep(self, key: K, began: float, value: V) -> None:
         former = self._kept.pop(key, None)
+        if former is not None and former[0] > began:  # of a caller that began later, and was faster
+            began, value = former
         if former is not None:
             self._weight -= self._weigh(former[1])
         self._kept[key] = (began, value)

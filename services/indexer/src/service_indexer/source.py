@@ -134,17 +134,22 @@ class RpcSource:
         return logs
 
     def _logs(self, block: dict[str, str]) -> list[Log]:
-        """What ``quorum`` endpoints agree on; the first refusal decides where none was heard before."""
+        """What ``quorum`` endpoints agree on; one that refuses has no vote. ``TooManyLogs`` with a quorum of one, and
+        where too few others list a range."""
         votes: list[tuple[Endpoint, list[Log]]] = []
+        refusal: RpcRefused | None = None
         for endpoint, answer in self._chain.answers(lambda chain: self._ask_for_logs(chain, block)):
             if isinstance(answer, RpcRefused):
-                if self._quorum == 1 or "toBlock" in block:
+                if self._quorum == 1:
                     raise TooManyLogs from answer
-                continue  # an endpoint that has not seen this block yet
+                refusal = answer
+                continue
             votes.append((endpoint, answer))
             if sum(logs == answer for _, logs in votes) >= self._quorum:
                 self._blame_others(votes)
                 return answer
+        if refusal is not None and "toBlock" in block:
+            raise TooManyLogs from refusal
         raise ChainUnavailable("too few RPC endpoints agree on the Hub's logs")
 
     def _ask_for_logs(self, chain: ChainModule, block: dict[str, str]) -> list[Log] | RpcRefused:

@@ -14,6 +14,7 @@ from service_common.types import Address, BlockNumber, Bytes32, ChainId, parse_a
 
 LOCAL_CHAIN_ID: Final = ChainId(31337)
 NETWORKS: Final = {"mainnet": ChainId(8453), "staging": ChainId(84532), "local": LOCAL_CHAIN_ID}
+_RECORDED: Final = ("mainnet", "staging")
 FRESHNESS_SECONDS: Final = 300
 SIGNING_OFFSET_BLOCKS: Final = 3
 
@@ -50,7 +51,7 @@ class Deployment:
 @cache
 def deployment_of(chain_id: ChainId) -> Deployment | None:
     """The record of a known chain; None for any other, ``local`` included."""
-    return next((d for d in (_load("mainnet"), _load("staging")) if d.chain_id == chain_id), None)
+    return next((_load(name) for name in _RECORDED if NETWORKS[name] == chain_id), None)
 
 
 def parse_network(text: str) -> ChainId:
@@ -59,7 +60,8 @@ def parse_network(text: str) -> ChainId:
         return NETWORKS[text]
     if text.isascii() and text.isdigit() and int(text) in NETWORKS.values():
         return ChainId(int(text))
-    raise ValueError("a network is one of mainnet (8453), staging (84532) and local (31337)")
+    *others, last = (f"{name} ({chain_id})" for name, chain_id in NETWORKS.items())
+    raise ValueError(f"a network is one of {', '.join(others)} and {last}")
 
 
 def freshness_window(block_time_seconds: float) -> int:
@@ -71,8 +73,8 @@ def _load(name: str) -> Deployment:
     record = json.loads((files(__package__) / "deployments" / f"{name}.json").read_text(encoding="utf-8"))
     beacon = record["beacon"]
     return Deployment(
-        name=record["name"],
-        chain_id=ChainId(record["chain_id"]),
+        name=name,
+        chain_id=NETWORKS[name],
         hub_address=parse_address(record["hub_address"]) if record["hub_address"] else None,
         deploy_block=record["deploy_block"],
         escrow_token_address=parse_address(record["escrow_token_address"]),

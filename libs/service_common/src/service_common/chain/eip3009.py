@@ -9,6 +9,8 @@ from typing import Final
 from service_common.chain.hub_constants import EscrowToken
 from service_common.types import Address, Bytes32, ChainId, TokenAmount, UnixSeconds
 
+AUTHORIZATION_SECONDS: Final = 3_600
+"""For how long the one of a new bounty may be used."""
 _FIELDS: Final = (
     ("from", "address"),
     ("to", "address"),

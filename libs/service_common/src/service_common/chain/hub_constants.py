@@ -5,13 +5,18 @@ Values are the contracts' own, checked for the chain id that the deployment name
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
+from service_common.chain.abi import Function, Parameter
 from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
 from service_common.domain.challenge import ChallengePage
 from service_common.domain.money import whole_tokens
 from service_common.errors import Issue
 from service_common.types import Address, ChainId, TokenAmount, UnixSeconds
+
+_TEXT: Final = Function("text", (), (Parameter("", "string"),))
+"""What each of a token's texts is returned as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +100,8 @@ def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
 
 
 def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
-    answer = hex_bytes(rpc.call("eth_call", {"to": address, "data": f"0x{selector}"}, "latest"))
-    from eth_abi.abi import decode  # slow to import
-    from eth_abi.exceptions import DecodingError
-
+    answer = rpc.call("eth_call", {"to": address, "data": f"0x{selector}"}, "latest")
     try:
-        return str(decode(["string"], answer)[0])
-    except DecodingError as error:
+        return str(_TEXT.decode(hex_bytes(answer))[0])
+    except ValueError as error:
         raise ChainUnavailable("the escrow token does not describe itself as a token does") from error

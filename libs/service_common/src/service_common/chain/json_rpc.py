@@ -1,24 +1,28 @@
 """A small JSON-RPC client over several endpoints.
 
 A call is tried on each endpoint in turn, in the order of ``endpoints``. An endpoint's address, which may hold a secret,
-never appears in an error or a log. Answers over ``max_answer_bytes`` and answers that are not JSON-RPC count as none.
+never appears in an error or a log. Answers over ``max_answer_bytes``, answers that take longer than ``answer_seconds``
+in all and answers that are not JSON-RPC count as none.
 ``ChainUnavailable`` is raised when no endpoint answers, and ``RpcRefused`` when one answers with an error of its own (a
 revert, a method it does not have).
 """
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Final
 from urllib.parse import urlsplit
 
 import urllib3
 
 from service_common.chain.endpoints import Endpoint, Endpoints
+from service_common.timely import timely_pools
 from service_common.types import Address, BlockNumber, Bytes32, parse_address, parse_bytes32
 
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
+"""For connecting, and for each wait until something more comes."""
+ANSWER_SECONDS: Final = 60.0
 
 _NOT_NOW: Final = frozenset({429, 502, 503, 504})
 """Statuses of an endpoint that is limited or down: the next one is tried."""
@@ -67,17 +71,22 @@ class JsonRpc:
     """JSON-RPC over HTTP. Thread-safe."""
 
     def __init__(
-        self, urls: Sequence[str], *, timeout: urllib3.Timeout = TIMEOUT, max_answer_bytes: int = MAX_ANSWER_BYTES
+        self,
+        urls: Sequence[str],
+        *,
+        timeout: urllib3.Timeout = TIMEOUT,
+        answer_seconds: float = ANSWER_SECONDS,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
     ) -> None:
         self.endpoints = Endpoints(urls)
         self._max_answer_bytes = max_answer_bytes
-        self._http = urllib3.PoolManager(maxsize=16, retries=False, timeout=timeout)
+        self._http = timely_pools(answer_seconds, maxsize=16, retries=False, timeout=timeout)
 
     def bounded(self, *, seconds: float, max_answer_bytes: int) -> "JsonRpc":
         """A client of the same endpoints that waits and reads less: what waits on it is a person's request."""
         timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
         urls = [each.url for each in self.endpoints.all]
-        return JsonRpc(urls, timeout=timeout, max_answer_bytes=max_answer_bytes)
+        return JsonRpc(urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes)
 
     def call(self, method: str, *params: object) -> object:
         """One call; its ``result``."""
@@ -106,7 +115,7 @@ class JsonRpc:
         try:
             with watch(calls, endpoint.place):
                 return self._send(endpoint.url, calls)
-        except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             # Not chained: these errors name the address.
             cause = unreachable(error) if isinstance(error, urllib3.exceptions.HTTPError) else str(error)
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
@@ -125,10 +134,8 @@ class JsonRpc:
         response = self._http.request(
             "POST", url, body=body, headers={"Content-Type": "application/json"}, preload_content=False, redirect=False
         )
-        try:
+        with closing(response):  # one that was read to its end has given its connection back
             data = response.read(self._max_answer_bytes + 1)
-        finally:
-            response.release_conn()
         if len(data) > self._max_answer_bytes:
             raise _Unusable(f"an answer of more than {self._max_answer_bytes} bytes")
         if response.status in _NOT_NOW:
@@ -138,7 +145,7 @@ class JsonRpc:
             answers = parsed if isinstance(parsed, list) else [parsed]
             by_id = {answer["id"]: answer for answer in answers}
             return [_result(by_id[i]) for i in range(len(calls))]
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise _Unusable(f"status {response.status} without a JSON-RPC answer") from None
 
 

@@ -2,7 +2,7 @@
 
 All timeouts are short, so that a stuck database makes errors and not a stuck service, also a database that keeps its
 connections and never answers. Library errors leave this package as ``DatabaseUnavailable`` without their text, which
-the log has. A transaction is one span, without its statements.
+the log has; no error has the values of a statement or a row. A transaction is one span, without its statements.
 """
 
 import time
@@ -33,7 +33,7 @@ class DatabaseUnavailable(Exception):
 
 
 class _PatientConnection(psycopg.Connection[Any]):
-    """A connection that is given up when its server does not answer in time."""
+    """A connection that is given up when its server does not answer in time, and whose errors quote no row."""
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
@@ -41,6 +41,10 @@ class _PatientConnection(psycopg.Connection[Any]):
         except psycopg.errors._WaitTimeout:  # noqa: SLF001  # how the library reports that nothing came
             self.close()
             raise psycopg.OperationalError("the server did not answer in time") from None
+        except psycopg.Error as error:
+            if error.diag.message_primary is not None:  # the server's details quote the row
+                error.args = (error.diag.message_primary,)
+            raise
 
 
 def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
@@ -50,6 +54,7 @@ def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=5,
+        hide_parameters=True,
         connect_args={
             "application_name": application,
             "connect_timeout": 3,
@@ -130,7 +135,7 @@ def _translated(access: str) -> Iterator[None]:
 
 
 def _log(error: DBAPIError | PoolTimeoutError) -> None:
-    """Why, with the driver's own message: SQLAlchemy's has the statement and its parameters."""
+    """Why, with the driver's own message: SQLAlchemy's has the statement."""
     reason = error.orig if isinstance(error, DBAPIError) else "no connection became free in time"
     log.warning("database unavailable", reason=str(reason).strip()[:500])
 

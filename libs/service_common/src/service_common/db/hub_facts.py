@@ -91,7 +91,7 @@ class HubFacts:
     behind: bool
 
     def bounty(self, bounty_id: BountyId) -> Bounty:
-        """A bounty whose creation is finalized; its ending is only there when that is finalized, too."""
+        """A bounty whose creation is finalized; its ending may not be, and ``ending`` looks at that."""
         bounty = self.indexed_bounty(bounty_id)
         self.require_finalized(bounty.created.origin)
         return bounty

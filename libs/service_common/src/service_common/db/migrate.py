@@ -58,6 +58,7 @@ def _apply(url: str, revision: str) -> str:
     engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         poolclass=NullPool,
+        hide_parameters=True,
         connect_args={
             "application_name": "migrate",
             "connect_timeout": 3,

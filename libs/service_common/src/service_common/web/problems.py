@@ -12,7 +12,7 @@ from prometheus_client import Counter
 from werkzeug.exceptions import HTTPException
 
 from service_common.auth.header import SCHEME
-from service_common.chain.json_rpc import ChainUnavailable
+from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
 from service_common.db.engine import DatabaseUnavailable
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from service_common.log import get_logger
@@ -68,6 +68,12 @@ def install_problems(app: Flask) -> None:
         return render_problem(
             ServiceError("bounty_chain_state_unavailable", "The chain cannot be reached at the moment.")
         )
+
+    @app.errorhandler(RpcRefused)
+    def refused(error: RpcRefused) -> Response:
+        if error.is_revert:  # the contract's answer to a call that was not right
+            return unknown(error)
+        return chain(ChainUnavailable(f"an RPC endpoint refused with code {error.code}"))
 
     @app.errorhandler(DatabaseUnavailable)
     def database(_: DatabaseUnavailable) -> Response:

@@ -5,13 +5,18 @@ kernel counts for each connection what came and what was answered (``TCP_INFO``)
 nothing was answered, for longer than any request takes, is shut down, and the thread that waits for its body continues.
 So is one whose request still comes after a grace, and has come more slowly than anyone's network would have it: one
 that waits for its answer sends nothing. Where the kernel does not report it (only Linux does), nothing is ended.
+
+Slow connections may have taken every file descriptor: what looks at them has its own already, and needs no other.
 """
 
 import os
+import resource
 import socket
+import stat
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -68,26 +73,73 @@ class SlowConnections:
 
     def __init__(self, port: int, seconds: float = REQUEST_SECONDS) -> None:
         self._port, self._seconds = port, seconds
+        self._place, self._is_exhausted = _Place(), False
         self._waiting: dict[object, _Waiting] = {}
         """By peer: those that waited for an answer at the last look."""
 
     def end(self, now: float) -> int:
         """Shut down those that have waited too long by now, or send too slowly; how many."""
         waiting, ended = dict[object, _Waiting](), 0
-        for peer, connection in _connections(self._port):
-            with connection:
-                account = _account(connection)
-                if account is None or not account.is_unanswered:
-                    continue
-                found = self._waiting.get(peer)
-                if found is None or found.first.answered_bytes != account.answered_bytes:
-                    found = _Waiting(now, account, account)
-                if now - found.since >= self._seconds or found.is_slow(now, account):
-                    ended += _shut_down(connection)
-                else:
-                    waiting[peer] = replace(found, last=account)
+        for peer, connection in self._connections():
+            account = _account(connection)
+            if account is None or not account.is_unanswered:
+                continue
+            found = self._waiting.get(peer)
+            if found is None or found.first.answered_bytes != account.answered_bytes:
+                found = _Waiting(now, account, account)
+            if now - found.since >= self._seconds or found.is_slow(now, account):
+                ended += _shut_down(connection)
+            else:
+                waiting[peer] = replace(found, last=account)
         self._waiting = waiting
         return ended
+
+    def _connections(self) -> Iterator[tuple[object, socket.socket]]:
+        """This process's accepted connections, each a duplicate for this turn: the original may close meanwhile."""
+        for number in self._open_files():
+            with suppress(OSError):  # closed since it was listed; it listens, or is connected no more
+                if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                    continue
+                with self._place.duplicate(number) as connection:
+                    of_internet = connection.family in {socket.AF_INET, socket.AF_INET6}
+                    if of_internet and connection.getsockname()[1] == self._port:
+                        yield connection.getpeername(), connection
+
+    def _open_files(self) -> Sequence[int]:
+        try:
+            numbers = [int(file.name) for file in _OPEN_FILES.iterdir()]
+        except OSError as error:  # no descriptor is free to read the list with: then any number may be one
+            if not self._is_exhausted:
+                log.warning("no file descriptor is free", reason=error.strerror)
+            self._is_exhausted = True
+            return range(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        self._is_exhausted = False
+        return numbers
+
+
+class _Place:
+    """A descriptor held for duplicates, one at a time: they can be made when no other is free."""
+
+    def __init__(self) -> None:
+        self._empty = os.open(os.devnull, os.O_RDONLY)
+        self._number = os.dup(self._empty)
+
+    def __del__(self) -> None:
+        os.close(self._number)
+        os.close(self._empty)
+
+    @contextmanager
+    def duplicate(self, number: int) -> Iterator[socket.socket]:
+        """The socket with this number, for the length of the block; ``OSError`` where there is none."""
+        os.dup2(number, self._number, inheritable=False)
+        try:
+            connection = socket.socket(fileno=self._number)
+            try:
+                yield connection
+            finally:
+                connection.detach()
+        finally:
+            os.dup2(self._empty, self._number, inheritable=False)
 
 
 def end_slow_connections(port: int, seconds: float = REQUEST_SECONDS) -> None:
@@ -102,24 +154,6 @@ def _watch(connections: SlowConnections) -> None:
         if ended := connections.end(time.monotonic()):
             ENDED.inc(ended)
             log.warning("slow connections ended", count=ended)
-
-
-def _connections(port: int) -> Iterator[tuple[object, socket.socket]]:
-    """This process's accepted connections, each a duplicate that its user closes: the original may close meanwhile."""
-    for file in list(_OPEN_FILES.iterdir()):
-        try:
-            if not file.is_socket():
-                continue
-            connection = socket.socket(fileno=os.dup(int(file.name)))
-        except OSError:  # closed since it was listed
-            continue
-        try:
-            if connection.family in {socket.AF_INET, socket.AF_INET6} and connection.getsockname()[1] == port:
-                yield connection.getpeername(), connection
-                continue
-        except OSError:  # it listens, or is connected no more
-            pass
-        connection.close()
 
 
 def _account(connection: socket.socket) -> _Account | None:

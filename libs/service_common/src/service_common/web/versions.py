@@ -1,9 +1,9 @@
 """Public reads as versions: an ETag of the exact bytes, conditional requests, and a small cache per process.
 
-A read is made at most twice per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, so an answer is at most
-that much older than the index; errors are never kept. What is kept is answered by the edge, before the framework.
-``Cache-Control`` states who else may keep an answer: ``REVALIDATE`` while it can change, ``FINALIZED`` once what it
-shows is whole and final on a finalized block.
+A read is made at most twice per ``MAX_STALENESS_SECONDS`` for one address, whatever the load, and who asks while it is
+made waits for it. So an answer is at most that much older than the index; errors are never kept. What is kept is
+answered by the edge, before the framework. ``Cache-Control`` states who else may keep an answer: ``REVALIDATE`` while
+it can change, ``FINALIZED`` once what it shows is whole and final on a finalized block.
 """
 
 import hashlib

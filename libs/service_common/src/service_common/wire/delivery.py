@@ -1,11 +1,14 @@
 """Delivery of the winning work: what the delivery service takes and answers, and the api forwards."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Final
 
 from service_common.shapes import Note
 from service_common.types import Address, Bytes32
 from service_common.wire.values import PublicKey
+
+MAX_DELIVERY_BYTES: Final = 4 * 1024
+"""Of a request's body."""
 
 
 @dataclass(frozen=True, slots=True)

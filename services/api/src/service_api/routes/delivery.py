@@ -7,6 +7,7 @@ from service_common.web.authentication import public, signed
 from service_common.web.forwarding import forward
 from service_common.web.operations import Routes, described
 from service_common.wire.delivery import (
+    MAX_DELIVERY_BYTES,
     DeliveryKey,
     DeliveryStatus,
     RetrievedKey,
@@ -19,7 +20,6 @@ from service_api.dependencies import dependencies
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 
-MAX_BODY_BYTES = 4 * 1024
 _UNAVAILABLE = ("delivery_unavailable", "bounty_projection_unavailable")
 _OF_SIGNED = (
     "forbidden",
@@ -68,7 +68,7 @@ def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is 
         "wrapped_key": "A" * 107 + "=",
     },
 )
-@signed("application/json", MAX_BODY_BYTES)
+@signed("application/json", MAX_DELIVERY_BYTES)
 def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
     """Store a Submission's content key, wrapped to the delivery key.
 
@@ -86,7 +86,7 @@ def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa
     body=RetrieveRequest,
     example={"poster_ephemeral_public_key": _COMMITMENT},
 )
-@signed("application/json", MAX_BODY_BYTES)
+@signed("application/json", MAX_DELIVERY_BYTES)
 def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
     """Get the winning content key, rewrapped to the Poster's fresh key.
 

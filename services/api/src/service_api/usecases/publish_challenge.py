@@ -10,7 +10,7 @@ import secrets
 from dataclasses import dataclass
 
 from service_common.auth.verify import VerifiedRequest
-from service_common.chain.eip3009 import authorization_typed_data
+from service_common.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
 from service_common.chain.hub_constants import HubConstants, term_issues
 from service_common.clock import iso_utc
 from service_common.db import app as t
@@ -34,8 +34,6 @@ from service_api.dependencies import Dependencies
 from service_api.usecases.pages import store_page
 from service_api.usecases.rendering import fees_of
 from service_api.usecases.reviews import ReviewRequest, review
-
-AUTHORIZATION_LIFETIME_SECONDS = 3_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def _prepared(
     deps: Dependencies, poster: Address, terms: Terms, offer: Offer, finished: ReviewReference, byte_length: int
 ) -> PreparedPublication:
     chain = deps.config.chain
-    valid_before = UnixSeconds(offer.now + AUTHORIZATION_LIFETIME_SECONDS)
+    valid_before = UnixSeconds(offer.now + AUTHORIZATION_SECONDS)
     if offer.roster_until is not None:  # from then on the Hub refuses terms that name this roster
         valid_before = min(valid_before, offer.roster_until)
     # The last argument is the signature over authorization_typed_data, which only the wallet can make.

@@ -10,7 +10,7 @@ from service_common.types import BountyId, parse_bounty_id
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes
 from service_common.web.parsing import load_json, load_query, parse
-from service_common.wire.delivery import DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
+from service_common.wire.delivery import MAX_DELIVERY_BYTES, DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
 
 from service_delivery.dependencies import dependencies
 from service_delivery.usecases.keys import describe_current_key
@@ -19,7 +19,6 @@ from service_delivery.usecases.wraps import retrieve_key, store_wrap, wrap_exist
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 
-MAX_BODY_BYTES = 4 * 1024
 _CODE = "invalid_winning_solution_delivery"
 
 
@@ -43,7 +42,7 @@ def status(bounty_id: str) -> Response:
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
-@signed("application/json", MAX_BODY_BYTES)
+@signed("application/json", MAX_DELIVERY_BYTES)
 def wrap(request: VerifiedRequest, bounty_id: str) -> Response:
     """Store a Submission's content key, wrapped to the delivery key."""
     read_query(allowed=frozenset(), code=_CODE)
@@ -57,7 +56,7 @@ def wrap(request: VerifiedRequest, bounty_id: str) -> Response:
 
 
 @routes.route("/bounties/<bounty_id>/delivery/retrieve", methods=["POST"])
-@signed("application/json", MAX_BODY_BYTES)
+@signed("application/json", MAX_DELIVERY_BYTES)
 def retrieve(request: VerifiedRequest, bounty_id: str) -> Response:
     """The winning content key, sealed to the Poster's fresh key."""
     read_query(allowed=frozenset(), code=_CODE)

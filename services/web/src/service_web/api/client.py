@@ -3,8 +3,8 @@
 What was answered is kept for about a second and then asked again with its ETag, so that an unchanged answer costs no
 bytes and no parsing. When the API does not answer, or what it answers cannot be read, the last good answer is shown for
 up to ten minutes with the time at which it was good; after that, and for what was never answered, ``ApiUnavailable``.
-A failure is remembered for a second, and only so many questions wait at a time: a silent API holds few threads, and
-pages that need nothing from it stay up.
+A failure is remembered for a second, for its question, and where nothing else was answered meanwhile for all; only so
+many questions wait at a time: a silent API holds few threads, and pages that need nothing from it stay up.
 """
 
 import json
@@ -31,7 +31,7 @@ STALE_SECONDS: Final = 600.0
 FAILED_SECONDS: Final = 1.0
 CONNECT_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 6.0
-"""For a whole answer, however slowly its bytes come; the API itself gives up a query after four."""
+"""For a whole answer, however slowly its bytes come; the API itself may take ten for a statement of its database."""
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 """The longest page with a thousand Submissions takes less than one."""
 MAX_AT_ONCE: Final = 32
@@ -86,7 +86,9 @@ class ApiClient:
             timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS),
         )
         self._places = BoundedSemaphore(MAX_AT_ONCE)
-        self._failed_at = float("-inf")
+        self._failed: Recent[Question | None, bool] = Recent(FAILED_SECONDS, MAX_KEPT, clock)
+        """Questions, and None for all of them."""
+        self._answered_at = float("-inf")
         self._lock = Lock()
         self._good: OrderedDict[Question, Answer[Any]] = OrderedDict()
         self._good_bytes = 0
@@ -117,7 +119,7 @@ class ApiClient:
         return found
 
     def _send(self, question: Question, parse: Callable[[bytes], T], known: Answer[T] | None) -> Answer[T]:
-        if self._clock.monotonic() - self._failed_at < FAILED_SECONDS:
+        if self._failed.young(None) or self._failed.young(question):
             raise ApiUnavailable
         if not self._places.acquire(timeout=CONNECT_SECONDS):
             raise ApiUnavailable
@@ -125,12 +127,15 @@ class ApiClient:
         try:
             status, etag, body = self._exchange(question, None if known is None else known.etag)
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            self._failed_at = self._clock.monotonic()
+            self._failed.get(question, lambda: True)
+            if self._answered_at < good_since:  # else the API answers, and only this question is too much for it
+                self._failed.get(None, lambda: True)
             ANSWERS.labels(ApiAnswer.FAILED).inc()
             log.warning("the API does not answer", error=type(error).__name__)
             raise ApiUnavailable from error
         finally:
             self._places.release()
+        self._answered_at = self._clock.monotonic()
         if status == 304 and known is not None:
             ANSWERS.labels(ApiAnswer.UNCHANGED).inc()
             return replace(known, good_at=good_at, good_since=good_since, is_stale=False)

@@ -1,0 +1,62 @@
+"""HTTP connections whose answers are there in time, head and body, or count as none.
+
+urllib3 bounds how long each single wait for bytes takes: an answer of which a byte comes now and then would be waited
+for without end. Here the time of a whole answer is bounded, too, at no cost to those that come fast.
+"""
+
+import time
+from http.client import HTTPResponse
+from io import BufferedReader, RawIOBase
+from socket import socket
+from typing import Any
+
+import urllib3
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+
+def timely_pools(answer_seconds: float, **options: Any) -> urllib3.PoolManager:
+    """A ``PoolManager`` with these options; an answer that takes longer than ``answer_seconds`` since its request was
+    sent is a ``ReadTimeoutError``, wherever it is read."""
+
+    class Answer(HTTPResponse):
+        def __init__(self, sock: socket, *arguments: Any, **named: Any) -> None:
+            super().__init__(sock, *arguments, **named)
+            self.fp = BufferedReader(_Received(sock, self.fp.detach(), time.monotonic() + answer_seconds))
+
+    class Plain(HTTPConnection):
+        response_class = Answer
+
+    class Secure(HTTPSConnection):
+        response_class = Answer
+
+    class PlainPool(urllib3.HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(urllib3.HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    pools = urllib3.PoolManager(**options)
+    pools.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+    return pools
+
+
+class _Received(RawIOBase):
+    """What a connection receives until a moment; then ``TimeoutError``."""
+
+    def __init__(self, connection: socket, received: RawIOBase, ends: float) -> None:
+        self._connection, self._received, self._ends = connection, received, ends
+        self._patience = connection.gettimeout()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer takes too long")
+        self._connection.settimeout(left if self._patience is None else min(left, self._patience))
+        return self._received.readinto(buffer)
+
+    def close(self) -> None:
+        self._received.close()
+        super().close()
