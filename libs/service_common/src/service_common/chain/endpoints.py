@@ -80,6 +80,11 @@ class Endpoints:
         longest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2 ** min(endpoint.failures - 1, 10))
         endpoint.rests_until = self._monotonic() + longest * (0.5 + self._jitter() / 2)
 
+    def distrusted(self) -> None:
+        """What the preferred one answered cannot be used: another is preferred, also once it has rested."""
+        self.failed(self._preferred)
+        self._preferred = self.in_order()[0]
+
     def contradicted(self, endpoint: Endpoint) -> None:
         """It contradicted the quorum."""
         endpoint.contradictions += 1
