@@ -21,6 +21,7 @@ from service_common.log import get_logger
 from service_common.types import Address, BlockNumber, to_bytes
 
 from service_indexer.chain import ChainModule, ChainReader
+from service_indexer.config import IndexerConfig
 from service_indexer.quorum import agree_on_finalized, first_tip, survey
 
 MAX_SPAN: Final = 2_000
@@ -169,6 +170,11 @@ class RpcSource:
                     self._chain.rpc.endpoints.contradicted(other)
                 return answer
         raise ChainUnavailable(f"too few RPC endpoints agree on {what}")
+
+
+def source_of(config: IndexerConfig, rpc: JsonRpc) -> RpcSource:
+    """The chain as a process is configured to read it."""
+    return RpcSource(rpc, config.chain.hub_address, config.rpc_quorum, config.chain.finality_depth)
 
 
 def _show_headers(chain: ChainModule, first: BlockNumber, last: BlockNumber) -> list[Header]:
