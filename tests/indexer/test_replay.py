@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from service_common.db import engine as engines
 from service_common.db import hub_index as t
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.replay import rebuild_copy, verify_copy
@@ -104,4 +105,27 @@ def test_replay__with_a_quorum__is_of_what_the_endpoints_agree_on(
     assert all(each.equal for each in verify_copy(config, lambda _: None))
     world.writer_lock.close()
     rebuild_copy(config, lambda _: None)
+    assert contents(engine) == truth
+
+
+SLOW = """
+    CREATE FUNCTION hub_index_scratch.slow() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END';
+    CREATE TRIGGER slow BEFORE DELETE ON hub_index_scratch.head EXECUTE FUNCTION hub_index_scratch.slow();
+"""
+
+
+def test_replay__whose_statements_take_longer_than_a_service_waits_for_an_answer__goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = history(world)
+    truth = contents(engine)
+    world.writer_lock.close()
+    with world.engine("service_migrator").begin() as connection:
+        connection.execute(text(SLOW))
+    with monkeypatch.context() as limited:
+        limited.setattr(engines, "ANSWER_SECONDS", 0.2)
+        limited.setattr(engines, "STATEMENT_TIMEOUT_MS", 200)
+        assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+        rebuild_copy(config_of(world), lambda _: None)
     assert contents(engine) == truth

@@ -43,7 +43,7 @@ def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
     """Replay the chain into the scratch copy and compare every table."""
     chain_id = config.chain.chain_id
     with (
-        engine_of_job(config.database_url, application="indexer-verify") as engine,
+        engine_of_job(config.database_url, application="indexer-verify", limited=False) as engine,
         _replayed(engine, config, say) as scratch,
         reading(engine) as connection,
     ):
@@ -60,7 +60,7 @@ def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
 def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
     """Replay the chain into the scratch copy, then switch; the block the new copy is at."""
     with (
-        engine_of_job(config.database_url, application="indexer-rebuild") as engine,
+        engine_of_job(config.database_url, application="indexer-rebuild", limited=False) as engine,
         _replayed(engine, config, say),
         _taken_over(engine, config, say),
         writing(engine) as connection,
