@@ -209,6 +209,30 @@ def test_finality__of_another_block_than_the_copys__is_refused_and_of_the_same_t
     assert after.finalized_number == final.number
 
 
+def test_copy__of_a_quorum_of_which_one_is_behind__is_as_far_as_that_one(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    newest = world.rpc.call("eth_getBlockByNumber", "latest", False)
+    number = header_at(world.rpc, "latest").number
+
+    def behind(method: str, params: list[Any], result: Any) -> Any:
+        if method != "eth_getBlockByNumber" or not result or int(result["number"], 16) <= number:
+            return result
+        return newest if params[0] == "latest" else None
+
+    world.node.mine(2)
+    endpoints[1].change = behind
+    with fresh_copy(world, database_server) as (writer, _):
+        source = source_of(world, endpoints[:2], 2)
+        for expected in (number, number + 2):
+            run(source, writer)
+            head = writer.head()
+            assert head is not None
+            assert head.block_number == expected
+            endpoints[1].change = endpoints[2].change  # it has caught up
+
+
 NULL_BLOCKS = "null blocks"
 BROKEN = {
     NULL_BLOCKS: None,

@@ -54,6 +54,10 @@ def test_endpoint__whose_answer_was_of_no_use__is_not_asked_first_again_once_it_
     assert places(endpoints) == [2, 3, 1]
     ticks.now += FIRST_REST_SECONDS * 1.01
     assert places(endpoints)[0] == 2
+    for each in endpoints.all:
+        endpoints.failed(each)
+    endpoints.distrusted()
+    assert places(endpoints)[0] != 2, "also while all rest"
     alone = Endpoints([SECRET])
     alone.distrusted()
     assert places(alone) == [1]

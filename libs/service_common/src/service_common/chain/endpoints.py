@@ -82,8 +82,9 @@ class Endpoints:
 
     def distrusted(self) -> None:
         """What the preferred one answered cannot be used: another is preferred, also once it has rested."""
-        self.failed(self._preferred)
-        self._preferred = self.in_order()[0]
+        of_no_use = self._preferred
+        self.failed(of_no_use)
+        self._preferred = next((each for each in self.in_order() if each is not of_no_use), of_no_use)
 
     def contradicted(self, endpoint: Endpoint) -> None:
         """It contradicted the quorum."""
