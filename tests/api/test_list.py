@@ -13,7 +13,7 @@ from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.types import BountyId
 from service_common.wire.cursor import BountySort, Cursor
-from sqlalchemy import delete, update
+from sqlalchemy import delete, insert, update
 
 from tests.api.conftest import Service
 from tests.api.pages import JUDGING, page_for
@@ -161,7 +161,9 @@ def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
     assert listed(service, f"limit=1&search={word}&sort=award")["total_count"] is None
 
 
-def test_summaries__of_pages_that_a_former_release_kept__are_filled_in_but_for_altered_bytes(service: Service) -> None:
+def test_summaries__of_pages_that_a_former_release_kept__are_filled_in_but_for_altered_bytes(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = service.dependencies.engine
     kept, altered = published(service, "Kept before"), published(service, "Altered since")
     titles = {item["facts"]["spec_commitment"]: item["title"] for item in listed(service, "limit=2")["items"]}
@@ -170,7 +172,11 @@ def test_summaries__of_pages_that_a_former_release_kept__are_filled_in_but_for_a
     with writing(engine) as connection:
         connection.execute(delete(summaries).where(summaries.c.spec_commitment.in_(titles)))
         connection.execute(update(pages).where(pages.c.spec_commitment == commitment).values(content=b"other"))
-    assert fill_summaries(engine) >= 2
+    with writing(engine) as connection:  # more than one batch that is left alone, before the others in any order
+        rows = [{"spec_commitment": f"0x{n:064x}", "content": b"", "submission_deadline": 0} for n in range(3)]
+        connection.execute(insert(pages), rows)
+    monkeypatch.setattr("service_api.usecases.pages.BATCH", 2)
+    assert fill_summaries(engine) >= 5
     found = {item["bounty_id"]: item["title"] for item in listed(service, "limit=2")["items"]}
     assert found == {str(kept): "Kept before", str(altered): None}
 

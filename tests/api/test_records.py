@@ -129,7 +129,9 @@ def test_record__of_a_state_that_contradicts_itself__is_an_error_beside_the_fact
     assert kept(world) == []
 
 
-def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_served(world: World) -> None:
+def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_served_but_derived_anew(
+    world: World,
+) -> None:
     bounty_id = awarded(world)
     world.finalize()
     detail(world, bounty_id)
@@ -144,10 +146,20 @@ def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_s
         detail(world, bounty_id)
     assert refused.value.code == "bounty_projection_unavailable"
     assert kept(world) == before
+    stale, other = b'{"version": 1}', "0x" + "11" * 32
+    with world.engine("service_api").begin() as connection:
+        connection.execute(update(t.verification_records).values(content=stale))
     with world.engine("service_indexer").begin() as connection:  # as a rebuild over the other chain would leave it
         connection.execute(update(hub_index.head).values(halted=None))
-        connection.execute(update(hub_index.finalizations).values(block_hash="0x" + "11" * 32))
-    assert error(detail(world, bounty_id)) == "derivation_failed"
+        connection.execute(update(hub_index.finalizations).values(block_hash=other, reason=3))
+    assert error(detail(world, bounty_id)) == "derivation_failed"  # it contradicts itself
+    assert kept(world) == [(stale, before[0][1])]
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(hub_index.finalizations).values(reason=1))
+    served = detail(world, bounty_id)["verification_record"]
+    assert kept(world) == [(canonical_bytes(served), other)]
+    assert served != json.loads(stale)
+    assert detail(world, bounty_id)["verification_record"] == served
 
 
 def test_record__as_json__is_what_the_route_answers(service: Service) -> None:

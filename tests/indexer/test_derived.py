@@ -8,7 +8,7 @@ from service_indexer.writer import only_writer
 from sqlalchemy import Engine, delete, func, select
 
 from tests.indexer.replay import contents
-from tests.indexer.test_replay import settings_of
+from tests.indexer.test_replay import config_of
 from tests.world import ESCROW, World
 
 
@@ -125,7 +125,7 @@ def test_changes__of_a_copy_that_is_rebuilt__take_everything_back_and_begin_agai
     world.finalize()
     before = changes(engine)
     world.writer_lock.close()
-    rebuild_copy(engine, settings_of(world), lambda _: None)
+    rebuild_copy(config_of(world), lambda _: None)
     (first, *taken), *after = changes(engine)
     assert (taken, first > before[-1][0]) == ([0, None], True)
     assert [place for _, *place in after] == [place for _, *place in before]
@@ -152,5 +152,5 @@ def test_open_bounties__of_endings_reorgs_and_a_rebuild__are_those_without_an_en
     assert open_ids(engine) == [waiting]
     world.finalize()
     world.writer_lock.close()
-    rebuild_copy(engine, settings_of(world), lambda _: None)
+    rebuild_copy(config_of(world), lambda _: None)
     assert (won, open_ids(engine)) == (1, [waiting])

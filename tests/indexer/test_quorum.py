@@ -1,20 +1,22 @@
 """Several endpoints, some of which lie, lag, hang or break: the copy follows those that agree, or says it cannot."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.config import ConfigurationError
-from service_common.types import BlockNumber
+from service_common.types import BlockNumber, Bytes32
 from service_indexer.config import read_config
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer
 
 from tests.endpoints import Change, Endpoint, Refusal, endpoint_before
+from tests.indexer.lying import LyingSource
 from tests.indexer.replay import contents, fresh_copy
 from tests.servers import DatabaseServer
 from tests.world import World
@@ -173,6 +175,96 @@ def test_range__that_too_few_list_however_short__is_unavailable(world: World, en
         each.change = refusing_above(0)
     with pytest.raises(ChainUnavailable):
         source_of(world, endpoints, 2).logs_of_range(BlockNumber(0), header_at(world.rpc, "finalized").number)
+
+
+def invented(block: dict[str, Any], known: int) -> dict[str, Any]:
+    """Above block ``known`` a chain of the endpoint's own, without a log."""
+
+    def hash_at(number: int) -> str:
+        return "0x" + number.to_bytes(32, "big").hex()
+
+    number = int(block["number"], 16)
+    parent = block["parentHash"] if number == known + 1 else hash_at(number - 1)
+    return {**emptied(block, known), "hash": hash_at(number), "parentHash": parent}
+
+
+def emptied(block: dict[str, Any], _known: int) -> dict[str, Any]:
+    """The true block, with a filter that admits nothing."""
+    return {**block, "logsBloom": "0x" + "00" * 256}
+
+
+def late(block: dict[str, Any], _known: int) -> dict[str, Any]:
+    """The true block at another time."""
+    return {**block, "timestamp": hex(int(block["timestamp"], 16) + 1)}
+
+
+@pytest.mark.parametrize("lie", [invented, emptied, late])
+def test_headers__about_which_the_first_endpoint_of_three_lies__are_never_in_the_copy(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer, lie: Callable[[Any, int], Any]
+) -> None:
+    with fresh_copy(world, database_server) as (writer, engine):
+        run(source_of(world, endpoints, 2), writer)
+        before = writer.head()
+        assert before is not None
+        known = before.block_number
+
+        def change(method: str, params: list[Any], result: Any) -> Any:
+            if method != "eth_getBlockByNumber" or not result or int(result["number"], 16) <= known:
+                return result
+            if params[0] == "finalized":  # an old one, so that nobody compares its newer ones
+                return world.rpc.call(method, hex(known), False)
+            return lie(result, known)
+
+        endpoints[0].change = change
+        for _ in range(3):  # read while they are not final yet
+            world.submit(world.create(), world.solver(1))
+            run(source_of(world, endpoints, 2), writer)
+        world.finalize()
+        run(source_of(world, endpoints, 2), writer)
+        after = writer.head()
+        assert after is not None
+        assert after.finalized_number == header_at(world.rpc, "finalized").number
+        assert contents(engine) == contents(world.engine("service_indexer"))
+
+
+@pytest.mark.parametrize("place", [-1, 0, 2], ids=["kept", "head", "new"])
+def test_finality__of_another_block_than_the_copys__is_refused_and_of_the_same_taken(world: World, place: int) -> None:
+    before = world.writer.head()
+    assert before is not None
+    world.node.mine(3)
+    final = header_at(world.rpc, BlockNumber(before.block_number + place))
+    other = replace(final, hash=Bytes32(OTHER_HASH))
+    with pytest.raises(ChainUnavailable, match="another final block"):
+        advance(LyingSource(world.source, change_tip=lambda tip: replace(tip, finalized=other)), world.writer)
+    assert world.writer.head() == before
+    advance(LyingSource(world.source, change_tip=lambda tip: replace(tip, finalized=final)), world.writer)
+    after = world.writer.head()
+    assert after is not None
+    assert after.finalized_number == final.number
+
+
+def test_copy__of_a_quorum_of_which_one_is_behind__is_as_far_as_that_one(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+) -> None:
+    history(world)
+    newest = world.rpc.call("eth_getBlockByNumber", "latest", False)
+    number = header_at(world.rpc, "latest").number
+
+    def behind(method: str, params: list[Any], result: Any) -> Any:
+        if method != "eth_getBlockByNumber" or not result or int(result["number"], 16) <= number:
+            return result
+        return newest if params[0] == "latest" else None
+
+    world.node.mine(2)
+    endpoints[1].change = behind
+    with fresh_copy(world, database_server) as (writer, _):
+        source = source_of(world, endpoints[:2], 2)
+        for expected in (number, number + 2):
+            run(source, writer)
+            head = writer.head()
+            assert head is not None
+            assert head.block_number == expected
+            endpoints[1].change = endpoints[2].change  # it has caught up
 
 
 NULL_BLOCKS = "null blocks"

@@ -1,18 +1,41 @@
 """``verify`` and ``rebuild``: the copy against the chain, and a new copy in its place."""
 
-from service_common.chain.settings import ChainSettings
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from service_common.db import engine as engines
 from service_common.db import hub_index as t
-from service_common.types import BlockNumber
+from service_indexer.config import IndexerConfig, read_config
 from service_indexer.replay import rebuild_copy, verify_copy
 from sqlalchemy import Engine, func, select, text
 
+from tests.endpoints import Change, Endpoint, endpoint_before
 from tests.indexer.replay import contents
 from tests.world import World
 
 
-def settings_of(world: World) -> ChainSettings:
-    deploy = BlockNumber(world.hub.deploy_block)
-    return ChainSettings(world.chain_id, world.hub_address, deploy, 2.0, (world.node.url,))
+def config_of(world: World, *urls: str, quorum: int = 1) -> IndexerConfig:
+    return read_config(
+        {
+            "SERVICE_CHAIN_ID": str(world.chain_id),
+            "SERVICE_HUB_ADDRESS": world.hub_address,
+            "SERVICE_DEPLOY_BLOCK": str(world.hub.deploy_block),
+            "SERVICE_BLOCK_TIME_SECONDS": "2",
+            "SERVICE_RPC_URLS": ",".join(urls or (world.node.url,)),
+            "SERVICE_RPC_QUORUM": str(quorum),
+            "SERVICE_DATABASE_URL": world.database.url("service_indexer"),
+            "SERVICE_REDIS_URL": "redis://127.0.0.1:9",
+        }
+    )
+
+
+@pytest.fixture
+def endpoints(world: World) -> Iterator[list[Endpoint]]:
+    """Three endpoints before the world's node."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(endpoint_before(world.node.url)) for _ in range(3)]
 
 
 def history(world: World) -> Engine:
@@ -30,7 +53,7 @@ def scratch_rows(engine: Engine) -> int:
 def test_verify__of_a_true_copy__finds_every_table_equal_and_leaves_nothing(world: World) -> None:
     engine = history(world)
     before = contents(engine)
-    compared = verify_copy(engine, settings_of(world), lambda _: None)
+    compared = verify_copy(config_of(world), lambda _: None)
     assert {each.table for each in compared} == {table.name for table in t.FACTS}
     assert all(each.equal for each in compared)
     assert sum(each.rows for each in compared) == sum(len(before[table.name]) for table in t.FACTS)
@@ -42,7 +65,7 @@ def test_verify__of_a_copy_with_one_altered_row__names_its_table(world: World) -
     engine = history(world)
     with engine.begin() as connection:
         connection.execute(text("UPDATE hub_index.submissions SET submission_commitment = '0x' WHERE bounty_id = 2"))
-    compared = verify_copy(engine, settings_of(world), lambda _: None)
+    compared = verify_copy(config_of(world), lambda _: None)
     assert [each.table for each in compared if not each.equal] == ["submissions"]
 
 
@@ -53,7 +76,7 @@ def test_rebuild__of_a_halted_and_altered_copy__puts_the_chains_truth_in_its_pla
         connection.execute(text("DELETE FROM hub_index.bounties"))
         connection.execute(text("UPDATE hub_index.head SET halted = 'by a test'"))
     world.writer_lock.close()
-    block = rebuild_copy(engine, settings_of(world), lambda _: None)
+    block = rebuild_copy(config_of(world), lambda _: None)
     assert contents(engine) == truth
     assert scratch_rows(engine) == 0
     with engine.connect() as connection:
@@ -61,3 +84,48 @@ def test_rebuild__of_a_halted_and_altered_copy__puts_the_chains_truth_in_its_pla
         kept = connection.execute(select(func.max(t.blocks.c.number))).scalar()
     assert head.halted is None
     assert head.block_number == block == kept
+
+
+def last_log_left_out(method: str, _params: list[Any], result: Any) -> Any:
+    return result[:-1] if method == "eth_getLogs" else result
+
+
+def another_newest_block(_method: str, params: list[Any], result: Any) -> Any:
+    return {**result, "hash": "0x" + "66" * 32} if params[0] == "latest" else result
+
+
+@pytest.mark.parametrize("lie", [last_log_left_out, another_newest_block])
+def test_replay__with_a_quorum__is_of_what_the_endpoints_agree_on(
+    world: World, endpoints: list[Endpoint], lie: Change
+) -> None:
+    engine = history(world)
+    truth = contents(engine)
+    endpoints[0].change = lie
+    config = config_of(world, *(each.url for each in endpoints), quorum=2)
+    assert all(each.equal for each in verify_copy(config, lambda _: None))
+    world.writer_lock.close()
+    rebuild_copy(config, lambda _: None)
+    assert contents(engine) == truth
+
+
+SLOW = """
+    CREATE FUNCTION hub_index_scratch.slow() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN PERFORM pg_sleep(0.3); RETURN NULL; END';
+    CREATE TRIGGER slow BEFORE DELETE ON hub_index_scratch.head EXECUTE FUNCTION hub_index_scratch.slow();
+"""
+
+
+def test_replay__whose_statements_take_longer_than_a_service_waits_for_an_answer__goes_on(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = history(world)
+    truth = contents(engine)
+    world.writer_lock.close()
+    with world.engine("service_migrator").begin() as connection:
+        connection.execute(text(SLOW))
+    with monkeypatch.context() as limited:
+        limited.setattr(engines, "ANSWER_SECONDS", 0.2)
+        limited.setattr(engines, "STATEMENT_TIMEOUT_MS", 200)
+        assert all(each.equal for each in verify_copy(config_of(world), lambda _: None))
+        rebuild_copy(config_of(world), lambda _: None)
+    assert contents(engine) == truth

@@ -78,6 +78,9 @@ def test_settler__with_bounties_whose_time_is_up__settles_exactly_those(world: W
     assert outcome(world, open_still) == (0, 0)
     world.index()
     assert settler.settle_due() == 0
+    assert rows(world) == [silent]  # a reorg may still take its ending out
+    world.finalize()
+    assert settler.settle_due() == 0
     assert rows(world) == []
 
 
@@ -144,6 +147,49 @@ def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -
         "not_accepted": 1,
         "sent_again": 1,
     }
+
+
+def test_settler__whose_first_nonce_a_stranger_made_needless__uses_it_so_that_the_next_is_mined(world: World) -> None:
+    first, second = due(world), due(world)
+    poor = Wallet()
+    settler = settler_with(world, poor)
+    assert settler.settle_due() == 0  # neither reaches the chain
+    stranger = Wallet()
+    for wallet in (poor, stranger):
+        world.node.fund(wallet.address)
+    world.contract.transact(stranger, "settle", first)
+    world.finalize()
+    settler.settle_due()
+    assert outcome(world, second) == (2, 2)
+    world.finalize()
+    settler.settle_due()
+    assert rows(world) == []
+
+
+def test_settler__with_a_nonce_that_nothing_kept_uses__fills_it(world: World) -> None:
+    first, second = due(world), due(world)
+    poor = Wallet()
+    settler = settler_with(world, poor)
+    assert settler.settle_due() == 0
+    with world.engine("service_indexer").begin() as connection:  # as an earlier release left it
+        connection.execute(text("DELETE FROM settler.settlements WHERE bounty_id = :first"), {"first": first})
+    world.node.fund(poor.address)
+    settler.settle_due()
+    assert (outcome(world, first), outcome(world, second)) == ((2, 2), (2, 2))
+
+
+def test_settler__whose_row_is_all_it_has__forgets_it_without_using_its_nonce(world: World) -> None:
+    only = due(world)
+    poor, stranger = Wallet(), Wallet()
+    settler = settler_with(world, poor)
+    assert settler.settle_due() == 0
+    for wallet in (poor, stranger):
+        world.node.fund(wallet.address)
+    world.contract.transact(stranger, "settle", only)
+    world.finalize()
+    assert settler.settle_due() == 0
+    assert rows(world) == []
+    assert world.rpc.call("eth_getTransactionCount", poor.address, "latest") == "0x0"
 
 
 def test_settlements__by_the_running_settler__are_counted_by_what_became_of_them(

@@ -3,10 +3,12 @@
 import pytest
 from service_common.chain.blocks import header_at
 from service_common.db import hub_index as t
+from service_common.types import ChainId
 from service_indexer.follower import advance
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, copy_rows, only_writer
 from sqlalchemy import column, func, select, table
 
+from tests.servers import DatabaseServer
 from tests.world import World
 
 
@@ -14,6 +16,21 @@ def test_second_writer__while_the_first_holds_the_lock__is_refused(world: World)
     engine, start = world.engine("service_indexer"), header_at(world.rpc, "latest")
     with pytest.raises(AnotherWriter), only_writer(engine, world.chain_id, world.hub_address, start):
         pass
+
+
+def test_writer__of_a_chain_with_a_large_id__is_the_only_one(world: World, database_server: DatabaseServer) -> None:
+    start, fresh = header_at(world.rpc, "latest"), database_server.new()
+    engine = fresh.engine("service_indexer")
+    large = ChainId(2**53 - 1)
+    with only_writer(engine, large, world.hub_address, start) as writer:
+        with pytest.raises(AnotherWriter), only_writer(engine, large, world.hub_address, start):
+            pass
+        head = writer.head()
+    assert head is not None
+    assert head.chain_id == large
+    with only_writer(engine, large, world.hub_address, start):  # it was let go at once
+        pass
+    fresh.close()
 
 
 def test_stale_writer__with_an_old_fencing_token__writes_nothing(world: World) -> None:

@@ -47,6 +47,22 @@ def test_endpoint__that_failed__is_asked_last_until_it_has_rested() -> None:
     assert places(endpoints)[0] == 1, "nobody else was preferred meanwhile"
 
 
+def test_endpoint__whose_answer_was_of_no_use__is_not_asked_first_again_once_it_has_rested() -> None:
+    ticks = Ticks()
+    endpoints = three(ticks)
+    endpoints.distrusted()
+    assert places(endpoints) == [2, 3, 1]
+    ticks.now += FIRST_REST_SECONDS * 1.01
+    assert places(endpoints)[0] == 2
+    for each in endpoints.all:
+        endpoints.failed(each)
+    endpoints.distrusted()
+    assert places(endpoints)[0] != 2, "also while all rest"
+    alone = Endpoints([SECRET])
+    alone.distrusted()
+    assert places(alone) == [1]
+
+
 def test_rest__of_one_that_fails_again_and_again__doubles_up_to_a_limit() -> None:
     ticks = Ticks()
     endpoints = three(ticks)

@@ -50,6 +50,8 @@ def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumb
     """The step itself; False where an endpoint that is behind left nothing to do."""
     # 1. Where the copy and the chain still agree.
     ancestor = _common_ancestor(source, writer, head, tip)
+    if ancestor.number == tip.latest.number and ancestor.hash != tip.latest.hash:
+        raise ChainUnavailable("an RPC endpoint shows another newest block than the chain has there")
     if ancestor.number == tip.latest.number < head.block_number:
         return False  # an endpoint that is behind on the same chain: nothing to retract
     # 2. The next stretch of the chain above it, with its logs.
@@ -58,7 +60,7 @@ def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumb
     # 3. One transaction.
     latest = stretch.headers[-1] if stretch.headers else ancestor
     retract = ancestor.hash != head.block_hash
-    finalized = _newest_final(tip, latest)
+    finalized = _newest_final(writer, head, tip, [ancestor, *stretch.headers])
     step = Step(ancestor.number, stretch.headers, stretch.logs, latest, finalized, tip.latest.number, retract)
     try:
         writer.apply(step)
@@ -102,8 +104,18 @@ def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, f
     return stretch if source.headers(last.number, last.number)[0].hash == last.hash else None
 
 
-def _newest_final(tip: Tip, latest: Header) -> Header | None:
-    """The newest block of the copy that is known to be final; None where the endpoints agree on none."""
-    if tip.finalized is None:
+def _newest_final(writer: Writer, head: Head, tip: Tip, covered: list[Header]) -> Header | None:
+    """The newest block of the copy that is known to be final; None where the endpoints agree on none.
+
+    Raises ``ChainUnavailable`` where it is not the block that they agree on: what is final is acted upon.
+    """
+    final = tip.finalized
+    if final is None or final.number < head.finalized_number:
         return None
-    return tip.finalized if tip.finalized.number <= latest.number else latest
+    if final.number > covered[-1].number:
+        return covered[-1]
+    hashes = {header.number: header.hash for header in covered}
+    own = hashes.get(final.number) or writer.hashes(final.number, final.number).get(final.number)
+    if own != final.hash:
+        raise ChainUnavailable("an RPC endpoint shows another final block than the one agreed upon")
+    return final

@@ -32,7 +32,7 @@ from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import Halted, advance
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
-from service_indexer.source import RpcSource
+from service_indexer.source import RpcSource, source_of
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, only_writer
 
@@ -57,7 +57,7 @@ def follow(received: Mapping[str, object]) -> str:
     renewal = Thread(target=_keep_lease, args=(config, rpc, worker, ended, draining), daemon=True)
     renewal.start()
     try:
-        source = _source(config, rpc)
+        source = source_of(config, rpc)
         start = source.header(config.chain.first_block)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             ahead = _Ahead(config, engine)
@@ -85,7 +85,7 @@ def read_ahead(received: Mapping[str, object]) -> str:
             head = read_head(connection, config.chain.chain_id)
         if head is None or head.block_number >= last:
             return "the copy is past it"
-        source = _source(config, config.chain.rpc())
+        source = source_of(config, config.chain.rpc())
         final = source.tip().finalized
         if final is None or final.number < last:
             return "not final yet"
@@ -163,10 +163,6 @@ def _keep_lease(config: IndexerConfig, rpc: JsonRpc, worker: str | None, ended: 
     with suppress(RedisError):
         redis.delete(lease_key(config))
     redis.close()
-
-
-def _source(config: IndexerConfig, rpc: JsonRpc) -> RpcSource:
-    return RpcSource(rpc, config.chain.hub_address, config.rpc_quorum, config.chain.finality_depth)
 
 
 @cache

@@ -8,7 +8,7 @@ from service_common import log
 from service_common.auth.signature import account_of_key
 from service_common.bounded import BoundedCollector
 from service_common.clock import SystemClock
-from service_common.db.engine import check_database, engine_of_job, make_engine, reading
+from service_common.db.engine import check_database, make_engine, reading
 from service_common.db.hub_reads import read_head
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
@@ -92,9 +92,7 @@ def _status(environment: Environment) -> None:
 def _verify(environment: Environment) -> None:
     from service_indexer.replay import verify_copy
 
-    config = read_config(environment)
-    with engine_of_job(config.database_url, application="indexer-verify") as engine:
-        compared = verify_copy(engine, config.chain, _say)
+    compared = verify_copy(read_config(environment), _say)
     for each in compared:
         print(f"{'equal    ' if each.equal else 'DIFFERENT'} {each.table} ({each.rows} rows)")  # noqa: T201
     if not all(each.equal for each in compared):
@@ -104,9 +102,7 @@ def _verify(environment: Environment) -> None:
 def _rebuild(environment: Environment) -> None:
     from service_indexer.replay import rebuild_copy
 
-    config = read_config(environment)
-    with engine_of_job(config.database_url, application="indexer-rebuild") as engine:
-        block = rebuild_copy(engine, config.chain, _say)
+    block = rebuild_copy(read_config(environment), _say)
     print(f"the new copy is in place, at block {block}")  # noqa: T201
 
 

@@ -1,7 +1,7 @@
 """What several RPC endpoints answer about the chain's tip, compared.
 
-A block is final only if ``quorum`` endpoints call it or a later block final and show the same hash at its number. An
-endpoint that shows another hash contradicts the quorum and is queried last for a while; one that lags is distinguished
+A block is final only if ``quorum`` endpoints call it or a later block final and show the same header at its number. An
+endpoint that shows another one contradicts the quorum and is queried last for a while; one that lags is distinguished
 from one that does not. Where too few agree there is no answer: the copy goes on without calling anything new final, and
 what needs finality waits.
 """
@@ -79,16 +79,16 @@ def agree_on_finalized(chain: ChainReader, views: list[View], quorum: int) -> He
     number = sorted((view.finalized_number for view in views), reverse=True)[quorum - 1]
     entitled = {view.endpoint.place for view in views if view.finalized_number >= number}
     shown = chain.answers_of_all(lambda module: _header_at(module, number), entitled)
-    counted = Counter(header.hash for _, header in shown).most_common(1)
+    counted = Counter(header for _, header in shown).most_common(1)
     if not counted or counted[0][1] < quorum:
         log.error("RPC endpoints disagree about a final block", block=number, answering=len(shown), quorum=quorum)
         return None
     leading = counted[0][0]
     for endpoint, header in shown:
-        if header.hash != leading:
+        if header != leading:
             log.error("an RPC endpoint shows another final block", endpoint=endpoint.place, block=number)
             chain.rpc.endpoints.contradicted(endpoint)
-    return next(header for _, header in shown if header.hash == leading)
+    return leading
 
 
 def _header_at(module: ChainModule, number: BlockNumber) -> Header:

@@ -10,19 +10,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from service_common.chain.settings import ChainSettings
+from service_common.chain.json_rpc import ChainUnavailable
 from service_common.db import hub_index as t
-from service_common.db.engine import reading, writing
+from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.hub_reads import read_head
 from service_common.types import BlockNumber
 from sqlalchemy import Connection, Engine, MetaData, Table, Text, cast, delete, func, insert, select, update
 
+from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
-from service_indexer.source import RpcSource
+from service_indexer.source import RpcSource, source_of
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, Writer, only_writer
 
 SWITCH_SECONDS: Final = 60.0
+MAX_FAILURES: Final = 10
+"""How often in a row the endpoints may answer nothing usable: a replay of hours is not given up for a moment."""
+PAUSE_SECONDS: Final = 0.5
 Progress = Callable[[str], None]
 
 
@@ -35,22 +39,32 @@ class Comparison:
     equal: bool
 
 
-def verify_copy(engine: Engine, chain: ChainSettings, say: Progress) -> list[Comparison]:
+def verify_copy(config: IndexerConfig, say: Progress) -> list[Comparison]:
     """Replay the chain into the scratch copy and compare every table."""
-    with _replayed(engine, chain, say) as scratch, reading(engine) as connection:
-        head = read_head(connection, chain.chain_id)
+    chain_id = config.chain.chain_id
+    with (
+        engine_of_job(config.database_url, application="indexer-verify", limited=False) as engine,
+        _replayed(engine, config, say) as scratch,
+        reading(engine) as connection,
+    ):
+        head = read_head(connection, chain_id)
         if head is None:
             raise ValueError("there is no copy to compare with")
         with reading(scratch) as other:
-            fresh = read_head(other, chain.chain_id)
+            fresh = read_head(other, chain_id)
             final = min(head.finalized_number, fresh.finalized_number if fresh else 0)
             say(f"comparing every fact up to block {final}")
             return [_compare(connection, other, table, BlockNumber(final)) for table in t.FACTS]
 
 
-def rebuild_copy(engine: Engine, chain: ChainSettings, say: Progress) -> BlockNumber:
+def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
     """Replay the chain into the scratch copy, then switch; the block the new copy is at."""
-    with _replayed(engine, chain, say), _taken_over(engine, chain, say), writing(engine) as connection:
+    with (
+        engine_of_job(config.database_url, application="indexer-rebuild", limited=False) as engine,
+        _replayed(engine, config, say),
+        _taken_over(engine, config, say),
+        writing(engine) as connection,
+    ):
         note_retraction(connection, BlockNumber(0))
         for table in (*t.FACTS, t.blocks):
             fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
@@ -69,10 +83,11 @@ def rebuild_copy(engine: Engine, chain: ChainSettings, say: Progress) -> BlockNu
 
 
 @contextmanager
-def _replayed(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[Engine]:
+def _replayed(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator[Engine]:
     """The scratch copy, empty at first and brought to the tip; emptied again at the end."""
+    chain = config.chain
     scratch = engine.execution_options(schema_translate_map={t.SCHEMA: t.SCRATCH})
-    source = _source(chain)
+    source = source_of(config, chain.rpc())
     start = source.header(chain.first_block)
     _empty(scratch)
     try:
@@ -83,13 +98,18 @@ def _replayed(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[E
         _empty(scratch)
 
 
-def _source(chain: ChainSettings) -> RpcSource:
-    return RpcSource(chain.rpc(), chain.hub_address, finality_depth=chain.finality_depth)
-
-
 def _advance_to_tip(source: RpcSource, writer: Writer, say: Progress) -> None:
-    reported = time.monotonic()
-    while advance(source, writer):
+    reported, failures, busy = time.monotonic(), 0, True
+    while busy:
+        try:
+            busy, failures = advance(source, writer), 0
+        except ChainUnavailable as error:
+            failures += 1
+            if failures > MAX_FAILURES:
+                raise
+            say(f"another endpoint is asked next: {error}")
+            source.distrust()
+            time.sleep(PAUSE_SECONDS * failures)
         head = writer.head()
         if head is not None and time.monotonic() - reported > 2:
             reported = time.monotonic()
@@ -97,9 +117,10 @@ def _advance_to_tip(source: RpcSource, writer: Writer, say: Progress) -> None:
 
 
 @contextmanager
-def _taken_over(engine: Engine, chain: ChainSettings, say: Progress) -> Iterator[None]:
+def _taken_over(engine: Engine, config: IndexerConfig, say: Progress) -> Iterator[None]:
     """Hold the copy's lock, which a follower gives up when its fencing token is out of date."""
-    start = _source(chain).header(chain.first_block)
+    chain = config.chain
+    start = source_of(config, chain.rpc()).header(chain.first_block)
     ends = time.monotonic() + SWITCH_SECONDS
     say("waiting for the follower to step aside")
     while time.monotonic() < ends:

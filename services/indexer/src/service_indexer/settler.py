@@ -3,12 +3,14 @@
 It has no authority, anyone may do the same. Its key pays gas, is never logged, and signs nothing but calls of
 ``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first. The signed
 transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced under the same
-nonce with a higher fee, at most up to ``MAX_FEE_WEI``. The row goes when the bounty is indexed final.
+nonce with a higher fee, at most up to ``MAX_FEE_WEI``. The row goes when the bounty's ending is final, unless its nonce
+is still unused and another row waits for it: no transaction is mined before all with lower nonces.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from typing import Any, Final, cast
 
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -19,12 +21,12 @@ from service_common.chain.reverts import explain
 from service_common.counters import counter_by
 from service_common.db import hub_index
 from service_common.db.engine import reading, writing
-from service_common.db.hub_reads import read_head
+from service_common.db.hub_reads import Head, read_head
 from service_common.db.settler import settlements
 from service_common.log import get_logger
 from service_common.types import Address, BountyId, ChainId
 from service_common.web3_provider import Account, Contract, LocalAccount, Web3, hub_contract, usable_answers
-from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, or_, select, true, update
 from web3.contract.contract import ContractFunction
 from web3.eth import Eth
 from web3.exceptions import TransactionNotFound
@@ -99,10 +101,14 @@ class Settler:
             head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
                 return 0
-            due, sent = read_due(connection, head), _read_sent(connection)
-        self._forget_final()
+            due = read_due(connection, head)
+        self._forget_final(head)
+        with reading(self.engine) as connection:
+            sent = _read_sent(connection)
         done = sum(self._send_first(bounty_id) for bounty_id in due if bounty_id not in sent)
-        return done + sum(self._resend(bounty_id) for bounty_id in due if bounty_id in sent)
+        # Rows below a due one are sent, too, also where somebody else settled the bounty: that only uses the nonce.
+        newest = max((nonce for bounty_id, nonce in sent.items() if bounty_id in due), default=-1)
+        return done + sum(self._resend(bounty_id) for bounty_id, nonce in sent.items() if nonce <= newest)
 
     def _send_first(self, bounty_id: BountyId) -> bool:
         if not self._would_succeed(bounty_id):
@@ -123,7 +129,7 @@ class Settler:
             ).one()
             if self._is_mined(row):
                 return False  # the index will show it final
-            if self._is_used(row.nonce):
+            if self._used() > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
@@ -190,8 +196,9 @@ class Settler:
         return True
 
     @usable_answers()
-    def _is_used(self, nonce: int) -> bool:
-        return self._eth.get_transaction_count(self.account.address, "latest") > nonce
+    def _used(self) -> int:
+        """How many nonces are."""
+        return int(self._eth.get_transaction_count(self.account.address, "latest"))
 
     @usable_answers()
     def _is_mined(self, row: Row[Any]) -> bool:
@@ -203,10 +210,10 @@ class Settler:
 
     @usable_answers()
     def _next_nonce(self, connection: Connection) -> Nonce:
-        """Above everything mined, pending, or kept here and not sent yet."""
+        """The lowest that is not mined, pending, or kept here and not sent yet: what is kept above it waits for it."""
         pending = self._eth.get_transaction_count(self.account.address, "pending")
-        kept = connection.execute(select(func.max(settlements.c.nonce))).scalar()
-        return Nonce(max(pending, 0 if kept is None else kept + 1))
+        kept = set(connection.execute(select(settlements.c.nonce)).scalars())
+        return next(Nonce(nonce) for nonce in count(pending) if nonce not in kept)
 
     @usable_answers()
     def _current_fees(self) -> GasFees:
@@ -214,11 +221,14 @@ class Settler:
         base = self._eth.fee_history(1, "latest")["baseFeePerGas"][-1]  # the next block's
         return GasFees.capped(2 * base + tip, tip)
 
-    def _forget_final(self) -> None:
-        """Rows of bounties that the index shows final are history."""
-        final = exists().where(hub_index.finalizations.c.bounty_id == settlements.c.bounty_id)
+    def _forget_final(self, head: Head) -> None:
+        """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""
+        c, ending = settlements.c, hub_index.finalizations.c
+        final = exists().where(ending.bounty_id == c.bounty_id, ending.block_number <= head.finalized_number)
         with writing(self.engine) as connection:
-            confirmed = connection.execute(delete(settlements).where(final)).rowcount
+            waiting = connection.execute(select(func.max(c.nonce)).where(~final)).scalar()
+            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used())
+            confirmed = connection.execute(delete(settlements).where(final, needless)).rowcount
         SETTLEMENTS.labels("confirmed").inc(confirmed)
 
     def _call(self, bounty_id: BountyId) -> ContractFunction:
@@ -235,5 +245,8 @@ def make_settler(engine: Engine, w3: Web3, key: bytes, chain_id: ChainId, hub: A
     return Settler(engine, chain_id, hub_contract(w3, hub), Account.from_key(key))
 
 
-def _read_sent(connection: Connection) -> set[BountyId]:
-    return {BountyId(row.bounty_id) for row in connection.execute(select(settlements.c.bounty_id))}
+def _read_sent(connection: Connection) -> dict[BountyId, int]:
+    """Bounties with a row and its nonce, the lowest first."""
+    c = settlements.c
+    rows = connection.execute(select(c.bounty_id, c.nonce).order_by(c.nonce))
+    return {BountyId(bounty_id): nonce for bounty_id, nonce in rows}

@@ -2,13 +2,15 @@
 
 Near the tip, logs are requested by block hash and only where the header's bloom filter admits one. Behind finality,
 logs come by range, as large as the endpoint allows: a refused range is requested in smaller parts. An answer of the
-wrong block, address or order is never written. With a ``quorum`` above one, a block counts as final, and a list of logs
-as whole, only once that many endpoints answer the same. ``ChainUnavailable`` is raised where no endpoint answers well.
+wrong block, address or order is never written. With a ``quorum`` above one, a block counts as final, and headers and
+logs as true and whole, only once that many endpoints answer the same: the filters that spare requests are a header's
+word, too. ``ChainUnavailable`` is raised where no endpoint answers well.
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from service_common.chain.blocks import Header
 from service_common.chain.endpoints import Endpoint
@@ -19,6 +21,7 @@ from service_common.log import get_logger
 from service_common.types import Address, BlockNumber, to_bytes
 
 from service_indexer.chain import ChainModule, ChainReader
+from service_indexer.config import IndexerConfig
 from service_indexer.quorum import agree_on_finalized, first_tip, survey
 
 MAX_SPAN: Final = 2_000
@@ -28,6 +31,8 @@ MAX_LOGS: Final = 2_000
 """Logs of one step of the copy: bounds memory and the length of a transaction."""
 COMPARE_SECONDS: Final = 2.0
 """How often several endpoints are held against each other."""
+
+T = TypeVar("T")
 
 log = get_logger(__name__)
 
@@ -94,10 +99,10 @@ class RpcSource:
         self._chain.rpc.distrust()
 
     def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        headers = self._chain.headers(first, last)
-        if [header.number for header in headers] != list(range(first, last + 1)):
-            raise ChainUnavailable("an RPC endpoint answered other blocks than the requested ones")
-        return headers
+        shown = self._chain.answers(lambda chain: _show_headers(chain, first, last))
+        # Honest endpoints may differ about a block that is not final.
+        final = self._agreed is not None and last <= self._agreed.number
+        return self._first_agreed("headers", shown, blame=final)
 
     def header(self, number: BlockNumber) -> Header:
         """One block's header."""
@@ -136,21 +141,22 @@ class RpcSource:
     def _logs(self, block: dict[str, str]) -> list[Log]:
         """What ``quorum`` endpoints agree on; one that refuses has no vote. ``TooManyLogs`` with a quorum of one, and
         where too few others list a range."""
-        votes: list[tuple[Endpoint, list[Log]]] = []
-        refusal: RpcRefused | None = None
+        refusals = list[RpcRefused]()
+        try:
+            return self._first_agreed("logs", self._listed(block, refusals), blame=True)
+        except ChainUnavailable:
+            if refusals and "toBlock" in block:
+                raise TooManyLogs from refusals[-1]
+            raise
+
+    def _listed(self, block: dict[str, str], refusals: list[RpcRefused]) -> Iterator[tuple[Endpoint, list[Log]]]:
         for endpoint, answer in self._chain.answers(lambda chain: self._ask_for_logs(chain, block)):
-            if isinstance(answer, RpcRefused):
-                if self._quorum == 1:
-                    raise TooManyLogs from answer
-                refusal = answer
+            if not isinstance(answer, RpcRefused):
+                yield endpoint, answer
                 continue
-            votes.append((endpoint, answer))
-            if sum(logs == answer for _, logs in votes) >= self._quorum:
-                self._blame_others(votes)
-                return answer
-        if refusal is not None and "toBlock" in block:
-            raise TooManyLogs from refusal
-        raise ChainUnavailable("too few RPC endpoints agree on the Hub's logs")
+            if self._quorum == 1:
+                raise TooManyLogs from answer
+            refusals.append(answer)
 
     def _ask_for_logs(self, chain: ChainModule, block: dict[str, str]) -> list[Log] | RpcRefused:
         try:
@@ -161,12 +167,33 @@ class RpcSource:
             raise ChainUnavailable("an RPC endpoint answered logs of another contract")
         return logs
 
-    def _blame_others(self, votes: list[tuple[Endpoint, list[Log]]]) -> None:
-        """The last vote is the quorum's; an endpoint that answered otherwise contradicts it."""
-        for endpoint, logs in votes:
-            if logs != votes[-1][1]:
-                log.warning("an RPC endpoint lists other logs than the quorum", endpoint=endpoint.place)
-                self._chain.rpc.endpoints.contradicted(endpoint)
+    def _first_agreed(self, what: str, answers: Iterator[tuple[Endpoint, T]], *, blame: bool) -> T:
+        """The first answer that ``quorum`` endpoints give; ``blame``: one that answered otherwise contradicted it."""
+        votes: list[tuple[Endpoint, T]] = []
+        for endpoint, answer in answers:
+            votes.append((endpoint, answer))
+            if sum(vote == answer for _, vote in votes) >= self._quorum:
+                for other in [each for each, vote in votes if blame and vote != answer]:
+                    log.warning("an RPC endpoint contradicts the quorum", about=what, endpoint=other.place)
+                    self._chain.rpc.endpoints.contradicted(other)
+                return answer
+        raise ChainUnavailable(f"too few RPC endpoints agree on {what}")
+
+
+def source_of(config: IndexerConfig, rpc: JsonRpc) -> RpcSource:
+    """The chain as a process is configured to read it."""
+    return RpcSource(rpc, config.chain.hub_address, config.rpc_quorum, config.chain.finality_depth)
+
+
+def _show_headers(chain: ChainModule, first: BlockNumber, last: BlockNumber) -> list[Header]:
+    """Of one endpoint; ``ChainUnavailable`` where it does not show exactly these blocks."""
+    try:
+        headers = chain.headers([hex(number) for number in range(first, last + 1)])
+    except RpcRefused as refusal:
+        raise ChainUnavailable("an RPC endpoint refused to show a block") from refusal
+    if [header.number for header in headers] != list(range(first, last + 1)):
+        raise ChainUnavailable("an RPC endpoint answered other blocks than the requested ones")
+    return headers
 
 
 def bloom_admits(bloom: bytes, value: bytes) -> bool:

@@ -17,8 +17,9 @@ from service_common.chain.events import Log
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
+from service_common.db.locks import release_chain_lock, try_chain_lock
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
-from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, text, update
+from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import OperationalError
@@ -141,9 +142,7 @@ def only_writer(
     ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own.
     """
     with engine.connect() as lock:
-        taken = lock.execute(
-            text("SELECT pg_try_advisory_lock(:space, :chain)"), {"space": space, "chain": chain_id}
-        ).scalar_one()
+        taken = try_chain_lock(lock, space, chain_id)
         lock.commit()
         if not taken:
             raise AnotherWriter
@@ -151,9 +150,8 @@ def only_writer(
             with writing(engine) as connection:
                 fence = _take_fence(connection, chain_id, hub, start)
             yield Writer(engine, chain_id, hub, fence)
-            # At once for the next writer: of a session that is closed the server lets the lock go when it notices.
             with suppress(OperationalError):  # the session has ended, and its lock with it
-                lock.execute(text("SELECT pg_advisory_unlock(:space, :chain)"), {"space": space, "chain": chain_id})
+                release_chain_lock(lock, space, chain_id)
         finally:
             lock.invalidate()  # closing the session releases the lock, in any state
 

@@ -123,8 +123,8 @@ class JsonRpc:
             raise ChainUnavailable(problem, host=host_of(endpoint.url), cause=known) from None
 
     def distrust(self) -> None:
-        """The caller cannot use the last answer: query another endpoint first, for a while."""
-        self.endpoints.failed(self.endpoints.preferred)
+        """The caller cannot use the last answer: query another endpoint first."""
+        self.endpoints.distrusted()
 
     def _send(self, url: str, calls: Sequence[Call]) -> list[object]:
         requests = [

@@ -1,8 +1,9 @@
 """Connections.
 
 All timeouts are short, so that a stuck database makes errors and not a stuck service, also a database that keeps its
-connections and never answers. Library errors leave this package as ``DatabaseUnavailable`` without their text, which
-the log has; no error has the values of a statement or a row. A transaction is one span, without its statements.
+connections and never answers; only a job that works through whole tables has none. Library errors leave this package as
+``DatabaseUnavailable`` without their text, which the log has; no error has the values of a statement or a row. A
+transaction is one span, without its statements.
 """
 
 import time
@@ -47,8 +48,12 @@ class _PatientConnection(psycopg.Connection[Any]):
             raise
 
 
-def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
-    """An engine for ``postgresql://`` URLs; a connection that was not used for ``CHECKED_AFTER_SECONDS`` is checked."""
+def make_engine(url: str, *, application: str, pool_size: int = 10, limited: bool = True) -> Engine:
+    """An engine for ``postgresql://`` URLs; a connection that was not used for ``CHECKED_AFTER_SECONDS`` is checked.
+
+    Not ``limited``: a statement may take as long as it takes, on both sides; a server that is gone is noticed by TCP.
+    """
+    connection_type = _PatientConnection if limited else psycopg.Connection[Any]
     engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
@@ -58,13 +63,14 @@ def make_engine(url: str, *, application: str, pool_size: int = 10) -> Engine:
         connect_args={
             "application_name": application,
             "connect_timeout": 3,
-            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c timezone=UTC",
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS if limited else 0} -c timezone=UTC",
+            "keepalives_idle": 30,
         },
     )
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
-        return _PatientConnection.connect(*arguments, **options)
+        return connection_type.connect(*arguments, **options)
 
     _check_idle_connections(engine)
     return engine
@@ -89,9 +95,10 @@ def _check_idle_connections(engine: Engine) -> None:
 
 
 @contextmanager
-def engine_of_job(url: str, *, application: str) -> Iterator[Engine]:
-    """An engine for the length of one job; its connections are closed with it."""
-    engine = make_engine(url, application=application, pool_size=2)
+def engine_of_job(url: str, *, application: str, limited: bool = True) -> Iterator[Engine]:
+    """An engine for the length of one job; its connections are closed with it. Not ``limited`` is one that works
+    through whole tables, while a person waits for it."""
+    engine = make_engine(url, application=application, pool_size=2, limited=limited)
     try:
         yield engine
     finally:

@@ -109,7 +109,8 @@ def keep_heard(started: StartedJobRegistry) -> None:
 
 
 def is_heard(job: Job, dead_after: timedelta) -> bool:
-    """Whether the worker of a started job is at it. One of an earlier release gives no sign but its own clock's time.
+    """Whether the worker of a started job is at it. One of an earlier release gives no sign but its own clock's time,
+    which counts only where it is about now: one that died ahead of time would be heard until then.
 
     With a ``dead_after`` of nothing the caller knows that no worker can be.
     """
@@ -118,7 +119,7 @@ def is_heard(job: Job, dead_after: timedelta) -> bool:
     seen = job.last_heartbeat or job.started_at
     if seen is None:
         return False
-    return datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC)) < dead_after
+    return abs(datetime.now(UTC) - (seen if seen.tzinfo else seen.replace(tzinfo=UTC))) < dead_after
 
 
 def _sign(job_id: str) -> str:

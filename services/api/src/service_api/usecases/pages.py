@@ -9,8 +9,8 @@ from service_common.types import Bytes32
 from sqlalchemy import Connection, Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
-MAX_FILLED = 500
-"""Pages of a former release that one run reads."""
+BATCH = 500
+"""Pages of a former release that are read at once; a run ends when it has summarized so many."""
 
 
 def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: ChallengePage) -> None:
@@ -27,17 +27,27 @@ def fill_summaries(engine: Engine) -> int:
     """Summarize pages that a release before stored; how many there were. Bytes that do not hash are left alone."""
     p, s = t.challenge_pages.c, t.challenge_summaries.c
     missing = select(p.spec_commitment, p.content).where(~exists().where(s.spec_commitment == p.spec_commitment))
-    with writing(engine) as connection:
-        rows = connection.execute(missing.limit(MAX_FILLED)).all()
-        for row in rows:
-            page = bytes(row.content)
-            if spec_commitment(page) != row.spec_commitment:
-                continue
-            try:
-                _summarize(connection, Bytes32(row.spec_commitment), parse_challenge(page))
-            except ServiceError:
-                continue
-    return len(rows)
+    found, filled, last = 0, 0, ""
+    while filled < BATCH:
+        with writing(engine) as connection:
+            # From the last one on: however many are left alone, the others have their turn.
+            later = missing.where(p.spec_commitment > last).order_by(p.spec_commitment).limit(BATCH)
+            rows = connection.execute(later).all()
+            filled += sum(_fill(connection, Bytes32(row.spec_commitment), bytes(row.content)) for row in rows)
+        if not rows:
+            break
+        found, last = found + len(rows), rows[-1].spec_commitment
+    return found
+
+
+def _fill(connection: Connection, commitment: Bytes32, page: bytes) -> bool:
+    if spec_commitment(page) != commitment:
+        return False
+    try:
+        _summarize(connection, commitment, parse_challenge(page))
+    except ServiceError:
+        return False
+    return True
 
 
 def _summarize(connection: Connection, commitment: Bytes32, challenge: ChallengePage) -> None:

@@ -1,8 +1,9 @@
 """The VerificationRecord of a final bounty: derived once from finalized Hub state, cached, byte-stable.
 
-Nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away (its block is
-compared all the same); every later read serves the cached bytes. A failure is a value (``RecordError``), never an error
-of the read; a record that cannot be kept is served and derived again later.
+Nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away; every later
+read serves the cached bytes. Their block is compared all the same: one of another block, as a rebuild over another
+chain leaves it, is never served, but derived anew and replaced. A failure is a value (``RecordError``), never an
+error of the read; a record that cannot be kept is served and derived again later.
 """
 
 import json
@@ -42,7 +43,9 @@ def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject 
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
     try:
-        return _derive_and_keep(deps, bounty) if page.record is None else _kept(page.record, bounty)
+        if page.record is not None and _is_of_this_ending(page.record, bounty):
+            return _parsed(page.record.content)
+        return _derive_and_keep(deps, bounty)
     except (_NotDerivable, ValueError):
         log.exception("record not derived", bounty_id=bounty.bounty_id)
         return RecordError(
@@ -63,11 +66,11 @@ def _derive_and_keep(deps: Dependencies, bounty: Bounty) -> JsonObject:
     return _parsed(content)
 
 
-def _kept(record: KeptRecord, bounty: Bounty) -> JsonObject:
-    """What an earlier read kept; ``ValueError`` where it is of another ending than the indexed one, or damaged."""
-    if record.block_hash != bounty.changed_at.block_hash:
-        raise ValueError("a cached record of another block")
-    return _parsed(record.content)
+def _is_of_this_ending(record: KeptRecord, bounty: Bounty) -> bool:
+    indexed = bounty.changed_at.block_hash
+    if record.block_hash != indexed:
+        log.error("a cached record of another block", bounty_id=bounty.bounty_id, kept=record.block_hash, block=indexed)
+    return record.block_hash == indexed
 
 
 def _derive(facts: HubFacts, bounty: Bounty) -> VerificationRecord:
@@ -82,10 +85,15 @@ def _derive(facts: HubFacts, bounty: Bounty) -> VerificationRecord:
 
 
 def _keep(engine: Engine, bounty: Bounty, content: bytes) -> None:
-    """Cache it; a second process that derives the same record at the same time writes nothing."""
-    values = {"bounty_id": bounty.bounty_id, "content": content, "block_hash": bounty.changed_at.block_hash}
+    """Cache it, in the place of one of another block; a second process with the same record writes nothing."""
+    kept, row = t.verification_records, {"content": content, "block_hash": bounty.changed_at.block_hash}
+    added = insert(kept).values(bounty_id=bounty.bounty_id, **row)
     with writing(engine) as connection:
-        connection.execute(insert(t.verification_records).values(values).on_conflict_do_nothing())
+        connection.execute(
+            added.on_conflict_do_update(
+                index_elements=[kept.c.bounty_id], set_=row, where=kept.c.block_hash != row["block_hash"]
+            )
+        )
 
 
 def _parsed(content: bytes) -> JsonObject:

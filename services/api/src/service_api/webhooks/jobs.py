@@ -17,12 +17,13 @@ from redis.exceptions import RedisError
 from rq import get_current_job
 from service_common.clock import SystemClock
 from service_common.db.engine import DatabaseUnavailable, make_engine
+from service_common.db.locks import try_chain_lock
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, check_message, connect, message
 from service_common.jobs.worker import must_stop
 from service_common.log import get_logger
 from service_common.types import ChainId
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from service_api.webhooks.config import WebhooksConfig, read_config
@@ -129,6 +130,5 @@ def _give_sign(redis: Redis, worker: str | None) -> bool:
 @contextmanager
 def _only_one(engine: Engine, chain_id: ChainId) -> Iterator[bool]:
     """Whether this is the one that sends, for as long as it holds the lock's connection."""
-    key = {"space": LOCK_SPACE, "chain": chain_id % 2**31}
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        yield bool(connection.execute(text("SELECT pg_try_advisory_lock(:space, :chain)"), key).scalar())
+        yield try_chain_lock(connection, LOCK_SPACE, chain_id)

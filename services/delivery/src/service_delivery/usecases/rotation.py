@@ -17,7 +17,7 @@ from service_common.db.engine import reading, writing
 from service_common.errors import ServiceError
 from service_common.log import get_logger
 from service_common.types import Address, BountyId, Bytes32, UnixSeconds
-from sqlalchemy import Connection, Engine, RowMapping, func, select, update
+from sqlalchemy import Connection, Engine, RowMapping, func, select, tuple_, update
 
 from service_delivery.metrics import WRAPS
 from service_delivery.usecases.envelopes import read_envelope
@@ -30,31 +30,39 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Rewrapped:
-    """How a run ended."""
+    """How a run ended; ``left``: all wraps of other keys than the current one, whatever the reason."""
 
     rewrapped: int
     left: int
 
 
 def rewrap(engine: Engine, now: UnixSeconds, keyring: Sequence[Identity]) -> Rewrapped:
-    """Wrap up to ``BATCH`` wraps of other keys again to the one current at ``now``; none while deliveries pause."""
+    """Wrap wraps of other keys again to the one current at ``now``, until a ``BATCH`` is done or none opens any more;
+    none while deliveries pause."""
+    c, held = t.wraps.c, [key_id(key.public_key) for key in keyring]
     with reading(engine) as connection:
         current = current_key(connection, now, keyring)
-        if isinstance(current, Pause):
-            return Rewrapped(0, 0)
-        c, held = t.wraps.c, [key_id(key.public_key) for key in keyring]
-        others = select(t.wraps).where(c.key_id.in_(held), c.key_id != key_id(current.public_key))
-        rows = connection.execute(others.limit(BATCH)).mappings().all()
-        renewed = [(row, _renewed(connection, row, keyring, current)) for row in rows]
-        dead = connection.execute(select(func.count()).where(c.key_id.not_in(held))).scalar_one()
-    done = 0
-    for row, wrapped in renewed:
-        if wrapped is not None:
-            done += _replace(engine, row, wrapped, key_id(current.public_key))
+    if isinstance(current, Pause):
+        return Rewrapped(0, 0)
+    name = key_id(current.public_key)
+    # By the primary key from the last one on: however many do not open, the others have their turn.
+    place, last, done, unopened = tuple_(*t.wraps.primary_key), None, 0, 0
+    others = select(t.wraps).where(c.key_id.in_(held), c.key_id != name).order_by(*t.wraps.primary_key).limit(BATCH)
+    while done < BATCH:
+        with reading(engine) as connection:
+            rows = connection.execute(others if last is None else others.where(place > last)).mappings().all()
+            renewed = [(row, _renewed(connection, row, keyring, current)) for row in rows]
+        if not rows:
+            break
+        last = tuple(rows[-1][column.name] for column in t.wraps.primary_key)
+        done += sum(_replace(engine, row, wrapped, name) for row, wrapped in renewed if wrapped is not None)
+        unopened += sum(wrapped is None for _, wrapped in renewed)
     WRAPS.labels("rewrapped").inc(done)
-    left = dead + sum(wrapped is None for _, wrapped in renewed)
-    if left:
-        log.error("wraps that no key held here opens", wraps=left)
+    with reading(engine) as connection:
+        unopened += connection.execute(select(func.count()).where(c.key_id.not_in(held))).scalar_one()
+        left = connection.execute(select(func.count()).where(c.key_id != name)).scalar_one()
+    if unopened:
+        log.error("wraps that no key held here opens", wraps=unopened, left=left)
     return Rewrapped(done, left)
 
 
