@@ -12,7 +12,7 @@ const MEBIBYTE = 1024 * 1024;
 const SAMPLE_MILLISECONDS = 250;
 
 const { launch } = await import(launcher);
-const browser = await launch({ webSecurity: true, ownProcesses: true, protocolTimeout: 3_600_000 });
+const browser = await launch({ webSecurity: true, protocolTimeout: 3_600_000 });
 
 function script(path) {
   const entryPoints = [new URL(path, import.meta.url).pathname];
