@@ -1,4 +1,4 @@
-"""What has to survive a power cut: a name in a folder is on disk once the folder is, not only the file behind it."""
+"""What has to survive a power cut: a file's bytes, and its name, which is on disk once the folder is."""
 
 import errno
 import os
@@ -7,6 +7,12 @@ from typing import Final
 
 _UNABLE: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 """What file systems answer that do not sync folders."""
+
+
+def sync_file(path: Path) -> None:
+    """Put what was written to a file on disk."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:

@@ -23,6 +23,7 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, parse_
 from service_cli.chain.journal import Journal, JournalEntry, text_entry
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import Signer
+from service_cli.disk import sync_file
 from service_cli.json_values import list_of, text_of, whole_of
 from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
@@ -108,6 +109,7 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal) -> En
     until = moment(work.bounty.reveal_at, head.time)
     say(f"sealing {selection.directory} for {len(work.roster.members)} Guardians until {until}")
     envelope = _sealed(work, selection, file)
+    sync_file(file)  # before a journal that survives says that they are there
     _keep_envelope(envelope, journal.folder / ENVELOPE)
     journal.note(SEALED, envelope)
     journal.note(CONTENT, content)
@@ -144,6 +146,8 @@ def _keep_envelope(envelope: Envelope, path: Path) -> None:
     """Beside the ciphertext, so that the folder can be passed on as it is."""
     with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(envelope.canonical_bytes())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
