@@ -1,5 +1,6 @@
 """``solver:submit``: sealed once, recorded once, and never over a disagreement."""
 
+import errno
 import json
 import os
 import re
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from service_cli import api as api_module
+from service_cli.solver import sealing
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -57,6 +59,19 @@ def test_submit__sealing__has_the_bytes_on_disk_before_the_journal_knows_of_them
     solver.run("solver:submit", "--without-api", bounty, work)
     files = [name for name in order if name in {"ciphertext.age", "envelope.json", "journal.new"}]
     assert files[:3] == ["ciphertext.age", "envelope.json", "journal.new"]
+
+
+def test_submit__sealing_onto_a_disk_that_is_full_at_the_end__says_so_and_can_be_run_again(
+    solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sealing, "sync_file", full)
+        refused = solver.run("solver:submit", "--without-api", bounty, work, code=1).last
+    assert (refused["code"], "the disk is full" in str(refused["message"])) == ("output_refused", True)
+    assert solver.run("solver:submit", "--without-api", bounty, work).event("submit.submission_recorded")
 
 
 LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [

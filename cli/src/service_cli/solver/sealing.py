@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from service_common.chain.hub import BountyView
+from service_common.crypto.archive_read import writing_failed
 from service_common.crypto.artifact import seal_directory
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import Identity
@@ -109,8 +110,11 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal) -> En
     until = moment(work.bounty.reveal_at, head.time)
     say(f"sealing {selection.directory} for {len(work.roster.members)} Guardians until {until}")
     envelope = _sealed(work, selection, file)
-    sync_file(file)  # before a journal that survives says that they are there
-    _keep_envelope(envelope, journal.folder / ENVELOPE)
+    try:  # before a journal that survives says that they are there
+        sync_file(file)
+        _keep_envelope(envelope, journal.folder / ENVELOPE)
+    except OSError as error:
+        raise writing_failed(error) from error
     journal.note(SEALED, envelope)
     journal.note(CONTENT, content)
     return envelope
