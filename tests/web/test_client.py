@@ -1,7 +1,8 @@
 """What the pages do when the API is silent, slow, wrong on purpose or out of its mind."""
 
 import io
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
@@ -9,6 +10,7 @@ import urllib3
 from service_web.api import client as module
 from service_web.api.client import ApiAbsent, ApiClient, ApiRefused, ApiUnavailable, Question, parse_json
 
+from tests.raw_server import raw_server
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import NOW, SOLVERS
 
@@ -83,16 +85,17 @@ def test_answer__that_cannot_be_used__is_one_of_three_errors(given: object, rais
         client.ask(QUESTION, parse_json)
 
 
-def test_answer__whose_bytes_never_end__is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Dripping(io.BytesIO):
-        def read1(self, _size: int | None = -1, /) -> bytes:
-            return b" "
+@pytest.mark.parametrize("at_once", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"], ids=["head", "body"])
+def test_answer__whose_bytes_never_end__is_given_up(monkeypatch: pytest.MonkeyPatch, at_once: bytes) -> None:
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.5)
 
-    endless = urllib3.HTTPResponse(Dripping(), status=200, preload_content=False)
-    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.0)
-    client, _ = client_of(endless)
-    with pytest.raises(ApiUnavailable):
-        client.ask(QUESTION, parse_json)
+    def pieces() -> Iterator[bytes]:
+        yield at_once
+        yield from itertools.repeat(b"x")
+
+    with raw_server(pieces, pause=0.05) as endless, pytest.raises(ApiUnavailable):
+        ApiClient(endless.url, OwnClock()).ask(QUESTION, parse_json)
+    assert endless.hung_up.wait(10)
 
 
 def test_failure__is_remembered__so_that_others_do_not_wait_for_the_same() -> None:

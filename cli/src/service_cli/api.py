@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -16,6 +17,7 @@ from urllib.parse import urlencode, urlsplit
 import urllib3
 from service_common.chain.json_rpc import host_of, unreachable
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
+from service_common.timely import timely_pools
 from service_common.types import BlockNumber, BountyId
 
 from service_cli.errors import CommandFailed, CommandRefused
@@ -46,7 +48,6 @@ PATIENCE_SECONDS: Final = 180.0
 MAX_UNAUTHORIZED: Final = 3
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
-_CHUNK: Final = 64 * 1024
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 
 
@@ -108,7 +109,7 @@ class ApiClient:
     def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API) -> None:
         self.base_url, self._chain = base_url, chain
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
-        self._http = urllib3.PoolManager(retries=False, timeout=TIMEOUT)
+        self._http = timely_pools(ANSWER_SECONDS, retries=False, timeout=TIMEOUT)
 
     @property
     def audience(self) -> str:
@@ -231,19 +232,16 @@ def pause(seconds: float) -> None:
 
 
 def _read(response: urllib3.BaseHTTPResponse, peer: Peer) -> bytes:
-    """The whole answer, bounded in length and in time: a stream that never ends is not waited for."""
-    data, ends = bytearray(), time.monotonic() + ANSWER_SECONDS
-    try:
-        while chunk := response.read1(_CHUNK):
-            data += chunk
-            if len(data) > MAX_ANSWER_BYTES or time.monotonic() > ends:
-                response.close()
-                raise peer.malformed(" gave an answer that has no end.")
-    except urllib3.exceptions.HTTPError as error:
-        message = f"The answer of {peer.named} broke off."
-        raise CommandFailed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
-    response.release_conn()
-    return bytes(data)
+    """The whole answer, bounded in length; the connection bounds it in time."""
+    with closing(response):  # one that was read to its end has given its connection back
+        try:
+            data = response.read(MAX_ANSWER_BYTES + 1)
+        except urllib3.exceptions.HTTPError as error:
+            message = f"The answer of {peer.named} broke off, or did not come to its end in time."
+            raise CommandFailed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
+    if len(data) > MAX_ANSWER_BYTES:
+        raise peer.malformed(" gave an answer that has no end.")
+    return data
 
 
 def _wait(response: urllib3.BaseHTTPResponse) -> int | None:

@@ -8,9 +8,9 @@ many questions wait at a time: a silent API holds few threads, and pages that ne
 """
 
 import json
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
@@ -19,6 +19,7 @@ import urllib3
 from service_common.clock import Clock
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
+from service_common.timely import timely_pools
 from service_common.traces import port as traces
 from service_common.types import UnixSeconds
 
@@ -38,7 +39,6 @@ MAX_AT_ONCE: Final = 32
 MAX_KEPT: Final = 2_048
 MAX_KEPT_BYTES: Final = 16 * 1024 * 1024
 """Of answers as they came; what is made of them takes a few times as much."""
-_PIECE_BYTES: Final = 64 * 1024
 
 log = get_logger(__name__)
 
@@ -80,7 +80,8 @@ class ApiClient:
 
     def __init__(self, origin: str, clock: Clock, http: urllib3.PoolManager | None = None) -> None:
         self._origin, self._clock = origin, clock
-        self._http = http or urllib3.PoolManager(
+        self._http = http or timely_pools(
+            ANSWER_SECONDS,
             maxsize=MAX_AT_ONCE,
             retries=False,
             timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS),
@@ -150,8 +151,7 @@ class ApiClient:
         return Answer(value, etag, len(body), good_at, good_since)
 
     def _exchange(self, question: Question, etag: str | None) -> tuple[int, str | None, bytes]:
-        """Status, ETag and body; a slow or endless body is given up."""
-        ends = time.monotonic() + ANSWER_SECONDS
+        """Status, ETag and body; a slow or endless answer is given up."""
         method = "GET" if question.body is None else "POST"
         headers = {"X-Correlation-Id": correlation_id.get() or "web-pages", "Accept-Encoding": "identity"}
         headers |= {"Content-Type": "application/json"} if question.body is not None else {}
@@ -167,12 +167,7 @@ class ApiClient:
                 preload_content=False,
             )
             span.note({"http.response.status_code": answer.status})
-            try:
-                body = _read(answer, ends)
-            except BaseException:
-                answer.close()
-                raise
-            answer.release_conn()
+            body = _read(answer)
         return answer.status, answer.headers.get("ETag"), body
 
     def _keep(self, question: Question, found: Answer[T]) -> None:
@@ -192,16 +187,12 @@ class ApiClient:
             self._good_bytes -= former.size
 
 
-def _read(answer: urllib3.BaseHTTPResponse, ends: float) -> bytes:
-    pieces, size = [], 0
-    while piece := answer.read1(_PIECE_BYTES):
-        size += len(piece)
-        if size > MAX_ANSWER_BYTES:
-            raise OSError("the answer is too long")
-        if time.monotonic() > ends:
-            raise TimeoutError("the answer takes too long")
-        pieces.append(piece)
-    return b"".join(pieces)
+def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
+    with closing(answer):  # one that was read to its end has given its connection back
+        body = answer.read(MAX_ANSWER_BYTES + 1)
+    if len(body) > MAX_ANSWER_BYTES:
+        raise OSError("the answer is too long")
+    return body
 
 
 def _raise_for(status: int) -> None:
