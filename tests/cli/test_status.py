@@ -113,6 +113,9 @@ def test_status__of_an_address_without_a_key__is_shown_and_nothing_is_signed(
         "0x" + "ab" * 20,
     ]
     assert tasks_of(ran) == [(won.bounty, "claim", None)]
+    (shown,) = [str(each["command"]) for each in ran.events if each["event"] == "status.task"]
+    assert shown == f"service-cli claim {won.bounty} --claimant-address {won.solver}"
+    assert bare.run(*shown.split()[1:]).event("claim.prepared")
     assert api.approvals() == []
 
 

@@ -5,7 +5,7 @@ that shows less than there is can only hide work, never invent any. A key is rea
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -71,7 +71,8 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
     now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api)
     for account, roles in accounts.items():
         _show_account(chain, account, roles, shown)
-        tasks += _tasks(chain, api, deliveries, account, now)
+        found = _tasks(chain, api, deliveries, account, now)
+        tasks += found if roles else map(_for_wallet, found)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
         task.show(now)
@@ -173,6 +174,14 @@ def _of_bounty(
     if bounty.outcome is Outcome.AWARDED and account == bounty.poster and not _is_opened(chain, bounty_id, bounty):
         opening = f"service-cli poster:open-winning-submission {bounty_id}"
         yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
+
+
+def _for_wallet(task: Task) -> Task:
+    """For an account whose key is not here: the claim that a wallet sends."""
+    if task.task not in {"claim", "claim_fee"}:
+        return task
+    which = str(task.bounty_id) if task.task == "claim" else "--all"
+    return replace(task, command=f"service-cli claim {which} --claimant-address {task.account}")
 
 
 def _is_opened(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView") -> bool:
