@@ -43,6 +43,7 @@ def audience_of(url: str) -> str:
     return host if parts.port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{parts.port}"
 
 
+MALFORMED: Final = "answer_malformed"
 MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
 MAX_UNAUTHORIZED: Final = 3
@@ -67,7 +68,7 @@ class Peer:
 
     def malformed(self, problem: str) -> CommandFailed:
         """An answer of another shape than the route's; ``problem`` goes on after the name."""
-        return CommandFailed("answer_malformed", f"{self.named}{problem}", next_action=f"Check {self.setting}.")
+        return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
 
 
 T = TypeVar("T")

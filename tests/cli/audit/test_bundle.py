@@ -16,7 +16,7 @@ from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited, results
 from tests.cli.ledger import Ledger
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Reply, Request, RpcProxy
 from tests.cli.terminal import Terminal
 
 Entries = dict[str, bytes]
@@ -133,6 +133,22 @@ def test_bundle__of_a_service_that_answers_what_no_document_is__can_be_read_agai
         assert results(again, result) - {"bundle", "bundle.deployment"} == results(live, result) - {"chain.logs"} | (
             {"chain.logs"} if result == "not_checked" else set()
         )
+
+
+def test_audit__of_a_service_that_answers_once_what_no_envelope_is__asks_for_the_others(
+    ledger: Ledger, auditor: Terminal, api: ApiTwin, audited: Audited
+) -> None:
+    asked = list[str]()
+
+    def once(request: Request) -> Reply | None:
+        asked.append(request.path)
+        return (200, b"[]", {"Content-Type": "application/json"}) if len(asked) == 1 else None
+
+    api.scripts["content"] = once
+    key = ledger.people.guardians[0].wallet.private_key
+    ran = auditor.audit(audited.awarded, "--sign-as", "guardian", SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY=key)
+    assert len(set(asked)) > 1
+    assert "envelope" in results(ran, "not_checked")
 
 
 def test_bundle__of_more_documents_than_it_holds__leaves_out_the_last_and_says_why(

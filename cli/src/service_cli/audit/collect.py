@@ -25,7 +25,7 @@ from service_common.domain.hub_events import bounty_of as bounty_of_event
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
-from service_cli.api import ApiClient
+from service_cli.api import MALFORMED, ApiClient
 from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
@@ -173,14 +173,14 @@ class _Asking:
     answers: bool = True
 
     def fetch(self, name: str, get: Callable[[], bytes]) -> bytes | None:
-        """One answer; once the API has failed, the rest is not requested."""
+        """One answer; once the API is silent, the rest is not requested."""
         if not self.answers:
             self.missing[name] = "the API does not answer"
             return None
         try:
             return get()
         except CommandFailed as failed:
-            self.answers = False
+            self.answers = failed.code == MALFORMED
             self.missing[name] = failed.message[:MOST_REASON]
         except CommandRefused as refused:
             self.missing[name] = f"the API says {refused.code}: {refused.message}"[:MOST_REASON]
