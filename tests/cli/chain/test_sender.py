@@ -214,7 +214,7 @@ def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
 
 
 def with_tip(rpc: RpcProxy, gwei: int) -> None:
-    """From here on the endpoint suggests this tip."""
+    """From here on the endpoint suggests this tip. One that is paid is what the node itself suggests afterwards."""
     rpc.after = lambda method, _params, found: hex(gwei * GWEI) if method == "eth_maxPriorityFeePerGas" else found
 
 
@@ -230,7 +230,10 @@ def test_claim__an_endpoint_that_suggests_a_price_above_the_limit__signs_nothing
     assert unmoved.last["code"] == "gas_price_too_high"
     assert "SERVICE_MAX_GAS_PRICE_GWEI of .env is not used" in unmoved.words
     assert (rpc.sent(), purse.received()) == (0, (0, 0))
-    raised = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="600")
+    with_tip(rpc, 9)
+    lowered = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="9", code=1)
+    assert lowered.last["code"] == "gas_price_too_high"
+    raised = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10")
     assert (raised.last["event"], purse.received()) == ("claim.claimed", (AWARD, 1))
 
 
@@ -247,10 +250,11 @@ def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_w
 ) -> None:
     monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
     rpc.lose_first_transaction()
-    with_tip(rpc, 450)
-    assert solver.run("claim", bounty, code=1).last["code"] == "gas_price_too_high"
+    with_tip(rpc, 9)
+    refused = solver.run("claim", bounty, code=1, SERVICE_MAX_GAS_PRICE_GWEI="10")
+    assert refused.last["code"] == "gas_price_too_high"
     assert (rpc.sent(), purse.received()) == (1, (0, 0))
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10").last["event"] == "claim.claimed"
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
 
 
