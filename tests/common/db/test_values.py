@@ -6,15 +6,17 @@ from contextlib import redirect_stderr
 import pytest
 import structlog
 from service_common import log
-from service_common.db.engine import writing
+from service_common.db.engine import engine_of_job, writing
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from tests.servers import Database
 
+TABLE = "CREATE TABLE kept (value text PRIMARY KEY, small int NOT NULL CONSTRAINT is_small CHECK (small < 5))"
 SECRET = "https://hooks.example.org/T0KEN"
 
 
+@pytest.mark.parametrize("limited", [True, False], ids=["of a service", "of a job through whole tables"])
 @pytest.mark.parametrize(
     "statement",
     [
@@ -25,14 +27,13 @@ SECRET = "https://hooks.example.org/T0KEN"
     ],
     ids=["the key is there", "a check fails", "a value is missing", "there is no such table"],
 )
-def test_error__of_a_statement__names_no_value_in_the_log(database: Database, statement: str) -> None:
-    engine, before = database.engine(), structlog.get_config()
-    with writing(engine) as connection:
-        connection.execute(
-            text("CREATE TABLE kept (value text PRIMARY KEY, small int NOT NULL CONSTRAINT is_small CHECK (small < 5))")
-        )
-    with pytest.raises(DBAPIError) as caught, writing(engine) as connection:
-        connection.execute(text(statement), {"value": SECRET})
+def test_error__of_a_statement__names_no_value_in_the_log(database: Database, statement: str, limited: bool) -> None:
+    before = structlog.get_config()
+    with engine_of_job(database.url(), application="test", limited=limited) as engine:
+        with writing(engine) as connection:
+            connection.execute(text(TABLE))
+        with pytest.raises(DBAPIError) as caught, writing(engine) as connection:
+            connection.execute(text(statement), {"value": SECRET})
     try:
         log.configure("test")
         with redirect_stderr(io.StringIO()) as written:

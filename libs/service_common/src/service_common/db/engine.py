@@ -33,8 +33,20 @@ class DatabaseUnavailable(Exception):
     """The database cannot be reached, refuses new connections, or did not answer in time."""
 
 
-class _PatientConnection(psycopg.Connection[Any]):
-    """A connection that is given up when its server does not answer in time, and whose errors quote no row."""
+class _DiscreetConnection(psycopg.Connection[Any]):
+    """A connection whose errors quote no row."""
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        try:
+            return super().wait(gen, interval, timeout)
+        except psycopg.Error as error:
+            if error.diag.message_primary is not None:  # the server's details quote the row
+                error.args = (error.diag.message_primary,)
+            raise
+
+
+class _PatientConnection(_DiscreetConnection):
+    """One that is given up when its server does not answer in time."""
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         try:
@@ -42,10 +54,6 @@ class _PatientConnection(psycopg.Connection[Any]):
         except psycopg.errors._WaitTimeout:  # noqa: SLF001  # how the library reports that nothing came
             self.close()
             raise psycopg.OperationalError("the server did not answer in time") from None
-        except psycopg.Error as error:
-            if error.diag.message_primary is not None:  # the server's details quote the row
-                error.args = (error.diag.message_primary,)
-            raise
 
 
 def make_engine(url: str, *, application: str, pool_size: int = 10, limited: bool = True) -> Engine:
@@ -53,7 +61,7 @@ def make_engine(url: str, *, application: str, pool_size: int = 10, limited: boo
 
     Not ``limited``: a statement may take as long as it takes, on both sides; a server that is gone is noticed by TCP.
     """
-    connection_type = _PatientConnection if limited else psycopg.Connection[Any]
+    connection_type = _PatientConnection if limited else _DiscreetConnection
     engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
