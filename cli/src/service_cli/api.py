@@ -20,7 +20,7 @@ from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
 from service_common.timely import timely_pools
 from service_common.types import BlockNumber, BountyId
 
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.shell.output import say
 from service_cli.shell.text import printable
 
@@ -43,7 +43,6 @@ def audience_of(url: str) -> str:
     return host if parts.port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{parts.port}"
 
 
-MALFORMED: Final = "answer_malformed"
 MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
 MAX_UNAUTHORIZED: Final = 3

@@ -15,5 +15,7 @@ class CommandFailed(ServiceError):
     """Something did not answer, or not in time; running the command again continues."""
 
 
+MALFORMED = "answer_malformed"
+"""The code of an answer in another form than its route's."""
 COHERENT = "Use the values of one deployment; service-cli config shows each value and where it came from."
 """What to do where values of different deployments are mixed."""

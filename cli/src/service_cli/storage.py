@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import urllib3
 from service_common.wire.submissions import UploadTarget
 
-from service_cli.errors import CommandFailed
+from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.shell.output import Progress
 
 _CHUNK: Final = 1024 * 1024
@@ -70,9 +70,7 @@ def storage_url(url: object, api_url: str) -> str:
 
 def _malformed_address(what: str) -> CommandFailed:
     message = f"The API's {what} address is none that this client would use."
-    return CommandFailed(
-        "answer_malformed", message, next_action="Check SERVICE_API_BASE_URL; report it if it persists."
-    )
+    return CommandFailed(MALFORMED, message, next_action="Check SERVICE_API_BASE_URL; report it if it persists.")
 
 
 def upload(target: UploadAddress, file: Path) -> bool:

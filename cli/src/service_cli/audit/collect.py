@@ -25,12 +25,12 @@ from service_common.domain.hub_events import bounty_of as bounty_of_event
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
-from service_cli.api import MALFORMED, ApiClient
+from service_cli.api import ApiClient
 from service_cli.audit.history import BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
 from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
 

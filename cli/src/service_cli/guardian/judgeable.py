@@ -6,7 +6,7 @@ from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandFailed
+from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import About, moment, printable
 
@@ -213,4 +213,4 @@ def _whole(value: dict[str, object], name: str) -> int:
 
 def _malformed(name: str) -> CommandFailed:
     message = f"The subgraph's answer has no {name} where there should be one."
-    return CommandFailed("answer_malformed", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
+    return CommandFailed(MALFORMED, message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")

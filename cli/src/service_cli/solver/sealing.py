@@ -150,8 +150,7 @@ def _keep_envelope(envelope: Envelope, path: Path) -> None:
     """Beside the ciphertext, so that the folder can be passed on as it is."""
     with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         file.write(envelope.canonical_bytes())
-        file.flush()
-        os.fsync(file.fileno())
+    sync_file(path)
 
 
 def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
