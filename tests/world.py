@@ -95,6 +95,15 @@ class World:
         self.rpc.call("evm_setNextBlockTimestamp", moment)
         self.node.mine()
 
+    def finalize_at(self, moment: int) -> None:
+        """Have the newest final block, and those on top of it, be at exactly ``moment``, all indexed.
+
+        Blocks that ``finalize`` mines take their times from the clock: a second may pass before them.
+        """
+        for _ in range(3):
+            self.advance_to(moment)
+        self.index()
+
     def finalize(self) -> None:
         """Enough blocks that everything so far is final, all indexed."""
         self.node.mine(3)

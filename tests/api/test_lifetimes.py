@@ -48,8 +48,7 @@ def test_page__that_can_be_funded_no_more__is_deleted_a_week_later_unless_it_was
     with service.dependencies.engine.connect() as connection:
         c = t.challenge_pages.c
         deadline = connection.execute(select(c.submission_deadline).where(c.spec_commitment == commitment)).scalar_one()
-    world.advance_to(deadline + 7 * DAY_SECONDS)
-    world.finalize()
+    world.finalize_at(deadline + 7 * DAY_SECONDS)
     delete_expired(service.dependencies)
     assert {commitment, funded_page, "old"} <= keys(service, t.challenge_pages)
     world.advance_to(deadline + 7 * DAY_SECONDS + 1)
@@ -122,13 +121,11 @@ def test_envelope__that_was_never_submitted__is_deleted_with_what_is_known_of_it
 
     deadline = int(world.contract.call("getBounty", bounty)[3])
     age(service, t.verified_objects, "verified_at", lifetimes.VERIFIED_DAYS + 1)
-    world.advance_to(deadline + DAY_SECONDS)
-    world.finalize()
+    world.finalize_at(deadline + DAY_SECONDS)
     delete_expired(service.dependencies)
     assert left(t.submission_envelopes, "storage_locator") == [True, True]
     assert left(t.verified_objects, "storage_locator") == [True, True]
-    world.advance_to(deadline + DAY_SECONDS + 1)
-    world.finalize()
+    world.finalize_at(deadline + DAY_SECONDS + 1)
     delete_expired(service.dependencies)
     assert left(t.submission_envelopes, "storage_locator") == [True, False]
     delete_expired(service.dependencies)
@@ -142,8 +139,7 @@ def test_verdict__that_the_hub_does_not_hold__is_deleted_a_week_after_the_judgin
     put(service, t.written_verdicts, report_commitment=commitment, content=b"x", bounty_id=bounty, guardian=guardian)
     judged = int(world.contract.call("getBounty", bounty)[5])
     for moment, is_there in ((judged + 7 * DAY_SECONDS, True), (judged + 7 * DAY_SECONDS + 1, False)):
-        world.advance_to(moment)
-        world.finalize()
+        world.finalize_at(moment)
         delete_expired(service.dependencies)
         assert (commitment in keys(service, t.written_verdicts)) is is_there
 
