@@ -95,7 +95,8 @@ def test_queue__that_is_full__drops_spans_and_never_waits(
         used.close(0.1)
         used.close(0.1)
     assert [line["reason"] for line in said] == ["no answer before the process ended"]
-    assert caplog.text == ""
+    # the thread that sends may connect only now, which urllib3 notes
+    assert [record for record in caplog.records if record.name.split(".")[0] != "urllib3"] == []
 
 
 def test_headers__that_the_collector_asks_for__are_the_sdks_to_send(
