@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
 
@@ -24,9 +25,7 @@ def raw_server(pieces: Callable[[], Iterable[bytes]], pause: float = 0.0) -> Ite
     class Handler(StreamRequestHandler):
         def handle(self) -> None:
             made.connections += 1
-            while head := list(iter(self.rfile.readline, b"\r\n")):
-                if b"" in head:
-                    return
+            while head := list(takewhile(bool, iter(self.rfile.readline, b"\r\n"))):  # an empty one: hung up
                 lengths = [line.split(b":")[1] for line in head if line.lower().startswith(b"content-length:")]
                 self.rfile.read(sum(map(int, lengths)))
                 try:
