@@ -1,7 +1,6 @@
 """An RPC endpoint before a real node that behaves badly in one way a test chooses."""
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import urllib3
+
+from tests.serving import serving
 
 Change = Callable[[str, list[Any], Any], Any]
 """Method, parameters and the node's result to what this endpoint says instead."""
@@ -68,9 +69,5 @@ def endpoint_before(node: str) -> Iterator[Endpoint]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     made = Endpoint(f"http://127.0.0.1:{server.server_port}/v1/secret-key")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(server):
         yield made
-    finally:
-        server.shutdown()
-        server.server_close()

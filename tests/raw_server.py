@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 
+from tests.serving import serving
+
 
 @dataclass
 class RawServer:
@@ -40,14 +42,13 @@ def raw_server(pieces: Callable[[], Iterable[bytes]], pause: float = 0.0) -> Ite
         daemon_threads = True
         allow_reuse_address = True
 
-    with Server(("127.0.0.1", 0), Handler) as server:
-        made = RawServer(f"http://127.0.0.1:{server.server_address[1]}/v1/secret-key")
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    server = Server(("127.0.0.1", 0), Handler)
+    made = RawServer(f"http://127.0.0.1:{server.server_address[1]}/v1/secret-key")
+    with serving(server):
         try:
             yield made
         finally:
             ends.set()
-            server.shutdown()
 
 
 def whole(body: bytes, status: str = "200 OK") -> bytes:

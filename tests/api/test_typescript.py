@@ -1,7 +1,6 @@
 """The programs of docs/typescript.md against a running server and a real chain: funded, submitted, opened."""
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.clients.package import built, programs, run_node
+from tests.serving import serving
 
 
 class _AfterEveryRound(SystemClock):
@@ -28,12 +28,8 @@ class _AfterEveryRound(SystemClock):
 def relay(service: Service) -> Iterator[str]:
     """A relay of the deployment's beacon, whose rounds are all out."""
     server = BeaconServer((HOST, 0), service.beacon.chain, _AfterEveryRound())
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield server.url
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield server.url
 
 
 @pytest.fixture(scope="module")

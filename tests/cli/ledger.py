@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Thread
 
 from beacon import LocalBeacon, make_local_beacon
 from beacon.server import BeaconServer
@@ -23,6 +22,8 @@ from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import spec_commitment
 from service_common.keccak import keccak256
 from service_common.types import Bytes32, bytes32, to_bytes
+
+from tests.serving import serving
 
 TERMS = HubTerms(reveal_delay=60, min_submission_window=10, min_judging_window=60, publication_delay=100)
 ESCROW = 25_000_000
@@ -174,11 +175,5 @@ def make_ledger(node: AnvilServer) -> Iterator[Ledger]:
     genesis = int(time.time()) - 2 * LONG_AGO
     chain = make_local_beacon(secrets.token_bytes(16), genesis_time=genesis, period_seconds=3)
     server = BeaconServer(("127.0.0.1", 0), chain, SystemClock())
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield Ledger(node, people, delivery, hub, chain, server.url)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -6,11 +6,13 @@ whatever a function says.
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import urllib3
+
+from tests.serving import serving
 
 Reply = tuple[int, bytes, dict[str, str]]
 
@@ -87,18 +89,15 @@ class Server:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        self._thread.start()
+        self._serving = ExitStack()
+        self._serving.enter_context(serving(self._server))
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._serving.close()
 
 
 def as_json(value: object, status: int = 200, **headers: str) -> Reply:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import psycopg
@@ -21,6 +20,7 @@ from local_stack.services import MIGRATOR, ROLES
 from service_common.db.migrate import migrate
 
 from bench.watching.manifests import quantity
+from tests.serving import serving
 from tools import compose
 from tools.images import Unexpected
 
@@ -183,10 +183,8 @@ def answering() -> Iterator[type[BaseHTTPRequestHandler]]:
 
     server = HTTPServer(("127.0.0.1", 0), Answer)
     Answer.port = server.server_port  # type: ignore[attr-defined]
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield Answer
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield Answer
 
 
 @pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])

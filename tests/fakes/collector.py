@@ -2,13 +2,15 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+
+from tests.serving import serving
 
 PASSWORD: Final = "LEAKED-collector-password"
 WAIT_SECONDS: Final = 30
@@ -41,9 +43,8 @@ class Collector:
         self._spans: list[Seen] = []
         self._changed = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
+        self._serving = ExitStack()
+        self._serving.enter_context(serving(self._server))
 
     @property
     def url(self) -> str:
@@ -92,9 +93,7 @@ class Collector:
     def close(self) -> None:
         """Stop."""
         self.ended.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._serving.close()
 
 
 def _handler(collector: Collector) -> Callable[..., BaseHTTPRequestHandler]:

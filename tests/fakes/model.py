@@ -8,9 +8,12 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
+
+from tests.serving import serving
 
 KEY: Final = "made-up-key-of-tests"
 MODEL: Final = "reviewer-of-tests"
@@ -57,9 +60,8 @@ class ModelTwin:
         self.released = threading.Event()
         self.released.set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
+        self._serving = ExitStack()
+        self._serving.enter_context(serving(self._server))
 
     @property
     def url(self) -> str:
@@ -86,9 +88,7 @@ class ModelTwin:
     def close(self) -> None:
         """Stop."""
         self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._serving.close()
 
 
 def _handler(twin: ModelTwin) -> Callable[..., BaseHTTPRequestHandler]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
@@ -24,6 +23,7 @@ from service_common.domain.money import AmountKind
 from werkzeug.serving import make_server
 
 from tests import campaign
+from tests.serving import serving
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Ledger, page_of
@@ -93,12 +93,8 @@ def pages_of(ledger: Ledger) -> WSGIApplication:
 def served(app: WSGIApplication) -> Iterator[str]:
     """The origin of an app."""
     server = make_server("127.0.0.1", 0, app, threaded=True)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(server):
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def visits() -> Iterator[Visit]:

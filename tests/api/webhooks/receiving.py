@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tests.serving import serving
+
 Answer = tuple[int, bytes]
 
 
@@ -105,12 +107,8 @@ def receiving(tls: ssl.SSLContext | None = None) -> Iterator[Receiving]:
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     state = Receiving(server.server_address[1])
-    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
+    with serving(server):
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @contextmanager

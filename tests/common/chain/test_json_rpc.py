@@ -1,7 +1,6 @@
 """Endpoints that fail, lie or refuse."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +9,7 @@ import pytest
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
 
 from tests.raw_server import raw_server, whole
+from tests.serving import serving
 
 
 @contextmanager
@@ -28,10 +28,8 @@ def endpoint(body: bytes, status: int = 200) -> Iterator[str]:
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1/secret-key"
-    server.shutdown()
-    server.server_close()
+    with serving(server):
+        yield f"http://127.0.0.1:{server.server_port}/v1/secret-key"
 
 
 GOOD = json.dumps({"jsonrpc": "2.0", "id": 0, "result": "0x10"}).encode()

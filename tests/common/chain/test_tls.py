@@ -1,7 +1,6 @@
 """RPC endpoints over TLS: one whose certificate is not good is passed over, and never told a word."""
 
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+
+from tests.serving import serving
 
 DAY = timedelta(days=1)
 NOW = datetime.now(UTC)
@@ -132,12 +133,8 @@ def endpoint(file: Path) -> Iterator[TlsEndpoint]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield TlsEndpoint(f"https://127.0.0.1:{server.server_port}/v1/secret-key", asked)
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        yield TlsEndpoint(f"https://127.0.0.1:{server.server_port}/v1/secret-key", asked)
 
 
 @pytest.mark.parametrize("fault", ["expired", "not yet valid", "self-signed", "for another address"])

@@ -3,7 +3,6 @@
 import base64
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from service_common.crypto.capsule import open_capsule, seal_capsule
 from service_common.crypto.timelock import timelock_decrypt, timelock_encrypt
 from service_common.crypto.x25519 import recipient_text
 
+from tests.serving import serving
 from tests.vectors.samples import BINDING, CONTENT, EXPECTED, GUARDIAN_IDENTITIES, ROSTER, seeded
 
 FOLDER: Final = Path(__file__).parent / "tlock_js"
@@ -62,12 +62,8 @@ def tlock_js(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlockJs]:
     ensure_npm_package(FOLDER)
     chain = make_local_beacon(b"tlock-js", genesis_time=int(time.time()) - 100, period_seconds=3)
     server = BeaconServer(("127.0.0.1", 0), chain, SystemClock())
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-    thread.start()
-    yield TlockJs(server, chain, tmp_path_factory.mktemp("tlock"))
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield TlockJs(server, chain, tmp_path_factory.mktemp("tlock"))
 
 
 @pytest.mark.parametrize("size", [1, 200, 3_000])

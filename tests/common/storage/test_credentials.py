@@ -1,9 +1,8 @@
 """Credentials that the storage takes no more: one refusal, told in the log without the secret, over once put right."""
 
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -16,6 +15,8 @@ from service_common.storage import gcs as module
 from service_common.storage.gcs import GcsStore
 from service_common.storage.settings import StorageSettings
 from structlog.testing import capture_logs
+
+from tests.serving import serving
 
 LOCATOR = "submissions/x.age"
 
@@ -44,14 +45,12 @@ class Gate:
                 """Quiet."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
-        self._thread.start()
+        self._serving = ExitStack()
+        self._serving.enter_context(serving(self._server))
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._serving.close()
 
 
 @contextmanager

@@ -3,9 +3,9 @@
 import gc
 import warnings
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 import urllib3
@@ -15,6 +15,7 @@ from service_common.storage.port import CHUNK_BYTES
 from service_common.storage.settings import StorageSettings
 
 from tests.common.storage.test_object_store_contract import send, sha256
+from tests.serving import serving
 
 DATA = bytes(range(256)) * (CHUNK_BYTES // 256) + b"the second chunk"
 
@@ -64,14 +65,11 @@ class Flaky:
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.thread = Thread(target=self.server.serve_forever, args=(0.01,), daemon=True)
-        self.thread.start()
+        self._serving = ExitStack()
+        self._serving.enter_context(serving(self.server))
 
     def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
+        self._serving.close()
 
 
 @pytest.fixture(params=[False, True], ids=["never arrived", "answer lost"])
