@@ -145,6 +145,7 @@ def _initialized(runtime: Runtime, name: str, *, durable: bool) -> PostgresServe
         [
             *(programs / "bin" / "initdb", "-D", directory / "data", "--username", SUPERUSER, "--no-sync"),
             *("--auth=scram-sha-256", f"--pwfile={password_file}", "--encoding=UTF8", "--locale=C"),
+            "--set=dynamic_shared_memory_type=mmap",  # a killed one would leave a megabyte of shared memory
         ],
         environment=minimal_environment(directory),
         cwd=Path("/"),
