@@ -7,12 +7,13 @@ it needs, and no other: ``STACK``, ``TESTS``, ``TYPES``, ``LINT`` and ``ASSURANC
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,8 @@ IMAGES = [each.removeprefix("services/") for each in PACKAGES if each.startswith
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
+MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
+SCRATCH = "bounty-tests-"
 ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
@@ -390,14 +393,60 @@ def pytest(session: nox.Session, paths: str, *options: str) -> None:
     for the whole part: they are left out when there are arguments.
     """
     make(session, TESTS)
-    run(session, TESTS, "pytest", "--override-ini", f"testpaths={paths}", *(session.posargs or options))
+    with _scratch_in_memory() as variables:
+        arguments = ["--override-ini", f"testpaths={paths}", *(session.posargs or options)]
+        run(session, TESTS, "pytest", *arguments, **variables)
 
 
-def run(session: nox.Session, environment: Environment, command: str, *arguments: str) -> None:
+@contextmanager
+def _scratch_in_memory() -> Iterator[dict[str, str]]:
+    """Have tests and their servers write to memory where there is plenty, and TMPDIR does not say where to write.
+
+    They make and remove hundreds of databases and thousands of small files: on some disks that is half of their time.
+    What a killed session left is removed by the next one.
+    """
+    if "TMPDIR" in os.environ or not _has_plenty_of_memory():
+        yield {}
+        return
+    for left in MEMORY.glob(f"{SCRATCH}*"):
+        with suppress(OSError), _locked_folder(left):
+            if left.stat().st_uid == os.getuid() and time.time() - left.stat().st_mtime > 60:  # and not just being made
+                shutil.rmtree(left)
+    folder = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=MEMORY))
+    try:
+        with _locked_folder(folder):
+            folder.chmod(0o711)  # servers that refuse root run as somebody else
+            yield {"TMPDIR": str(folder)}
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _has_plenty_of_memory() -> bool:
+    try:
+        room = os.statvfs(MEMORY)
+        known = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        available = int(known["MemAvailable"].split()[0]) << 10
+        return os.access(MEMORY, os.W_OK) and min(room.f_bavail * room.f_frsize, available) > 6 << 30
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+@contextmanager
+def _locked_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock; OSError where somebody else does."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def run(session: nox.Session, environment: Environment, command: str, *arguments: str, **variables: str) -> None:
     """Run a command of an environment; an interrupted one gets time to stop what it started."""
     session.run(
         str(environment.path / "bin" / command), *arguments,
-        env=_variables(environment), external=True, silent=False, interrupt_timeout=5, terminate_timeout=30,
+        env=_variables(environment) | variables, external=True, silent=False, interrupt_timeout=5, terminate_timeout=30,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -114,6 +115,8 @@ def _run(name: str, state: str, number: int, seed: int, loaded: bool, sessions: 
         "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} {order}".strip(),
         "SERVICE_CAMPAIGN_SEED": str(seed),
     }
+    if loaded:
+        environment["TMPDIR"] = tempfile.gettempdir()  # on the disk that is slow, not in memory
     started, log = time.monotonic(), RESULTS / f"{name}.log"
     with _load_on_machine() if loaded else nullcontext(), log.open("wb") as file:
         code = _suite(sessions, environment, file.fileno(), limit)
