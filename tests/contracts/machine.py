@@ -275,13 +275,16 @@ class HubMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model.bounties)
     @rule(
-        which=st.integers(0, 3), other=anyone, strange=seldom, back=backwards, member=st.integers(0, 4), open_too=seldom
-    )
-    def pull(self, which: int, other: str, strange: bool, back: int, member: int, open_too: bool) -> None:
+        which=st.integers(0, 3), other=anyone, strange=seldom, back=backwards, member=st.integers(0, 4),
+        open_too=seldom, with_data=seldom,
+    )  # fmt: skip
+    def pull(
+        self, which: int, other: str, strange: bool, back: int, member: int, open_too: bool, with_data: bool
+    ) -> None:
         bounty = self.latest(back, lambda b: open_too or b.outcome != OPEN)
         party = [bounty.winner, bounty.poster, bounty.roster.accounts[member % len(bounty.roster.accounts)]]
         account = other if strange else [*party, bounty.policy.recipient][which]
-        self.pull_as(self.number(bounty), which, account, b"\1" if strange and member == 0 else b"")
+        self.pull_as(self.number(bounty), which, account, b"\1" if with_data else b"")
 
     @precondition(lambda self: self.model.bounties)
     @rule(
