@@ -2,7 +2,8 @@
 
 Each run is every session of ``./noxw`` with the tests of each in a random order, which the run's seed repeats
 (pytest-random-order: files, and the tests within a file), and with the campaigns' walks of that seed. The last runs go
-beside a load: a busy loop for each core, and a writer that has the disk write out a file of 256 MiB over and over.
+beside a load: a busy loop for each core, and a writer that has the disk write out a file of 256 MiB over and over. The
+tests' own files are on that disk then, their servers where ``./noxw`` has them.
 
 Resumable: a run that ended for the present commit, green or not, is not repeated without ``--again``; while files are
 changed nothing is resumed. Results and logs are in ``.local/steady``. The exit code is 1 when any run failed. SIGINT
@@ -116,7 +117,7 @@ def _run(name: str, state: str, number: int, seed: int, loaded: bool, sessions: 
         "SERVICE_CAMPAIGN_SEED": str(seed),
     }
     if loaded:
-        environment["TMPDIR"] = tempfile.gettempdir()  # on the disk that is slow, not in memory
+        environment["PYTEST_DEBUG_TEMPROOT"] = tempfile.gettempdir()  # what tests write is on the disk, not in memory
     started, log = time.monotonic(), RESULTS / f"{name}.log"
     with _load_on_machine() if loaded else nullcontext(), log.open("wb") as file:
         code = _suite(sessions, environment, file.fileno(), limit)
