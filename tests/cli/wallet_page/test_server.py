@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from queue import Queue
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from service_cli.errors import CommandFailed, CommandRefused
@@ -212,6 +213,33 @@ def test_page__that_nobody_answers__is_given_up(monkeypatch: pytest.MonkeyPatch)
     with WalletPage({}) as page, pytest.raises(CommandFailed) as failed:
         page.ask(TASK)
     assert failed.value.code == "wallet_not_answered"
+
+
+def test_page__interrupted_while_its_wait_cannot_be_woken__still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    addresses: Queue[str] = Queue()
+    is_noticed, has_ended = Queue[bool](), Event()
+    monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
+
+    def interrupt(page: WalletPage) -> None:
+        asked = Asked(page, addresses.get(), Queue())
+        session = asked.open()
+        asked.post(f"{session}/next", {"seen": 0})
+        os.kill(os.getpid(), signal.SIGINT)
+        is_noticed.put(has_ended.wait(LINGERING))
+        with suppress(OSError):
+            asked.post(f"{session}/closed", {})
+
+    with WalletPage({}) as page:
+        Thread(target=interrupt, args=(page,), daemon=True).start()
+        # As when it comes in the moment before the wait: Python knows of it, and the wait goes on.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                page.ask(TASK)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        has_ended.set()
+    assert is_noticed.get(timeout=LINGERING)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import json
 import secrets
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from service_cli.shell.output import warn
 
 ASK_SECONDS: Final = 30 * 60.0
 """How long a person may take for one answer."""
+_LOOK_SECONDS: Final = 0.5
+"""How long a wait for the person may sleep through Ctrl-C: nothing wakes a wait that was just about to begin."""
 POLL_SECONDS: Final = 15.0
 """How long the page's question for the next task is kept open."""
 FAREWELL_SECONDS: Final = 2.0
@@ -125,9 +128,11 @@ class _State:
             self._task, self._answer = task, None
             self._number += 1
             self._changed.notify_all()
-            if not self._changed.wait_for(lambda: self._answer is not None or self._is_closed, ASK_SECONDS):
-                message = "The wallet has not answered within half an hour."
-                raise CommandFailed("wallet_not_answered", message, next_action=_AGAIN)
+            gives_up_at = time.monotonic() + ASK_SECONDS
+            while not self._changed.wait_for(lambda: self._answer is not None or self._is_closed, _LOOK_SECONDS):
+                if time.monotonic() >= gives_up_at:
+                    message = "The wallet has not answered within half an hour."
+                    raise CommandFailed("wallet_not_answered", message, next_action=_AGAIN)
             answer, self._task = self._take_answer(), None
         if answer is None:
             message = "The page was closed or loaded again before the wallet answered."
