@@ -63,7 +63,6 @@ class Run:
     """How one run of the suite ended. ``failed`` names tests, and sessions that failed without naming one."""
 
     commit: str
-    number: int
     seed: int
     loaded: bool
     seconds: float
@@ -97,7 +96,7 @@ def main() -> int:
         done = None if options.again or state.endswith("changed") else _load(name)
         if done is None:
             try:
-                done = _run(name, state, number, seed, under_load, options.sessions, options.minutes * 60)
+                done = _run(name, state, seed, under_load, options.sessions, options.minutes * 60)
             except KeyboardInterrupt:
                 return 130
         runs.append(done)
@@ -109,7 +108,7 @@ def main() -> int:
     return 0 if green == len(runs) else 1
 
 
-def _run(name: str, state: str, number: int, seed: int, loaded: bool, sessions: list[str], limit: float) -> Run:
+def _run(name: str, state: str, seed: int, loaded: bool, sessions: list[str], limit: float) -> Run:
     order = f"--random-order --random-order-seed={seed}"
     environment = {
         **os.environ,
@@ -124,9 +123,8 @@ def _run(name: str, state: str, number: int, seed: int, loaded: bool, sessions: 
     text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace"))
     counts = re.findall(r"^(\d+) passed, (\d+) failed$", text, re.MULTILINE)
     passed, failed = map(int, counts[-1]) if counts else (0, 0)
-    run = Run(
-        state, number, seed, loaded, time.monotonic() - started, passed, failed, code == 0, _failed(text, code, limit)
-    )
+    seconds, failures = time.monotonic() - started, _failed(text, code, limit)
+    run = Run(state, seed, loaded, seconds, passed, failed, code == 0, failures)
     draft = RESULTS / f"{name}.new"
     draft.write_text(json.dumps(asdict(run)), encoding="utf-8")
     draft.replace(RESULTS / f"{name}.json")
@@ -196,9 +194,9 @@ def _kind(run: Run) -> str:
 
 def _table(runs: list[Run]) -> str:
     rows = [
-        f"| {run.number} | {run.seed} | {'cores and disk' if run.loaded else ''} | {run.seconds:.0f} | "
+        f"| {number} | {run.seed} | {'cores and disk' if run.loaded else ''} | {run.seconds:.0f} | "
         f"{run.passed_tests} | {run.failed_tests} | {', '.join(f'`{name}`' for name in run.failed) or 'green'} |"
-        for run in runs
+        for number, run in enumerate(runs, 1)
     ]
     return "\n".join(
         ["| run | seed | load | seconds | passed | failed | result |", "|---|---|---|---|---|---|---|", *rows]

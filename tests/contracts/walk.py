@@ -1,6 +1,6 @@
 """Long uniform walks over the moves of the machine: what hypothesis may miss by taste, these reach by length.
 
-The weights have four walks of 1,500 steps meet each event and refusal about ten times or more: no seed misses one.
+The weights have four walks of 1,500 steps meet each event and refusal about ten times, and five at the least.
 """
 
 from random import Random
