@@ -18,6 +18,7 @@ from service_common.clock import SystemClock
 from service_common.errors import ServiceError
 from service_common.types import Address, BlockNumber
 
+from tests.clocks import StandingClock
 from tests.common.auth import wallets as w
 from tests.common.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
 
@@ -174,7 +175,7 @@ def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good
 
 
 def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
-    asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), Stopped())
+    asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), StandingClock())
     for _ in range(contract_wallets.STRANGERS_PER_SECOND):
         assert asked.ask(new_key().address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
     with pytest.raises(ServiceError) as caught:
@@ -225,17 +226,8 @@ def outcome(asked: ContractWallets, account: Address, signature: bytes, client: 
         return error.code
 
 
-class Stopped(SystemClock):
-    """A clock that stands until it is moved."""
-
-    at = 1.0
-
-    def monotonic(self) -> float:
-        return self.at
-
-
 def test_wallet__accepted_lately__is_not_locked_out_by_garbage_of_strangers(node: AnvilServer) -> None:
-    wallet, clock, garbage = w.place(node, w.owner_wallet(OWNER.address)), Stopped(), b"\x01"
+    wallet, clock, garbage = w.place(node, w.owner_wallet(OWNER.address)), StandingClock(), b"\x01"
     asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
     strangers = [outcome(asked, new_key().address, garbage, CAFE) for _ in range(100)]
@@ -250,7 +242,7 @@ def test_wallet__accepted_lately__is_not_locked_out_by_garbage_of_strangers(node
 
 
 def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it_was_before(node: AnvilServer) -> None:
-    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), Stopped()
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
     asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
     for _ in range(4):
@@ -265,7 +257,7 @@ def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it
 
 
 def test_account__named_from_many_addresses__has_a_budget_until_it_is_accepted(node: AnvilServer) -> None:
-    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), Stopped()
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
     asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
     answers = []
     for second in range(5):
