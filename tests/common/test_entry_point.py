@@ -66,7 +66,7 @@ def test_command__that_waits_for_the_database__ends_on_sigterm(
             connection, _ = silent_server.accept()
             with connection:
                 os.kill(_own_process(started.pid), signal.SIGTERM)
-                _, told = started.communicate(timeout=10)
+                _, told = started.communicate(timeout=60)
         finally:
             started.kill()
     assert started.returncode == TERMINATED, told

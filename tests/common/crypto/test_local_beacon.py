@@ -77,17 +77,17 @@ def test_process__started_asked_and_stopped__serves_verified_rounds_and_exits_0(
         client = BeaconClient(["http://127.0.0.1:9", ready["url"]], info, http, SystemClock())
         assert isinstance(client.round(50), Beacon)
         assert isinstance(client.round(10_000), NotYet)
-        assert 100 <= client.latest().round <= 110
+        assert 100 <= client.latest().round <= time.time() - genesis + 1
     finally:
         process.send_signal(stop)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
 
 
 def test_process__wrong_arguments__usage_and_no_traceback(tmp_path: Path) -> None:
     for arguments in (["--genesis", "1", "--period", "0"], ["--period", "1"]):
         process = _start(tmp_path, *arguments)
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=60)
         assert process.returncode == 2
         assert "Traceback" not in errors
 

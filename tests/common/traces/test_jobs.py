@@ -54,7 +54,7 @@ def start(collector: Collector, valkey_server: ValkeyServer, redis: Redis) -> It
 
 def wait_for_jobs(redis: Redis, name: QueueName) -> None:
     """Until the jobs of a queue have ended; of those that did not fail nothing is kept."""
-    queue, ends = open_queue(name, redis), time.monotonic() + 30
+    queue, ends = open_queue(name, redis), time.monotonic() + 60
     while queue.count or queue.started_job_registry.count or not queue.failed_job_registry.count:
         assert time.monotonic() < ends
         time.sleep(0.05)
@@ -63,7 +63,7 @@ def wait_for_jobs(redis: Redis, name: QueueName) -> None:
 def lines(worker: subprocess.Popen[str]) -> list[dict[str, object]]:
     """Ask it to end; what it logged."""
     worker.send_signal(signal.SIGTERM)
-    _, text = worker.communicate(timeout=20)
+    _, text = worker.communicate(timeout=60)
     assert worker.returncode == 0, text
     assert PASSWORD not in text
     return [json.loads(line) for line in text.splitlines()]
