@@ -35,7 +35,7 @@ from bench.http.load import Load, get, load
 from bench.watching.curves import Watched
 from bench.watching.processes import main_processes, taken
 from bench.watching.sampler import read_samples, sampling
-from tests.scraping import wait_until
+from tests.waiting import wait_until
 
 RATE: Final = 500
 FEW: Final = RATE * 2 // 5

@@ -1,7 +1,6 @@
 """What a running process tells a scraper: the figures of its ``/metrics``."""
 
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,14 +82,6 @@ def start(runtime: Runtime, name: str, variables: Mapping[str, str], *command: s
     child = runtime.family.spawn(name, [program, *command[1:]], environment=environment, cwd=runtime.logs)
     runtime.family.wait(child, lambda: _answers(port), 60.0)
     return Started(child, port)
-
-
-def wait_until(told: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Scrape until it is told: a worker takes in what a job counted a moment after the job's end."""
-    ends = time.monotonic() + seconds
-    while not told():
-        assert time.monotonic() < ends
-        time.sleep(0.05)
 
 
 def _answers(port: int) -> bool:

@@ -16,7 +16,8 @@ from service_common.types import Address, BountyId, Bytes32
 
 from tests.api.conftest import Service, error_of
 from tests.api.test_submissions import Sealed, open_bounty, seal
-from tests.scraping import start, wait_until
+from tests.scraping import start
+from tests.waiting import wait_until
 
 
 def stored(sealed: Sealed) -> ObjectInfo | None:

@@ -29,7 +29,8 @@ from tests.api.pages import page_for
 from tests.campaign import size
 from tests.common.auth.signing import Key, new_key
 from tests.fakes.model import ModelTwin, Reply, not_ready, says
-from tests.scraping import Started, counted_here, rises_of, start, wait_until
+from tests.scraping import Started, counted_here, rises_of, start
+from tests.waiting import wait_until
 from tests.world import ChainClock
 
 CAP = 40

@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +28,7 @@ from tests.api.test_submissions import open_bounty, seal
 from tests.common.auth.signing import Key
 from tests.fakes.model import ModelTwin
 from tests.proxy import Proxy, proxies
+from tests.waiting import wait_until
 
 PUBLISH = "/api/bounty-challenge-specs/prepare-publication"
 GRACE_SECONDS = 40
@@ -61,7 +62,7 @@ class Scene:
             | {"SERVICE_REDIS_URL": self.redis.url(), "SERVICE_INTERNAL_PORT": str(runtime.port())},
             cwd=runtime.logs,
         )
-        until(lambda: redis.scard("rq:workers") > before)
+        wait_until(lambda: redis.scard("rq:workers") > before)
         redis.close()
         return worker
 
@@ -102,13 +103,6 @@ def scene(service: Service) -> Iterator[Scene]:
         redis.kill()
 
 
-def until(holds: Callable[[], bool], seconds: float = 20) -> None:
-    ends = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < ends, "it did not come to pass"
-        time.sleep(0.02)
-
-
 def keep_reading(api: RunningApi, path: str, stop: threading.Event) -> list[Answer]:
     """Ask until nobody listens; each answer, status 0 for a connection that ended before its first byte."""
     answers = []
@@ -134,9 +128,9 @@ def test_api__terminated_under_load__answers_what_it_accepted_refuses_the_rest_a
         waiting = [pool.submit(scene.api.send, request) for _, request in asked]
         unfinished.sendall(half[:-100].replace(b"\r\n", b"\r\nExpect: 100-continue\r\n", 1))
         assert unfinished.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"  # it is at work, not only accepted
-        until(lambda: len(scene.twin.requests) == 1 and all(scene.rows(poster)[0] == 1 for poster, _ in asked))
+        wait_until(lambda: len(scene.twin.requests) == 1 and all(scene.rows(poster)[0] == 1 for poster, _ in asked))
         scene.api.child.send(signal.SIGTERM)
-        until(lambda: refuses(scene.api))
+        wait_until(lambda: refuses(scene.api))
         assert not any(each.done() for each in waiting)
         unfinished.sendall(half[-100:])
         scene.twin.released.set()
@@ -144,7 +138,7 @@ def test_api__terminated_under_load__answers_what_it_accepted_refuses_the_rest_a
         answers = [each.result(GRACE_SECONDS) for each in (*waiting, last)]
         stop.set()
         read = [answer for each in readers for answer in each.result(20)]
-    until(lambda: scene.api.child.exit_status() is not None, GRACE_SECONDS)
+    wait_until(lambda: scene.api.child.exit_status() is not None, GRACE_SECONDS)
     assert scene.api.child.exit_status() == 0
     assert [(answer.status, is_whole(answer)) for answer in answers] == [(200, True)] * (SLOW + 1)
     assert {scene.rows(poster) for poster in (*(poster for poster, _ in asked), half_poster)} == {(1, 1)}
@@ -168,18 +162,18 @@ def test_review_worker__terminated_at_work__finishes_the_review_and_ends(scene: 
     worker, (poster, request) = scene.start_worker("service-reviewer"), scene.publication()
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(scene.api.send, request)
-        until(lambda: len(scene.twin.requests) == 1)
+        wait_until(lambda: len(scene.twin.requests) == 1)
         worker.send(signal.SIGTERM)
         later_poster, later = scene.publication()
         time.sleep(0.3)
         assert worker.exit_status() is None
         scene.twin.released.set()
         assert answer.result(20).status == 200
-        until(lambda: worker.exit_status() is not None)
+        wait_until(lambda: worker.exit_status() is not None, 20)
         assert worker.exit_status() == 0
         # 2. What comes meanwhile waits for another worker.
         answer = pool.submit(scene.api.send, later)
-        until(lambda: scene.rows(later_poster) == (1, 0))
+        wait_until(lambda: scene.rows(later_poster) == (1, 0))
         other = scene.start_worker("service-reviewer")
         assert answer.result(20).status == 200
     assert (len(scene.twin.requests), scene.rows(poster), scene.rows(later_poster)) == (2, (1, 1), (1, 1))
@@ -210,12 +204,12 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
     assert enqueue()
     scene.storage.delay = 0.02
     worker = scene.start_worker("service-api")
-    until(lambda: scene.storage.connections > 0)
+    wait_until(lambda: scene.storage.connections > 0)
     redis.hset("rq:job:verify-it", "last_heartbeat", "2020-01-01T00:00:00.000000Z")  # by a clock that is off
     assert (enqueue(), verified()) == (False, 0)
     if ended == "asked":
         worker.send(signal.SIGTERM)
-        until(lambda: worker.exit_status() is not None, 60)
+        wait_until(lambda: worker.exit_status() is not None, 60)
         assert worker.exit_status() == 0
     else:
         scene.service.runtime.family.end([worker], kill=True)
@@ -224,7 +218,7 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
         assert enqueue(dead_after=timedelta(0))
         scene.storage.delay = 0.0
         worker = scene.start_worker("service-api")
-        until(lambda: verified() == 1, 60)
+        wait_until(lambda: verified() == 1, 60)
         scene.service.runtime.family.end([worker], kill=True)
     assert verified() == 1
     redis.close()

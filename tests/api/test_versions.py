@@ -23,24 +23,10 @@ from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service
 from tests.api.pages import page_for
+from tests.clocks import HandClock
 
 R = TypeVar("R")
 READS = ("/api/bounties", "/api/bounties?limit=1", "/api/deployment", "/api/readiness-rubric")
-
-
-class HandClock:
-    """Moves when told."""
-
-    time = 0.0
-
-    def now(self) -> UnixSeconds:
-        return UnixSeconds(int(self.time))
-
-    def monotonic(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 @pytest.mark.parametrize("path", [*READS, "/api/schemas/bounty-challenge.json", "/api/openapi.json"])

@@ -1,6 +1,5 @@
 """Budgets: counted in this process or by all together, bounded in place, and never lost to a silent Redis."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +13,7 @@ from service_common.budgets import Budget, Budgets, parse_budget
 from service_common.clock import SystemClock
 
 from tests.clocks import StandingClock
+from tests.waiting import wait_until
 
 OWN, SHARED = Budget("own", 3, 60), Budget("shared", 3, 60, shared=True)
 
@@ -63,10 +63,9 @@ def test_shared_budget__is_one_for_all_processes_and_counts_nothing_that_it_refu
 
 def test_shared_budget__of_a_short_window__is_granted_again(redis: Redis) -> None:
     counts, short = Budgets(SystemClock(), redis), Budget("short", 1, 1, shared=True)
-    while counts.take(short, "one").granted:
-        pass
-    while not counts.take(short, "one").granted:
-        time.sleep(0.05)
+    assert counts.take(short, "one").granted
+    wait_until(lambda: not counts.take(short, "one").granted)
+    wait_until(lambda: counts.take(short, "one").granted)
 
 
 def test_shared_budget__while_redis_is_away__is_counted_in_this_process_and_asked_for_again_later() -> None:

@@ -24,7 +24,8 @@ from sqlalchemy import delete, insert, select, update
 
 from tests.delivery.conftest import HOST, Delivery
 from tests.delivery.test_delivery import awarded, body_for, exists, refusal, wrap_path
-from tests.scraping import start, wait_until
+from tests.scraping import start
+from tests.waiting import wait_until
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from tests.cli.lies import lie_at
 from tests.cli.servers import Reply, Request, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of
 from tests.safe.wallet import SafeWallet, make_safe
+from tests.waiting import wait_until
 from tests.web.driver import Browser, Page, TestWallet, browsing
 
 IDLE_SECONDS = 90
@@ -491,8 +492,7 @@ def ends_with_final(cast: Cast, page: Page, button: str) -> None:
     page.press(button)
     if ready in page.do("wait_any", texts=[ready, "not finalized yet"]):
         return
-    while chain.get_block("finalized")["number"] < outcome:
-        time.sleep(0.2)
+    wait_until(lambda: chain.get_block("finalized")["number"] >= outcome, IDLE_SECONDS)
     page.press(button)
     page.do("wait_any", texts=[ready])
 

@@ -27,7 +27,8 @@ from service_indexer.settler import (
 from sqlalchemy import select, text
 
 from tests.endpoints import Endpoint, endpoint_before
-from tests.scraping import rises_of, start, wait_until
+from tests.scraping import rises_of, start
+from tests.waiting import wait_until
 from tests.world import World
 
 

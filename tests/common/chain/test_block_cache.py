@@ -7,8 +7,9 @@ from local_stack.anvil import AnvilServer
 from service_common.chain.block_cache import BlockCache
 from service_common.chain.blocks import header_at
 from service_common.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
-from service_common.types import BlockNumber, UnixSeconds
+from service_common.types import BlockNumber
 
+from tests.clocks import HandClock
 from tests.endpoints import endpoint_before
 
 
@@ -23,21 +24,6 @@ class CountingRpc(JsonRpc):
     def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
         self.requests += 1
         return super().batch(calls)
-
-
-class HandClock:
-    """Moves when told."""
-
-    time = 0.0
-
-    def now(self) -> UnixSeconds:
-        return UnixSeconds(int(self.time))
-
-    def monotonic(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 def make(node: AnvilServer) -> tuple[BlockCache, CountingRpc, HandClock]:
