@@ -35,6 +35,9 @@ from tests.world import ChainClock, World, make_world
 
 HOST = "bounties.example"
 WEBHOOK_KEY = Identity.generate()
+AHEAD_SECONDS = 100_000
+"""The chain's time before the machine's: to an api with the machine's clock, a chain on which no test has mined for a
+minute would be one whose index is behind."""
 
 
 @dataclass
@@ -134,6 +137,7 @@ def running_service() -> Iterator[Service]:
     ):
         database = DatabaseServer.on(server).new()
         with make_world(node, database) as world:
+            world.finalize_at(world.time() + AHEAD_SECONDS)
             runtime.family.spawn(
                 "reviewer",
                 [Path(sys.executable).parent / "service-reviewer", "worker"],
