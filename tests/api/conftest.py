@@ -36,8 +36,8 @@ from tests.world import ChainClock, World, make_world
 HOST = "bounties.example"
 WEBHOOK_KEY = Identity.generate()
 AHEAD_SECONDS = 100_000
-"""The chain's time before the machine's: to an api with the machine's clock, a chain on which no test has mined for a
-minute would be one whose index is behind."""
+"""How far the chain's time is ahead of the machine's. An api process goes by the machine's clock: without this,
+it would take a chain on which no test has mined for a minute for one whose index is behind."""
 
 
 @dataclass

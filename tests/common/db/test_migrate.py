@@ -12,27 +12,20 @@ from psycopg.errors import LockNotAvailable
 from service_common.db import engine
 from service_common.db import migrate as module
 from service_common.db.migrate import SchemaBehind, await_schema, migrate
-from service_common.types import UnixSeconds
 from sqlalchemy.exc import OperationalError
 
+from tests.clocks import HandClock
 from tests.servers import NEWEST, DatabaseServer
 
 
-class Watched:
-    """A clock that tells when somebody sleeps, and lets it sleep a moment only."""
+class Watched(HandClock):
+    """Tells when somebody sleeps, and lets it sleep a moment only."""
 
     def __init__(self) -> None:
         self.slept = Event()
-        self._now = 0.0
-
-    def now(self) -> UnixSeconds:
-        return UnixSeconds(int(self._now))
-
-    def monotonic(self) -> float:
-        return self._now
 
     def sleep(self, seconds: float) -> None:
-        self._now += seconds
+        super().sleep(seconds)
         self.slept.set()
         Event().wait(0.02)
 
