@@ -6,10 +6,12 @@ import os
 import shutil
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGKILL
+from typing import Literal
 
 import psycopg
 import pytest
@@ -252,6 +254,26 @@ def test_anvil__durable_and_cut_off_in_a_save__keeps_the_one_before(
             node.kill()
         node.restart()
         assert tip(node) == block
+        node.stop()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_anvil__durable_and_restarted_again__keeps_its_genesis(runtime: Runtime, order: Literal[1, -1]) -> None:
+    with anvil.start(runtime, name=f"anvil-genesis-{order}", mining="manual", durable=True) as node:
+        genesis = tip(node)
+        node.save()
+        node.kill()
+        time.sleep(1.0)  # the genesis of a node that starts now has another timestamp
+        node.restart()
+        node.save()
+        node.kill()
+        assert node.kept is not None
+        state = json.loads(node.kept.read_bytes())
+        assert [block["header"]["number"] for block in state["blocks"]] == ["0x0", "0x0"]
+        state["blocks"].sort(key=lambda block: order * quantity(block["header"]["timestamp"]))
+        node.kept.write_text(json.dumps(state))
+        node.restart()
+        assert tip(node) == genesis
         node.stop()
 
 

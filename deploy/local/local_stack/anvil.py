@@ -7,10 +7,12 @@ With ``durable`` the chain survives ``kill``, a crash of the node, and ``restart
 state: it reads it each half second and replaces one file by the answer as a whole, so that no kill leaves half a
 file. What a crash can lose is what was mined since the last answer: half a second, or four times as long as an answer
 takes where the chain has grown so large that this is longer, and the answer's own time. A regular ``stop`` loses
-nothing that was mined, nor does a crash anything from before the last ``save``.
+nothing that was mined, nor does a crash anything from before the last ``save``. The chain keeps its genesis: a node
+that loads a state adds a block 0 of its own to it, and without ``_keep_first_genesis`` a later one takes either.
 """
 
 import gzip
+import json
 import signal
 import threading
 import time
@@ -113,13 +115,13 @@ class AnvilServer:
                 state = gzip.decompress(hex_bytes(slow.call("anvil_dumpState")))
             except (ValueError, EOFError, gzip.BadGzipFile) as error:
                 raise ChainUnavailable("the node answered no whole state") from error
-            draft = self.kept.with_suffix(".new")
-            draft.write_bytes(state)
-            draft.replace(self.kept)
+            _replace(self.kept, state)
 
     def restart(self) -> None:
         """Start again on the same port; the chain is the old one only where the server is durable."""
         with self._saving:  # what the node answered before it ended is kept first
+            if self.kept is not None and self.kept.exists():
+                _keep_first_genesis(self.kept)
             self.child = self._spawn(self.port)
         self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
 
@@ -165,6 +167,25 @@ class AnvilServer:
             return quantity(probe.call("eth_chainId")) == self.chain_id
         except (ChainUnavailable, RpcRefused):
             return False
+
+
+def _keep_first_genesis(kept: Path) -> None:
+    """Leave one block 0 in a state: the oldest, which was there before any node loaded it."""
+    state = json.loads(kept.read_bytes())
+    first, *added = sorted(
+        (block for block in state["blocks"] if quantity(block["header"]["number"]) == 0),
+        key=lambda block: quantity(block["header"]["timestamp"]),
+    )
+    if added:
+        state["blocks"] = [first, *(block for block in state["blocks"] if quantity(block["header"]["number"]) > 0)]
+        _replace(kept, json.dumps(state).encode())
+
+
+def _replace(kept: Path, state: bytes) -> None:
+    """Replace the file as a whole, so that no crash leaves half of it."""
+    draft = kept.with_suffix(".new")
+    draft.write_bytes(state)
+    draft.replace(kept)
 
 
 @contextmanager
