@@ -115,7 +115,7 @@ def _handler(collector: Collector) -> Callable[..., BaseHTTPRequestHandler]:
             self.close_connection = True
             with suppress(OSError):  # the client has given up
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-                while not collector.ended.wait(0.2):
+                while collector.held.is_set() and not collector.ended.wait(0.2):
                     self.wfile.write(b"x")
 
         def log_message(self, format: str, *args: object) -> None:

@@ -12,7 +12,7 @@ from service_common.traces.port import Kind
 from service_common.traces.settings import parse_endpoint
 from structlog.testing import capture_logs
 
-from tests.fakes.collector import PASSWORD, Collector, Seen
+from tests.fakes.collector import PASSWORD, WAIT_SECONDS, Collector, Seen
 
 TRACE, SPAN = "ab" * 16, "cd" * 8
 
@@ -24,10 +24,32 @@ def collector() -> Iterator[Collector]:
     collector.close()
 
 
-def tracer(collector: Collector, ratio: float = 1.0, outage: Outage | None = None) -> OtelTracer:
-    endpoint = parse_endpoint(collector.url)
-    assert endpoint is not None
-    return OtelTracer("tests", endpoint, ratio, outage)
+class Tracers:
+    """Makes tracers that send to a collector."""
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        self._made: list[OtelTracer] = []
+
+    def __call__(self, ratio: float = 1.0, outage: Outage | None = None) -> OtelTracer:
+        endpoint = parse_endpoint(self._collector.url)
+        assert endpoint is not None
+        self._made.append(OtelTracer("tests", endpoint, ratio, outage))
+        return self._made[-1]
+
+    def end(self) -> None:
+        """Until no thread sends: one that lived on would draw its random pauses within another test."""
+        self._collector.held.clear()
+        for made in self._made:
+            made.close(0)
+            assert made._ended.wait(WAIT_SECONDS)
+
+
+@pytest.fixture
+def tracer(collector: Collector) -> Iterator[Tracers]:
+    tracers = Tracers(collector)
+    yield tracers
+    tracers.end()
 
 
 def sent(collector: Collector, used: OtelTracer) -> list[Seen]:
@@ -37,17 +59,17 @@ def sent(collector: Collector, used: OtelTracer) -> list[Seen]:
 
 @pytest.mark.parametrize(("ratio", "roots"), [(0.0, 0), (1.0, 50)])
 def test_ratio__of_traces_that_begin_here__is_kept_whole_or_not_at_all(
-    collector: Collector, ratio: float, roots: int
+    collector: Collector, tracer: Tracers, ratio: float, roots: int
 ) -> None:
-    used = tracer(collector, ratio)
+    used = tracer(ratio)
     for _ in range(50):
         with used.open(Kind.SERVER, "root", {}, {}), used.open(Kind.CLIENT, "child", {}, None):
             pass
     assert len(sent(collector, used)) == 2 * roots
 
 
-def test_ratio__of_a_trace_that_began_elsewhere__is_decided_there(collector: Collector) -> None:
-    used = tracer(collector, 0.0)
+def test_ratio__of_a_trace_that_began_elsewhere__is_decided_there(collector: Collector, tracer: Tracers) -> None:
+    used = tracer(0.0)
     for flag in ("00", "01"):
         with used.open(Kind.SERVER, f"flag {flag}", {}, {"traceparent": f"00-{TRACE}-{SPAN}-{flag}"}):
             assert used.carrier()["traceparent"].endswith(f"-{flag}")
@@ -55,8 +77,10 @@ def test_ratio__of_a_trace_that_began_elsewhere__is_decided_there(collector: Col
     assert (span.name, span.trace, span.parent) == ("flag 01", TRACE, SPAN)
 
 
-def test_span__that_ends_with_an_error__has_its_type_and_none_of_its_words(collector: Collector) -> None:
-    used = tracer(collector)
+def test_span__that_ends_with_an_error__has_its_type_and_none_of_its_words(
+    collector: Collector, tracer: Tracers
+) -> None:
+    used = tracer()
     errors = [
         ValueError("LEAKED"),
         ServiceError("bounty_not_found", "LEAKED"),
@@ -70,8 +94,8 @@ def test_span__that_ends_with_an_error__has_its_type_and_none_of_its_words(colle
     assert b"LEAKED" not in collector.received
 
 
-def test_log__inside_nested_spans_and_after__has_the_trace_and_then_none(collector: Collector) -> None:
-    used = tracer(collector)
+def test_log__inside_nested_spans_and_after__has_the_trace_and_then_none(tracer: Tracers) -> None:
+    used = tracer()
     with used.open(Kind.SERVER, "outer", {}, {"traceparent": f"00-{TRACE}-{SPAN}-01"}):
         with used.open(Kind.CLIENT, "inner", {}, None):
             assert trace_id.get() == TRACE
@@ -82,12 +106,12 @@ def test_log__inside_nested_spans_and_after__has_the_trace_and_then_none(collect
 
 
 def test_queue__that_is_full__drops_spans_and_never_waits(
-    collector: Collector, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    collector: Collector, tracer: Tracers, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "8")
     collector.held.set()
-    used = tracer(collector)
+    used = tracer()
     for _ in range(1_000):
         with used.open(Kind.SERVER, "request", {}, {}):
             pass
@@ -148,13 +172,15 @@ def test_outage__found_by_a_forked_child__is_known_to_its_parent() -> None:
     assert outage.lasts()
 
 
-def test_tracer__that_ends_in_a_known_outage__does_not_wait_and_does_not_prolong_it(collector: Collector) -> None:
+def test_tracer__that_ends_in_a_known_outage__does_not_wait_and_does_not_prolong_it(
+    collector: Collector, tracer: Tracers
+) -> None:
     clock = Moments()
     outage = Outage(clock)
     collector.held.set()
     outage.began("status 503")
     clock.now += AVOID_SECONDS - 1
-    used = tracer(collector, outage=outage)
+    used = tracer(outage=outage)
     with used.open(Kind.SERVER, "request", {}, {}):
         pass
     used.close(1)
