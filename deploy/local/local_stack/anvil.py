@@ -120,8 +120,6 @@ class AnvilServer:
     def restart(self) -> None:
         """Start again on the same port; the chain is the old one only where the server is durable."""
         with self._saving:  # what the node answered before it ended is kept first
-            if self.kept is not None and self.kept.exists():
-                _keep_first_genesis(self.kept)
             self.child = self._spawn(self.port)
         self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=30.0)
 
@@ -152,7 +150,10 @@ class AnvilServer:
             pause = max(_SAVE_SECONDS, _SAVE_SHARE * (time.monotonic() - started))
 
     def _spawn(self, port: int) -> Child:
-        state = ["--load-state", str(self.kept)] if self.kept is not None and self.kept.exists() else []
+        state: list[str] = []
+        if self.kept is not None and self.kept.exists():
+            _keep_first_genesis(self.kept)
+            state = ["--load-state", str(self.kept)]
         return self._runtime.family.spawn(
             self._directory.name,
             [self._program, "--host", HOST, "--port", str(port), *self._options, *state],
