@@ -1,5 +1,6 @@
 """SIGTERM while there is work: what was accepted is answered whole, what runs is finished, nothing is done twice."""
 
+import ctypes
 import secrets
 import signal
 import socket
@@ -33,6 +34,8 @@ from tests.waiting import wait_until
 PUBLISH = "/api/bounty-challenge-specs/prepare-publication"
 GRACE_SECONDS = 40
 """What an api is given to end: above its own bound of 30 and its longest wait of 25."""
+UNKILLED_SECONDS = 25
+"""Less than a server gives its worker before it kills it."""
 SLOW = 5
 """Requests that wait for their review: one worker does all of them within the longest wait, on a busy machine, too."""
 
@@ -153,8 +156,41 @@ def refuses(api: RunningApi) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", api.port), timeout=2):
             return False
-    except ConnectionRefusedError:
+    except ConnectionError:  # refused, or reset where the port was closed in that moment
         return True
+
+
+@pytest.mark.parametrize("process", ["server", "job worker"])
+def test_sigterm__that_another_thread_gets__ends_the_process(scene: Scene, process: str) -> None:
+    """The kernel gives it to a thread that makes a thread in that moment; here to one that waits."""
+    child = scene.api.child
+    if process == "job worker":
+        child = scene.start_worker("service-reviewer")
+        with connect(scene.redis.url()) as redis:
+            wait_until(lambda: redis.info("clients")["blocked_clients"] == 1)  # it waits for a job
+    send_to_another_thread(child.pid)
+    wait_until(lambda: child.exit_status() is not None, UNKILLED_SECONDS)
+    assert child.exit_status() == 0
+
+
+def test_sigterm__that_a_servers_worker_gets__ends_it_while_it_serves_and_while_it_starts(scene: Scene) -> None:
+    server = scene.api.child
+    (serving,) = children(server.pid)
+    send_to_another_thread(serving)
+    wait_until(lambda: children(server.pid) not in ([serving], []), UNKILLED_SECONDS)
+    server.send(signal.SIGTERM)  # the next one has just been made
+    wait_until(lambda: server.exit_status() is not None, UNKILLED_SECONDS)
+    assert server.exit_status() == 0
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+def send_to_another_thread(pid: int) -> None:
+    """SIGTERM, to a thread of this process that is not its main one."""
+    other = next(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir() if int(task.name) != pid)
+    assert ctypes.CDLL(None).tgkill(pid, other, signal.SIGTERM) == 0
 
 
 def test_review_worker__terminated_at_work__finishes_the_review_and_ends(scene: Scene) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from service_common.config import ConfigurationError
+from service_common.signals import hear_signals
 
 Environment = Mapping[str, str]
 TERMINATED: Final = 128 + signal.SIGTERM
@@ -43,6 +44,7 @@ def run_entry_point(
         for argument, words in process.arguments.items():
             command.add_argument(argument, help=words)
     given = vars(parser.parse_args(arguments))
+    hear_signals()
     signal.signal(signal.SIGTERM, _terminate)  # a process that drains sets its own
     try:
         processes[given.pop("command")].run(os.environ, **given)

@@ -5,6 +5,7 @@ process makes its own. What a worker counts is shown by the internal port, which
 """
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -39,6 +40,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
     _share_metrics()
     serve_internal_port(internal_port, checks, lambda: _check_public_port(host, port))
     log.info("started", port=port, workers=workers)
+    os.register_at_fork(after_in_child=_end_on_sigterm)
     Granian(
         target,
         address=host,
@@ -54,6 +56,11 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         log_enabled=False,
     ).serve()
     log.info("stopped")
+
+
+def _end_on_sigterm() -> None:
+    """In a worker that still loads the app: it would do as this process does, and go on. It drains once it serves."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _worker_count() -> int:
