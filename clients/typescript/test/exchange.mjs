@@ -1,6 +1,14 @@
 // What Python sealed is opened, and files are sealed for Python to open: node exchange.mjs JOB.json prints the results.
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, openAsBlob, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  openAsBlob,
+  readFileSync,
+  readdirSync,
+  writeFileSync,
+} from "node:fs";
 import { join, relative } from "node:path";
 import { Readable, Writable } from "node:stream";
 import * as client from "bounty-escrow-client";
@@ -67,6 +75,13 @@ const each = async (items, work) => {
   return results;
 };
 
+/** The most that this program has held; where Linux counts it, without what the process held that started it. */
+function peakKilobytes() {
+  const status = "/proc/self/status";
+  if (!existsSync(status)) return process.resourceUsage().maxRSS;
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, "utf8"))[1]);
+}
+
 console.log(
   JSON.stringify({
     opened: await each(job.open, open),
@@ -79,6 +94,6 @@ console.log(
       return size;
     }),
     wraps: await each(job.wrapTo, (key) => client.wrapContentKey(job.identity, key)),
-    peakKilobytes: process.resourceUsage().maxRSS,
+    peakKilobytes: peakKilobytes(),
   }),
 );

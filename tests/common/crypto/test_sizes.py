@@ -53,20 +53,21 @@ def test_directory__of_more_files_than_allowed__is_refused_both_ways_and_leaves_
 
 
 PROGRAM = """
-import resource, sys
+import sys
 from pathlib import Path
+from bench.memory import resident
 from service_common.crypto.archive import ArchiveLimits
 from service_common.crypto.artifact import open_artifact, seal_directory
 from service_common.crypto.x25519 import Identity
 from tests.vectors.samples import BINDING, EXPECTED
 folder, identity, limits = Path(sys.argv[1]), Identity.generate(), ArchiveLimits(max_bytes=8 * 2**30)
-start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = resident("VmRSS")
 sealed = seal_directory(folder / "work", identity.public_key, BINDING, folder / "a.age", limits=limits)
 opened = open_artifact(
     folder / "a.age", identity, folder / "out",
     sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED, limits=limits,
 )
-print(opened.byte_length, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start) // 1024)
+print(opened.byte_length, int(resident() - start))
 """
 
 
