@@ -314,7 +314,8 @@ def describe(status: int | None) -> str:
 
 def minimal_environment(home: Path) -> dict[str, str]:
     """What a server needs and nothing of the caller's: no secrets, no settings of the person's home."""
-    return {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(home), "LANG": "C", "LC_ALL": "C", "TZ": "UTC"}
+    path = os.environ.get("PATH", "/usr/bin:/bin")
+    return {"PATH": path, "HOME": str(home), "TMPDIR": str(home), "LANG": "C", "LC_ALL": "C", "TZ": "UTC"}
 
 
 @contextmanager
