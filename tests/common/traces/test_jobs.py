@@ -24,13 +24,6 @@ Start = Callable[[str], subprocess.Popen[str]]
 
 
 @pytest.fixture
-def collector() -> Iterator[Collector]:
-    collector = Collector()
-    yield collector
-    collector.close()
-
-
-@pytest.fixture
 def start(collector: Collector, valkey_server: ValkeyServer, redis: Redis) -> Iterator[Start]:
     """Starts ``worker.py`` with a word; what still runs ends with the test."""
     running: list[subprocess.Popen[str]] = []

@@ -17,13 +17,6 @@ from tests.fakes.collector import PASSWORD, WAIT_SECONDS, Collector, Seen
 TRACE, SPAN = "ab" * 16, "cd" * 8
 
 
-@pytest.fixture
-def collector() -> Iterator[Collector]:
-    collector = Collector()
-    yield collector
-    collector.close()
-
-
 class Tracers:
     """Makes tracers that send to a collector."""
 
