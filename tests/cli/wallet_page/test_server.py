@@ -7,9 +7,11 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
@@ -267,6 +269,36 @@ def test_page__at_the_end__shows_how_it_ended_and_its_address_is_gone(
     assert end["text"].startswith(told)
     with pytest.raises(OSError):
         asked.request("GET", asked.path)
+
+
+@pytest.mark.parametrize("held", ["next", "answer"])
+def test_page__while_it_is_sent_an_answer__keeps_the_command_from_ending(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
+    session = asked.open()
+    is_held, may_go_on = Event(), Event()
+    end_headers = BaseHTTPRequestHandler.end_headers
+
+    def hold_back(handler: BaseHTTPRequestHandler) -> None:
+        end_headers(handler)
+        if handler.path == f"{session}/{held}":
+            is_held.set()
+            may_go_on.wait(LINGERING)
+
+    monkeypatch.setattr(BaseHTTPRequestHandler, "end_headers", hold_back)
+    monkeypatch.setattr(server, "POLL_SECONDS", LINGERING)
+    with ThreadPoolExecutor(3) as pool:
+        answered = pool.submit(asked.post, f"{session}/answer", {"number": 1, "result": "0x12"})
+        assert asked.outcome.get(timeout=LINGERING) == "0x12"
+        ended = pool.submit(asked.page.__exit__, None, None, None)
+        told = pool.submit(asked.post, f"{session}/next", {"seen": 1})
+        assert is_held.wait(LINGERING)
+        with pytest.raises(TimeoutError):
+            ended.result(0.5)
+        may_go_on.set()
+        ended.result(LINGERING)
+        assert answered.result(LINGERING) == (200, "{}")
+        assert json.loads(told.result(LINGERING)[1])["end"]["title"] == "Done"
 
 
 def test_browser__is_opened_by_a_process_that_runs_no_file_of_the_working_directory(

@@ -11,8 +11,8 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -116,12 +116,25 @@ class _State:
         self._answer: str | None = None
         self._end: dict[str, str] | None = None
         self._is_closed = self._is_opened = self._is_told = False
+        self._under_way = 0
 
     def open(self) -> bool:
         """Whether this is the first to open the page."""
         with self._changed:
             first, self._is_opened = not self._is_opened, True
             return first
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """While one question of the page is read and answered: the end waits until it has its answer."""
+        with self._changed:
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
 
     def ask(self, task: Task) -> str:
         with self._changed:
@@ -171,14 +184,20 @@ class _State:
             self._changed.notify_all()
 
     def finish(self, error: BaseException | None) -> None:
-        """Show the end on the page, if it is still there."""
+        """Show the end on the page, if it is still there; until it was sent, the process that sends it may not end."""
         reason = "" if error is None else f"{error.message if isinstance(error, ServiceError) else 'It failed.'} "
         text = f"{reason}You can close this page."
         with self._changed:
             self._end = {"title": "Done" if error is None else "service-cli has stopped", "text": text}
             self._changed.notify_all()
             if self._is_opened and not self._is_closed:
-                self._changed.wait_for(lambda: self._is_told or self._is_closed, FAREWELL_SECONDS)
+                self._changed.wait_for(
+                    lambda: self._is_closed or (self._is_told and not self._under_way), FAREWELL_SECONDS
+                )
+
+
+_Answering = Callable[[_State, Mapping[str, object]], dict[str, object] | None]
+"""What answers one kind of question of the page; None where nothing is asked that it could be for."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -253,11 +272,15 @@ class _Handler(BaseHTTPRequestHandler):
         if name is None:
             self._refuse(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
             return
+        with self.server.state.under_way():
+            self._answer_the_page(_ANSWERS[name])
+
+    def _answer_the_page(self, answering: _Answering) -> None:
         body = self._body()
         if body is None:
             self._refuse(HTTPStatus.BAD_REQUEST, "A JSON object of at most 64 KiB is expected.")
             return
-        answer = _ANSWERS[name](self.server.state, body)
+        answer = answering(self.server.state, body)
         if answer is None:
             self._refuse(HTTPStatus.CONFLICT, "This answers nothing that is asked now.")
             return
@@ -332,7 +355,7 @@ def _closed(state: _State, _body: Mapping[str, object]) -> dict[str, object]:
     return {}
 
 
-_ANSWERS: Final[Mapping[str, Callable[[_State, Mapping[str, object]], dict[str, object] | None]]] = {
+_ANSWERS: Final[Mapping[str, _Answering]] = {
     "next": _next,
     "answer": _answer,
     "closed": _closed,
