@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 from local_stack import valkey
 from local_stack.process import Child, minimal_environment
@@ -184,12 +185,12 @@ def test_sigterm__that_a_servers_worker_gets__ends_it_while_it_serves_and_while_
 
 
 def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    return [child.pid for child in psutil.Process(pid).children()]
 
 
 def send_to_another_thread(pid: int) -> None:
     """SIGTERM, to a thread of this process that is not its main one."""
-    other = next(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir() if int(task.name) != pid)
+    other = next(thread.id for thread in psutil.Process(pid).threads() if thread.id != pid)
     assert ctypes.CDLL(None).tgkill(pid, other, signal.SIGTERM) == 0
 
 

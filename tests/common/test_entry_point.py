@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import psutil
 import pytest
 from service_common.crypto.x25519 import Identity
 from service_common.entry_point import TERMINATED
@@ -75,5 +76,4 @@ def test_command__that_waits_for_the_database__ends_on_sigterm(
 
 def _own_process(started: int) -> int:
     """Of the command itself: the child of what made its namespace."""
-    children = Path(f"/proc/{started}/task/{started}/children").read_text(encoding="ascii").split()
-    return int(children[0]) if prefix() else started
+    return psutil.Process(started).children()[0].pid if prefix() else started
