@@ -356,12 +356,13 @@ def test_stdout__whose_reader_leaves_after_money_moved__names_what_nobody_read(
 def test_program__that_passes_no_bounty_id__gets_a_refusal_and_no_traceback_of_a_library(
     ledger: Ledger, wrong: object
 ) -> None:
+    number, _ = ledger.fund()
     values = {**ledger.variables(), "SERVICE_API_BASE_URL": "x"}
     chain = ChainClient(Settings(Environment(values, {}), LOCAL_CHAIN_ID, None, None))
     with pytest.raises(ServiceError) as refused:
         chain.bounty(wrong)  # type: ignore[arg-type]
     assert refused.value.code == "bounty_id_malformed"
-    assert chain.bounty(BountyId(1)).poster
+    assert chain.bounty(BountyId(number)).poster
 
 
 def test_usage__a_bounty_id_of_any_wrong_kind__names_the_same_range(shell: Terminal) -> None:
