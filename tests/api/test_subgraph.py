@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 from graphql import build_client_schema, get_introspection_query, print_schema
 from service_api.graphql.rows import Allowance, Fetch
-from sqlalchemy import func, select
+from service_common.types import ChainId
+from sqlalchemy import Connection, func, select, text
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
@@ -245,3 +246,15 @@ def test_query__that_the_database_takes_too_long_for__is_overload_and_no_fault(
     response = ask(service, "{ bounties { id } }")
     assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
     assert response.headers["Retry-After"] == "2"
+
+
+def test_query__whose_moment_the_database_takes_too_long_for__is_told_that_the_index_cannot_be_read(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang(connection: Connection, _chain_id: ChainId) -> None:
+        connection.execute(text("SET LOCAL statement_timeout = 50"))
+        connection.execute(select(func.pg_sleep(1)))
+
+    monkeypatch.setattr("service_common.db.hub_facts.read_head", hang)
+    response = ask(service, "{ bounties { id } }")
+    assert (response.status_code, error_of(response)["code"]) == (503, "bounty_projection_unavailable")

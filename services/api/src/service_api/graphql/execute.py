@@ -9,7 +9,6 @@ from typing import Final
 
 import psycopg
 from graphql import execute_sync
-from service_common.db.engine import DatabaseUnavailable
 from service_common.db.hub_reads import Head
 from service_common.errors import ServiceError
 from service_common.wire.subgraph import GraphqlAnswer
@@ -39,15 +38,13 @@ def execute_request(deps: Dependencies, body: bytes) -> GraphqlAnswer:
 
 def _rows(deps: Dependencies, request: GraphQLRequest) -> tuple[Head, Row]:
     fetches = plan(request)
-    try:
-        with deps.facts.open() as facts:
+    with deps.facts.open() as facts:
+        try:
             return facts.head, load(facts.connection, fetches)
-    except TookTooLong:
-        raise _overloaded("The query took too long.") from None
-    except ServiceError as error:
-        if _was_canceled(error):
+        except (TookTooLong, DBAPIError) as error:
+            if isinstance(error, DBAPIError) and not isinstance(error.orig, psycopg.errors.QueryCanceled):
+                raise
             raise _overloaded("The query took too long.") from None
-        raise
 
 
 def _answer(request: GraphQLRequest, head: Head, root: Row) -> dict[str, object] | None:
@@ -64,13 +61,6 @@ def _answer(request: GraphQLRequest, head: Head, root: Row) -> dict[str, object]
             raise error.original_error
         refuse(error.message)
     return result.data
-
-
-def _was_canceled(error: ServiceError) -> bool:
-    """Whether the database ended a statement because of its time limit."""
-    unavailable = error.__cause__
-    cause = unavailable.__cause__ if isinstance(unavailable, DatabaseUnavailable) else None
-    return isinstance(cause, DBAPIError) and isinstance(cause.orig, psycopg.errors.QueryCanceled)
 
 
 def _overloaded(what: str) -> ServiceError:
