@@ -1,7 +1,8 @@
 """How long the randomized tests run: a small part by default, everything in a campaign.
 
 The one place that reads it: ``SERVICE_CAMPAIGN=full`` for the whole size, ``SERVICE_CAMPAIGN_SEED`` for another walk
-(default 1), so that a campaign of several runs covers new ground and a failure can be repeated.
+(default 1), so that a campaign of several runs covers new ground and a failure can be repeated. ``tests/conftest.py``
+gives Hypothesis the same seed.
 """
 
 import os

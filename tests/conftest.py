@@ -3,7 +3,10 @@
 import signal
 import sys
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.campaign import SEED
 
 _limit = sys.getrecursionlimit()
 
@@ -22,3 +25,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for number in (signal.SIGHUP, signal.SIGTERM):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Hypothesis walks by the campaign's seed: the same way in each run, new ways in the campaigns."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = SEED

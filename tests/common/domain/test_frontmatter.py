@@ -1,5 +1,6 @@
 """Splitting a document and reading its YAML with strings only."""
 
+import re
 from unittest.mock import patch
 
 import pytest
@@ -164,7 +165,14 @@ def test_document__read_by_libyaml__is_read_alike_in_python(pieces: list[str], n
     with patch.object(frontmatter, "_LOADER", yaml.SafeLoader):
         expected = _outcome(data)
     found = _outcome(data)
-    assert found in (expected, None)  # it refuses a little more, such as {a:} and a tag with something glued to it
+    # libyaml refuses a little more, such as {a:} and a tag with something glued to it. The parser in Python refuses a
+    # question mark within the words of a flow collection, such as [Is it so?]; no document has two readings.
+    assert found in (expected, None) or (expected is None and re.search(rb"[\[{].*[?]", data, re.DOTALL))
+
+
+def test_document__with_a_question_in_a_flow_list__is_read_as_yaml_has_it() -> None:
+    document = split_document(b"---\nacceptance_criteria: [Is it so?, Who? They.]\nmore: {why?: because}\n---\n")
+    assert document.frontmatter == {"acceptance_criteria": ["Is it so?", "Who? They."], "more": {"why?": "because"}}
 
 
 def test_document__with_half_a_character_escaped__refused() -> None:
