@@ -29,6 +29,6 @@ for number in (signal.SIGHUP, signal.SIGTERM):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Hypothesis walks by the campaign's seed: the same way in each run, new ways in the campaigns."""
+    """Hypothesis walks by the campaign's seed: the same way in each run, another with another seed."""
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = SEED

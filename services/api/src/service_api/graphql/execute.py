@@ -7,12 +7,10 @@ time, come before and after it. Few requests run at a time in one process, so th
 from threading import BoundedSemaphore
 from typing import Final
 
-import psycopg
 from graphql import execute_sync
 from service_common.db.hub_reads import Head
 from service_common.errors import ServiceError
 from service_common.wire.subgraph import GraphqlAnswer
-from sqlalchemy.exc import DBAPIError
 
 from service_api.dependencies import Dependencies
 from service_api.graphql.request import GraphQLRequest, read_request, refuse
@@ -38,13 +36,11 @@ def execute_request(deps: Dependencies, body: bytes) -> GraphqlAnswer:
 
 def _rows(deps: Dependencies, request: GraphQLRequest) -> tuple[Head, Row]:
     fetches = plan(request)
-    with deps.facts.open() as facts:
-        try:
+    try:
+        with deps.facts.open() as facts:
             return facts.head, load(facts.connection, fetches)
-        except (TookTooLong, DBAPIError) as error:
-            if isinstance(error, DBAPIError) and not isinstance(error.orig, psycopg.errors.QueryCanceled):
-                raise
-            raise _overloaded("The query took too long.") from None
+    except TookTooLong:
+        raise _overloaded("The query took too long.") from None
 
 
 def _answer(request: GraphQLRequest, head: Head, root: Row) -> dict[str, object] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, cast
 
+import psycopg
 from graphql import (
     FieldNode,
     FragmentSpreadNode,
@@ -37,6 +38,7 @@ from sqlalchemy import (
     tuple_,
 )
 from sqlalchemy import cast as sql_cast
+from sqlalchemy.exc import DBAPIError
 
 from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, Entity
 from service_api.graphql.request import GraphQLRequest, refuse
@@ -59,7 +61,7 @@ Row = dict[str, Any]
 
 
 class TookTooLong(Exception):
-    """The statements of one request took longer than ``TOTAL_SECONDS`` together."""
+    """A statement of one request took longer than ``STATEMENT_SECONDS``, or all of them than ``TOTAL_SECONDS``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +117,20 @@ def plan(request: GraphQLRequest) -> tuple[Fetch, ...]:
 
 
 def load(connection: Connection, fetches: tuple[Fetch, ...]) -> Row:
-    """The root value: each fetch's rows under its key, each row with its children likewise."""
+    """The root value: each fetch's rows under its key, each row with its children likewise.
+
+    Raises ``TookTooLong``.
+    """
     connection.execute(text(f"SET LOCAL statement_timeout = {int(STATEMENT_SECONDS * 1000)}"))
     root: Row = {}
     allowance = Allowance()
-    for fetch in fetches:
-        root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
+    try:
+        for fetch in fetches:
+            root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
+    except DBAPIError as error:
+        if isinstance(error.orig, psycopg.errors.QueryCanceled):
+            raise TookTooLong from None
+        raise
     return root
 
 
