@@ -57,7 +57,8 @@ class User:
 class StopRule:
     """How a child is stopped, how long it may take, and the signal it gets when its owner dies.
 
-    ``ask_again`` sends the first signal a second time after so many seconds: job workers then drop the running job.
+    ``ask_again`` sends the first signal again, each so many seconds until the child ends: job workers drop the running
+    job at the second they hear, and two that arrive before a busy one looks are one to it.
     """
 
     ask: int = signal.SIGTERM
@@ -208,14 +209,14 @@ class Family:
         """Stop these children together: each its signal, then its grace, then SIGKILL for its whole session."""
         for child in children:
             child.send(signal.SIGKILL if kill else child.rule.ask)
-        started, asked_again = time.monotonic(), set[int]()
+        started, times_asked = time.monotonic(), dict.fromkeys(children, 1)
         while waiting := [child for child in children if child.exit_status() is None]:
             waited = time.monotonic() - started
             for child in waiting:
                 if waited > child.rule.grace:
                     child.send(signal.SIGKILL)
-                elif waited > (child.rule.ask_again or math.inf) and child.pid not in asked_again:
-                    asked_again.add(child.pid)
+                elif waited > times_asked[child] * (child.rule.ask_again or math.inf):
+                    times_asked[child] += 1
                     child.send(child.rule.ask)
             time.sleep(0.01)
         for child in children:
