@@ -69,11 +69,11 @@ def test_endpoint__whose_answer_drips__is_passed_over(at_once: int) -> None:
         yield from (answer[at : at + 1] for at in range(at_once, len(answer)))
 
     with raw_server(pieces, pause=0.05) as slow, endpoint(GOOD) as good:
-        rpc = JsonRpc([slow.url, good]).bounded(seconds=0.5, max_answer_bytes=1_000)
+        rpc = JsonRpc([slow.url, good]).bounded(seconds=1.5, max_answer_bytes=1_000)
         assert rpc.call("eth_blockNumber") == "0x10"
         assert rpc.endpoints.preferred.place == 2
         with pytest.raises(ChainUnavailable) as caught:
-            JsonRpc([slow.url]).bounded(seconds=0.5, max_answer_bytes=1_000).call("eth_blockNumber")
+            JsonRpc([slow.url]).bounded(seconds=1.5, max_answer_bytes=1_000).call("eth_blockNumber")
     assert caught.value.cause == "nothing came in time"
     assert "secret-key" not in str(caught.value)
 

@@ -99,7 +99,7 @@ def test_database__that_runs_out_of_connections__is_unavailable_and_the_log_says
 
 def test_queue_server__that_stops_answering__is_given_up() -> None:
     with valkey.start() as server:
-        redis = connect(server.url(), answer_seconds=0.1)
+        redis = connect(server.url(), answer_seconds=1.0)
         assert redis.ping()
         send(server.child, signal.SIGSTOP)
         try:
