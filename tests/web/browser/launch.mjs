@@ -1,5 +1,8 @@
 // The headless browser of the tests, from this folder's package. A browser that cannot be started: exit code 3.
+import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
@@ -18,9 +21,26 @@ export async function launch({ webSecurity = false, ...options } = {}) {
     const chromium = (await import(require.resolve('@sparticuz/chromium'))).default;
     const without = [...ONE_PROCESS, ...(webSecurity ? ['--disable-web-security'] : [])];
     const args = chromium.args.filter((each) => !without.includes(each));
-    return await puppeteer.launch({ args, executablePath: await chromium.executablePath(), headless: 'shell', ...options });
+    const executablePath = await chromium.executablePath();
+    process.env.FONTCONFIG_FILE = await writeFontsConfig();
+    return await puppeteer.launch({ args, executablePath, headless: 'shell', ...options });
   } catch (error) {
     process.stderr.write(`${error}\n`);
     process.exit(3);
   }
+}
+
+/** The machine's fonts and the package's: a browser that finds none at all ends with the first text that it shows. */
+async function writeFontsConfig() {
+  const [path, fonts, cache] = ['fonts.conf', 'fonts', 'fonts-cache'].map((name) => join(tmpdir(), name));
+  const lines = [
+    '<?xml version="1.0"?>',
+    '<fontconfig>',
+    '<include ignore_missing="yes">/etc/fonts/fonts.conf</include>',
+    `<dir>${fonts}</dir>`,
+    `<cachedir>${cache}</cachedir>`,
+    '</fontconfig>',
+  ];
+  await writeFile(path, `${lines.join('\n')}\n`);
+  return path;
 }
