@@ -116,6 +116,11 @@ def steps() -> list[Step]:
             "tests/hostile/test_stack.py",
         ),
         _tests(
+            "attacks",
+            "every attack from outside that once succeeded, and every stated bound tried: docs/threat-model.md lists them",
+            *("-m", "attack", "tests"),
+        ),
+        _tests(
             "outages",
             "each dependency down, hanging, slow, flapping, full or locked, under a whole stack",
             "tests/drills",
