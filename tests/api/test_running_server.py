@@ -204,6 +204,23 @@ def test_bodies__open_from_one_address_over_its_part__are_503_and_readers_are_st
     assert free.code == "route_not_found"
 
 
+HTTP2_WITHOUT_AN_END = (
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"  # SETTINGS
+    b"\x00\x00\x06\x01\x04\x00\x00\x00\x01\x83\x84\x86\x41\x01a"  # HEADERS: POST /, more is to come
+)
+
+
+@pytest.mark.attack
+def test_http2_by_prior_knowledge_is_refused(running_api: RunningApi) -> None:
+    """The server never returns from reading the body of an HTTP/2 request whose connection is gone."""
+    assert len(HTTP2_WITHOUT_AN_END) == 48
+    with running_api.connect() as connection:
+        connection.sendall(HTTP2_WITHOUT_AN_END)
+        assert connection.recv(64)[:5] in {b"", b"HTTP/"}
+    assert running_api.request("GET", "/api/readiness-rubric").status == 200
+
+
 def _first(api: RunningApi, status: int) -> Answer | None:
     """The first answer with this status; the requests before it may still be on their way in or out."""
     for _ in range(60):

@@ -80,10 +80,8 @@ class OpenBodies:
 
 
 def may_have_body(environ: WSGIEnvironment) -> bool:
-    """Whether bytes may follow the header: HTTP/1 states it in one of two fields, later protocols need not."""
-    if environ.get("SERVER_PROTOCOL") in {"HTTP/1.1", "HTTP/1.0"}:
-        return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
-    return True
+    """Whether bytes may follow the header, which states it in one of two fields."""
+    return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def _announced(environ: WSGIEnvironment) -> int:

@@ -1,6 +1,7 @@
 """Running a WSGI app in production form: granian in front, the internal port beside it.
 
-SIGTERM drains: accepted requests are answered before the process ends. The app is named, not passed: each worker
+HTTP/1 only: a proxy is in front of every process, and granian (2.8.7) never returns from reading the body of an HTTP/2
+request whose connection is gone, with a core at full load. SIGTERM drains: accepted requests are answered before the process ends. The app is named, not passed: each worker
 process makes its own. What a worker counts is shown by the internal port, which the main process has.
 """
 
@@ -13,7 +14,7 @@ from typing import Final
 
 import urllib3
 from granian import Granian
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from service_common.config import EnvironmentReader, parse_count
@@ -46,6 +47,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         address=host,
         port=port,
         interface=Interfaces.WSGI,
+        http=HTTPModes.http1,
         workers=workers,
         blocking_threads=BLOCKING_THREADS,
         backpressure=MAX_CONNECTIONS,

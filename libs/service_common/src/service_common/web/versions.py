@@ -112,8 +112,8 @@ def _kept(cache: VersionCache, environ: WSGIEnvironment) -> Answer | None:
     if environ["REQUEST_METHOD"] != "GET" or "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
         return None
     version = cache.young(_address(environ))
-    if version is None or environ.get("SERVER_PROTOCOL") not in {"HTTP/1.1", "HTTP/1.0"}:
-        return None  # later protocols carry bodies without a header that states it
+    if version is None:
+        return None
     environ[ROUTE] = "kept"
     return _answer(version, environ.get("HTTP_IF_NONE_MATCH"))
 
