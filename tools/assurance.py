@@ -117,7 +117,7 @@ def steps() -> list[Step]:
         ),
         _tests(
             "attacks",
-            "every attack from outside that once succeeded, and every stated bound tried: docs/threat-model.md lists them",
+            "every attack from outside that once succeeded, and every bound that docs/threat-model.md states, tried",
             *("-m", "attack", "tests"),
         ),
         _tests(

@@ -2,9 +2,10 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from io import BytesIO
 from types import SimpleNamespace
@@ -19,19 +20,23 @@ from service_api.dependencies import Dependencies, make_dependencies
 from service_common.budgets import Budget, Budgets
 from service_common.clock import SystemClock
 from service_common.config import ConfigurationError
+from service_common.db import app as t
+from service_common.db.engine import reading
 from service_common.errors import ServiceError
 from service_common.types import Address
 from service_common.web import edge
 from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies
-from service_common.web.callers import Callers, client_network
+from service_common.web.callers import AT_MOST, Callers, client_network
 from service_common.web.settings import client_address
+from sqlalchemy import func, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
 from tests.api.contract import checked_client
+from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty
-from tests.clocks import StandingClock
+from tests.clocks import HandClock, StandingClock
 from tests.common.auth.signing import new_key
 from tests.proxy import proxies
 
@@ -133,17 +138,18 @@ def test_budget__whose_count_was_made_but_its_answer_lost__is_counted_once_there
 
 
 @pytest.mark.parametrize(
-    ("address", "client"),
+    ("address", "client", "around"),
     [
-        ("203.0.113.7", "203.0.113.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("::ffff:203.0.113.7", "203.0.113.7"),
-        ("", "unknown"),
-        ("somebody:with:keys", "unknown"),
+        ("203.0.113.7", "203.0.113.7", []),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", ["2001:db8:1::/56", "2001:db8:1::/48"]),
+        ("::ffff:203.0.113.7", "203.0.113.7", []),
+        ("", "unknown", []),
+        ("somebody:with:keys", "unknown", []),
     ],
 )
-def test_client__of_an_address__is_what_one_subscriber_has(address: str, client: str) -> None:
-    assert client_network(address) == client
+def test_client__of_an_address__is_what_one_subscriber_has(address: str, client: str, around: list[str]) -> None:
+    network = client_network(address)
+    assert (network.name, [share.network for share in network.shares]) == (client, [client, *around])
 
 
 @pytest.mark.parametrize(
@@ -161,6 +167,100 @@ def test_client_address__behind_proxies__is_what_the_outermost_of_ours_saw(
     forwarded: str, hops: int, seen: str | None
 ) -> None:
     assert client_address("10.0.0.1", forwarded, hops) == seen
+
+
+def granted(service: Service, own: Budget, shared: Budget, accounts: int, cost: int = 1) -> int:
+    """How often accounts behind one address are let through, each again and again, until none is any more."""
+    deps, taken = service.dependencies, 0
+    callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16)
+    going = [Address(f"0x{number:040x}") for number in range(accounts)]
+    with make_app(deps).test_request_context(headers=from_(HOME)):
+        while going:
+            for account in list(going):
+                try:
+                    callers.charge_account(own, shared, account, cost)
+                    taken += cost
+                except ServiceError:
+                    going.remove(account)
+    return taken
+
+
+BEHIND_AN_ADDRESS = [
+    (name, f"{name}_of_address", 1) for name in ("publications", "uploads", "envelopes", "webhooks")
+] + [("account", "address", 1), ("upload_mebibytes", "upload_mebibytes_of_address", 1_024)]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("own", "shared", "cost"), BEHIND_AN_ADDRESS)
+def test_accounts_behind_an_address_pass_no_bound_together(service: Service, own: str, shared: str, cost: int) -> None:
+    """Accounts that were let through need no share; a thousand of them are no way around the address's budget."""
+    mine, ours = (replace(getattr(ApiBudgets(), name), shared=False) for name in (own, shared))
+    assert granted(service, mine, ours, 1, cost) == mine.amount
+    assert granted(service, mine, ours, 1_000, cost) == AT_MOST * ours.amount
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("budget", [ApiBudgets().reads, ApiBudgets().subgraph, ApiBudgets().reviews_of_address])
+def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Service, budget: Budget) -> None:
+    callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16)
+    budget, app, taken = replace(budget, shared=False), make_app(service.dependencies), list[str]()
+    for network in range(64):  # each a /64 of its own, four of them in each /56
+        address = f"2001:db8:7:{network // 4:02x}{network % 4:02x}::1"
+        with app.test_request_context(headers=from_(address)), suppress(ServiceError):
+            while True:
+                callers.charge(budget)
+                taken.append(address)
+    assert Counter(taken)[taken[0]] == budget.amount
+    assert len([each for each in taken if each.startswith("2001:db8:7:00")]) == 4 * budget.amount
+    assert len(taken) == 16 * budget.amount
+
+
+@pytest.mark.attack
+def test_windows_that_meet_hold_twice_the_budget() -> None:
+    clock, budget = HandClock(), Budget("reads", 100, 60)
+    budgets = Budgets(clock)
+    budgets.take(budget, HOME)
+    clock.time = 59.9
+    late = sum(budgets.take(budget, HOME).granted for _ in range(200))
+    clock.time = 60.1
+    early = sum(budgets.take(budget, HOME).granted for _ in range(200))
+    assert (late, early) == (99, 100)
+
+
+@pytest.mark.attack
+@pytest.mark.usefixtures("redis")
+def test_upload_urls_are_counted_by_the_bytes_they_are_for(service: Service) -> None:
+    bounty_id, solver = open_bounty(service), service.world.solver(1)
+    path = f"/api/bounties/{bounty_id}/submissions/{solver.address}/artifact-upload-url"
+    with behind_a_proxy(service, ApiBudgets(upload_mebibytes=Budget("upload-mebibytes", 1_026, HOUR))) as client:
+
+        def ask(byte_length: int) -> int:
+            body = json.dumps({"ciphertext_sha256": "0x" + "11" * 32, "ciphertext_byte_length": byte_length}).encode()
+            signed = service.authorization(solver.private_key, "POST", path, body=body)
+            headers = {"Authorization": signed, "Content-Type": "application/json", **from_(HOME)}
+            return client.post(path, data=body, headers=headers).status_code
+
+        assert [ask(1 << 30), ask((1 << 20) + 1), ask(1)] == [200, 200, 429]
+
+
+@pytest.mark.attack
+@pytest.mark.usefixtures("redis")
+def test_reviews_of_an_address_are_few_however_many_accounts_it_has(service: Service) -> None:
+    path = "/api/bounty-challenge-specs/prepare-publication"
+    budget = Budget("reviews-of-address", 2, 24 * HOUR)
+    with behind_a_proxy(service, ApiBudgets(reviews_of_address=budget)) as client:
+
+        def publish(number: int, address: str = HOME) -> int:
+            key, page = new_key(), page_for(service.world, title=f"Page {number} of somebody else")
+            query = f"poster_address={key.address}"
+            signed = service.authorization(key.secret.hex(), "POST", path, query=query, body=page)
+            headers = {"Authorization": signed, "Content-Type": "text/markdown", **from_(address)}
+            return client.post(f"{path}?{query}", data=page, headers=headers).status_code
+
+        assert [publish(number) for number in range(3)] == [200, 200, 429]
+        assert publish(3, CAFE) == 200
+    with reading(service.dependencies.engine) as connection:
+        assert connection.execute(select(func.count()).select_from(t.review_charges)).scalar_one() == 3
 
 
 @pytest.mark.usefixtures("redis")

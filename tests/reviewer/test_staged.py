@@ -100,14 +100,28 @@ def test_cap__taken_by_many_at_once__is_exact(database: Database) -> None:
 
 def _take(engine: Engine, outcomes: list[str]) -> None:
     try:
-        DailyCap(engine, 5, REVIEW).take()
+        DailyCap(engine, 5, REVIEW, has_bounty=True).take()
         outcomes.append("taken")
     except ProviderError as error:
         outcomes.append(error.ending.code)
 
 
+@pytest.mark.attack
+def test_last_fifth_of_the_cap_is_for_posters_with_a_bounty(database: Database) -> None:
+    engine = database.engine("service_reviewer")
+    newcomer, poster = (DailyCap(engine, 10, REVIEW, has_bounty=has) for has in (False, True))
+    for _ in range(8):
+        newcomer.take()
+    with pytest.raises(ProviderError):
+        newcomer.take()
+    for _ in range(2):
+        poster.take()
+    with pytest.raises(ProviderError):
+        poster.take()
+
+
 def test_cap__given_back__can_be_taken_again(database: Database) -> None:
-    cap = DailyCap(database.engine("service_reviewer"), 1, REVIEW)
+    cap = DailyCap(database.engine("service_reviewer"), 1, REVIEW, has_bounty=True)
     cap.give_back(cap.take())
     assert cap.take()
     with pytest.raises(ProviderError):

@@ -10,7 +10,7 @@ import math
 import re
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
 from typing import Final
@@ -35,12 +35,20 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """``amount`` in any ``seconds``, for each holder; ``name`` is what the RateLimit fields of an answer call it."""
+    """``amount`` in ``seconds``, for each holder; ``name`` is what the RateLimit fields of an answer call it.
+
+    Counts begin with a window, so that two windows that meet hold up to twice the amount in any ``seconds``.
+    """
 
     name: str
     amount: int
     seconds: int
     shared: bool = False
+
+    @lru_cache(maxsize=256)  # noqa: B019  # budgets are few, and last as long as the process
+    def times(self, factor: int, suffix: str) -> "Budget":
+        """A larger one that is counted apart, under its own name."""
+        return replace(self, name=self.name + suffix, amount=self.amount * factor)
 
 
 def parse_budget(text: str) -> tuple[int, int]:

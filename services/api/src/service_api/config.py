@@ -19,6 +19,7 @@ from service_api.webhooks.settings import WebhookSettings, read_webhook_settings
 
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
+DEFAULT_PENDING_MEBIBYTES = 2_048
 
 
 _HOUR = 3_600
@@ -33,9 +34,17 @@ class ApiBudgets(CallerBudgets):
     publications: Budget = Budget("publications", 60, _HOUR, shared=True)
     """Of a Poster: pages sent, independent of their outcome."""
     publications_of_address: Budget = Budget("publications-of-address", 120, _HOUR, shared=True)
+    reviews_of_address: Budget = Budget("reviews-of-address", 100, 24 * _HOUR, shared=True)
+    """Of a network address: reviews that were started, beside the quota of each Poster."""
     uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
     """Of a Solver: upload URLs."""
     uploads_of_address: Budget = Budget("uploads-of-address", 600, _HOUR, shared=True)
+    upload_mebibytes: Budget = Budget("upload-mebibytes", 16 * 1024, _HOUR, shared=True)
+    """Of a Solver: what upload URLs are for, each counted as a whole number of MiB."""
+    upload_mebibytes_of_address: Budget = Budget("upload-mebibytes-of-address", 64 * 1024, _HOUR, shared=True)
+    envelopes: Budget = Budget("envelopes", 120, _HOUR, shared=True)
+    """Of a Solver: envelopes sent to be prepared, those that are repeated while their bytes are hashed included."""
+    envelopes_of_address: Budget = Budget("envelopes-of-address", 600, _HOUR, shared=True)
     webhooks: Budget = Budget("webhooks", 60, _HOUR, shared=True)
     """Of an account: webhooks registered, tested and given another secret."""
     webhooks_of_address: Budget = Budget("webhooks-of-address", 120, _HOUR, shared=True)
@@ -73,6 +82,8 @@ class ApiConfig:
     delivery_url: str
     review_quota: int
     review_wait_seconds: int
+    pending_bytes: int
+    """How much is kept of each kind of row before the chain has what it belongs to."""
     budgets: ApiBudgets
     at_once: AtOnce
     webhooks: WebhookSettings
@@ -95,6 +106,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin),
         review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
         review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
+        pending_bytes=reader.optional("SERVICE_PENDING_MEBIBYTES", parse_count, DEFAULT_PENDING_MEBIBYTES) << 20,
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
         webhooks=read_webhook_settings(reader, chain.chain_id),

@@ -1,6 +1,8 @@
 """The deployment's cap on paid reviews: rows, counted under a lock, over a rolling 24 hours.
 
-The cap holds for all workers together. A refusal carries the time at which the oldest row leaves the window.
+The cap holds for all workers together. The last ``RESERVED`` part of it is for Posters who have a bounty on chain:
+accounts cost nothing, and a few dozen of them could use up a day's reviews. A refusal carries the time at which the row
+that is in its way leaves the window.
 """
 
 import secrets
@@ -17,6 +19,8 @@ from sqlalchemy import Engine, delete, func, insert, select, text
 from service_reviewer.providers.port import ProviderError
 
 WINDOW: Final = timedelta(hours=24)
+RESERVED: Final = 5
+"""One in so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +30,17 @@ class DailyCap:
     engine: Engine
     cap: int
     review_id: Bytes32
+    has_bounty: bool
 
     def take(self) -> str:
         """Take one call; ``publication_review_limit_reached`` when none is left."""
+        most = self.cap if self.has_bounty else self.cap - self.cap // RESERVED
         call_id, called_at = secrets.token_hex(16), paid_calls.c.called_at
         with writing(self.engine) as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended('review.paid_calls', 7))"))
             recent = select(called_at).where(called_at > func.now() - WINDOW).order_by(called_at.desc())
-            kept = connection.execute(recent.limit(self.cap)).scalars().all()
-            if len(kept) >= self.cap:
+            kept = connection.execute(recent.limit(most)).scalars().all()
+            if len(kept) >= most:
                 frees_at = kept[-1] + WINDOW if kept else connection.execute(select(func.now() + WINDOW)).scalar_one()
                 raise ProviderError(
                     "publication_review_limit_reached", retry_at=UnixSeconds(int(frees_at.timestamp()) + 1)

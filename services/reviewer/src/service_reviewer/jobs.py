@@ -68,7 +68,7 @@ def _review(received: Mapping[str, object]) -> Ending:
             return Ending()
         try:
             started = time.monotonic()
-            judgement = judge(make_provider(config, engine, asked.review_id, rubric), asked.page, asked.circumstances)
+            judgement = judge(make_provider(config, engine, asked, rubric), asked.page, asked.circumstances)
             keep_record(engine, asked, rubric, judgement, int((time.monotonic() - started) * 1000))
             REVIEWS.labels(result_of(judgement)).inc()
         except ProviderError as error:
@@ -77,7 +77,7 @@ def _review(received: Mapping[str, object]) -> Ending:
     return Ending()
 
 
-def make_provider(config: ReviewerConfig, engine: Engine, identifier: Bytes32, rubric: Rubric) -> Provider:
+def make_provider(config: ReviewerConfig, engine: Engine, asked: Asked, rubric: Rubric) -> Provider:
     """The configured provider; one that is paid comes after the rules and out of the deployment's budget."""
     if config.provider is None:
         raise ProviderError("orchestrator_unconfigured")
@@ -87,7 +87,7 @@ def make_provider(config: ReviewerConfig, engine: Engine, identifier: Bytes32, r
     from service_reviewer.providers.model.provider import ModelProvider  # the SDK takes a second to load
 
     paid = ModelProvider(config.model, rubric, SystemClock())
-    return StagedProvider(rules, paid, DailyCap(engine, config.daily_cap, identifier))
+    return StagedProvider(rules, paid, DailyCap(engine, config.daily_cap, asked.review_id, asked.has_bounty))
 
 
 def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judgement:
@@ -116,4 +116,5 @@ def _asked(received: Mapping[str, object]) -> Asked:
         parse_address(str(received["poster"])),
         unpack_page(str(received["page"])),
         circumstances,
+        has_bounty=received.get("has_bounty") is True,
     )

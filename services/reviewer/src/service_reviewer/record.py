@@ -34,6 +34,8 @@ class Asked:
     poster: Address
     page: bytes
     circumstances: Circumstances
+    has_bounty: bool = False
+    """Whether the Poster has a bounty on chain; an earlier release does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Select,
     Subquery,
     Table,
+    exists,
     func,
     literal_column,
     null,
@@ -180,6 +181,12 @@ def read_current_roster(connection: Connection, now: UnixSeconds) -> Roster | No
     in_effect = select(func.max(c.version)).where(c.effective_from <= now, kept)
     version = connection.execute(in_effect).scalar()
     return None if version is None else read_roster(connection, version)
+
+
+def read_has_bounty(connection: Connection, poster: Address, at_block: int) -> bool:
+    """Whether an account funded a bounty in a block up to ``at_block``."""
+    b = t.bounties.c
+    return bool(connection.execute(select(exists().where(b.poster == poster, b.block_number <= at_block))).scalar_one())
 
 
 def read_announced_roster(connection: Connection, now: UnixSeconds) -> AnnouncedRoster | None:

@@ -115,7 +115,8 @@ def authenticate(received: Request, body: bytes) -> VerifiedRequest:
     """Prove who signed this request; raises 401, or 503 when the chain cannot be reached."""
     setup = cast("Authentication", current_app.extensions[EXTENSION])
     known = callers()
-    wallets = setup.wallets.of_client(None if known is None else known.network())
+    network = None if known is None else known.network()
+    wallets = setup.wallets.of_client(None if network is None else network.name)
     return verify_request(received_request(received, body), setup.authority, setup.chain, wallets)
 
 

@@ -3,7 +3,9 @@
 A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up; the fields
 ``RateLimit`` and ``RateLimit-Policy`` show what a budget leaves. Before a signature is proven only a coarse bound for
 each network address holds, answered 503: an account's name alone uses up nothing of its budget. An account that was
-let through within the window is not held up by those who share its network address. A network address that was
+let through within the window is not held up by those who share its network address, up to a bound that holds for all of
+them together. In IPv6 whoever has a /64 often has a whole /56 or /48: each of those has a multiple of what a /64 has. A
+network address that was
 refused many times is answered slowly, since a refusal costs its sender less than it costs here. Requests that come
 from inside the deployment, past its proxies, are many people's and have no budget of a single caller.
 """
@@ -11,7 +13,7 @@ from inside the deployment, past its proxies, are many people's and have no budg
 import ipaddress
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
@@ -25,7 +27,11 @@ from service_common.web.at_work import AtWork
 from service_common.web.settings import client_address
 
 EXTENSION: Final = "service-callers"
-_IPV6_NETWORK: Final = 64
+_IPV6_CLIENT: Final = 64
+IPV6_SHARES: Final = {_IPV6_CLIENT: 1, 56: 4, 48: 16}
+"""How many times what one client may use each network of IPv6 around it may use, by the length of its prefix."""
+AT_MOST: Final = 2
+"""How many times its budget all accounts behind a network address may use together, known ones included."""
 _NETWORK: Final = "service.network"
 """Where a request keeps what was worked out: the edge, the budgets and the wallets all need it."""
 
@@ -50,6 +56,33 @@ SLOWED_AT_ONCE: Final = 2
 """Requests of a network address that is answered slowly, answered by a process at a time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A network that has ``times`` what one client has of a budget, counted under the budget's name with ``suffix``."""
+
+    network: str
+    times: int = 1
+    suffix: str = ""
+
+    def of(self, budget: Budget) -> Budget:
+        """Its own budget."""
+        return budget.times(self.times, self.suffix) if self.suffix else budget
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Where a request comes from, as far as budgets go: an IPv4 address, or the /64 that one subscriber has in IPv6."""
+
+    name: str
+    shares: tuple[Share, ...]
+    """Its own, and those of the networks around it, the widest last."""
+
+    @property
+    def widest(self) -> str:
+        """The name of the largest network that counts as one."""
+        return self.shares[-1].network
+
+
 class Callers:
     """The callers of one app.
 
@@ -61,27 +94,26 @@ class Callers:
         self._budgets, self._limits, self._hops, self._at_once = budgets, limits, hops, at_once
         self._at_work = AtWork()
 
-    def network(self) -> str | None:
-        """Where this request comes from, as far as budgets go; None: from inside the deployment."""
+    def network(self) -> Network | None:
+        """Where this request comes from; None: from inside the deployment."""
         return self.network_of(request.environ)
 
-    def network_of(self, environ: WSGIEnvironment) -> str | None:
+    def network_of(self, environ: WSGIEnvironment) -> Network | None:
         """The same for a request that the framework does not have yet."""
         if _NETWORK not in environ:
             stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
             address = client_address(*stated, self._hops)
             environ[_NETWORK] = None if address is None else client_network(address)
-        return cast("str | None", environ[_NETWORK])
+        return cast("Network | None", environ[_NETWORK])
 
     def arrive(self) -> None:
         """Count a signed request before anything of it is looked at; 503 where its address sends too many."""
-        network = self.network()
-        if network is not None and not self._budgets.take(self._limits.arrivals, network).granted:
+        if any(not standing.granted for standing in self._take(self._limits.arrivals)):
             raise ServiceError("service_overloaded", "Too many requests come from this network address at the moment.")
 
-    def read(self) -> None:
+    def read(self, cost: int = 1) -> None:
         """Count a public read."""
-        self.charge(self._limits.reads)
+        self.charge(self._limits.reads, cost)
 
     def prove(self, signer: Address) -> None:
         """Count a signed request once its signer is proven."""
@@ -89,20 +121,27 @@ class Callers:
 
     def charge(self, budget: Budget, cost: int = 1) -> None:
         """Take from a budget of this request's network address."""
-        if (network := self.network()) is not None:
-            self._require(self._budgets.take(budget, network, cost))
+        for standing in self._take(budget, cost):
+            if standing.budget is budget or not standing.granted:
+                self._require(standing)
 
-    def charge_account(self, own: Budget, behind_address: Budget, signer: Address) -> None:
-        """Take from a proven account's own budget and from what all accounts behind its network address share."""
+    def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
+        """Take from a proven account's own budget and from what all accounts behind its network address share.
+
+        An account that was let through before needs no share, within ``AT_MOST`` times the shared budget.
+        """
         before = self._budgets.look(own, signer)
-        if not before.granted:
-            self._require(before)
+        if before.left < cost:
+            self._require(replace(before, granted=False))
         network = self.network()
         if network is not None:
-            shared = self._budgets.take(behind_address, network)
+            shared = self._budgets.take(behind_address, network.name, cost)
             if shared.granted or before.left == own.amount:  # else an account that was let through before
                 self._require(shared)
-        self._require(self._budgets.take(own, signer))
+            for standing in self._take(behind_address.times(AT_MOST, "-at-most"), cost):
+                if not standing.granted:
+                    self._require(standing)
+        self._require(self._budgets.take(own, signer, cost))
 
     def admit(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
         """Whether this request's network address has a place for one more; it is given back with ``places``."""
@@ -110,17 +149,31 @@ class Callers:
         if network is None:
             return True
         most = SLOWED_AT_ONCE if self.is_slowed(environ) else self._at_once
-        return self._at_work.begin(("requests", network), most, places)
+        return all(
+            self._at_work.begin(("requests", share.network), most * share.times, places) for share in network.shares
+        )
 
     def is_slowed(self, environ: WSGIEnvironment) -> bool:
         """Whether this request's network address was refused so often that it is answered slowly."""
-        network = self.network_of(environ)
-        return network is not None and not self._budgets.look(self._limits.refusals, network).granted
+        counts = self._counts(environ, self._limits.refusals)
+        return any(not self._budgets.look(budget, network).granted for budget, network in counts)
 
     def count_refusal(self, environ: WSGIEnvironment) -> bool:
         """Note that this request was refused; whether its network address is answered slowly from now on."""
+        counts = self._counts(environ, self._limits.refusals)
+        taken = [self._budgets.take(budget, network) for budget, network in counts]
+        return any(not standing.left for standing in taken)
+
+    def _take(self, budget: Budget, cost: int = 1) -> Iterator[Standing]:
+        """Take from a budget of this request's network address, and from those of the networks around it."""
+        for each, network in self._counts(request.environ, budget):
+            yield self._budgets.take(each, network, cost)
+
+    def _counts(self, environ: WSGIEnvironment, budget: Budget) -> Iterator[tuple[Budget, str]]:
+        """Which budgets of which holders stand for one budget of this request's network address."""
         network = self.network_of(environ)
-        return network is not None and not self._budgets.take(self._limits.refusals, network).left
+        for share in () if network is None else network.shares:
+            yield share.of(budget), share.network
 
     @contextmanager
     def turn(self, kind: str, most: int, patience: float = 0) -> Iterator[None]:
@@ -131,13 +184,14 @@ class Callers:
         """
         network = self.network()
         with ExitStack() as places:
-            if network is not None and not self._at_work.begin((kind, network), most, places, patience=patience):
+            if network is not None and not self._at_work.begin((kind, network.name), most, places, patience=patience):
                 raise ServiceError(
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )
             yield
 
     def _require(self, standing: Standing) -> None:
+        """Show what a budget leaves, and refuse where it was not granted."""
         g.setdefault("standings", []).append(standing)
         if not standing.granted:
             budget = standing.budget
@@ -157,17 +211,26 @@ def callers() -> Callers | None:
 
 
 @lru_cache(maxsize=4_096)
-def client_network(address: str) -> str:
+def client_network(address: str) -> Network:
     """What counts as one client: an IPv4 address, or the /64 network that one subscriber has in IPv6."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
-        return "unknown"
-    if isinstance(found, ipaddress.IPv6Address):
-        if (mapped := found.ipv4_mapped) is not None:
-            return str(mapped)
-        return str(ipaddress.ip_network((found, _IPV6_NETWORK), strict=False))
-    return str(found)
+        return _alone("unknown")
+    if not isinstance(found, ipaddress.IPv6Address):
+        return _alone(str(found))
+    if (mapped := found.ipv4_mapped) is not None:
+        return _alone(str(mapped))
+    networks = {length: str(ipaddress.ip_network((found, length), strict=False)) for length in IPV6_SHARES}
+    shares = (
+        Share(network, IPV6_SHARES[length], "" if length == _IPV6_CLIENT else f"/{length}")
+        for length, network in networks.items()
+    )
+    return Network(networks[_IPV6_CLIENT], tuple(shares))
+
+
+def _alone(name: str) -> Network:
+    return Network(name, (Share(name),))
 
 
 def _show_budgets(response: Response) -> Response:

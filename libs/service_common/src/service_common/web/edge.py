@@ -129,7 +129,7 @@ class Edge:
         if has_body:
             network = None if callers is None else callers.network_of(environ)
             slowed = callers is not None and callers.is_slowed(environ)
-            if not self._open.receive(environ, network, slowed=slowed):
+            if not self._open.receive(environ, None if network is None else network.widest, slowed=slowed):
                 return False
         if callers is not None and not callers.admit(environ, places):
             return False

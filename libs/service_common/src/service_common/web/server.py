@@ -1,8 +1,9 @@
 """Running a WSGI app in production form: granian in front, the internal port beside it.
 
 HTTP/1 only: a proxy is in front of every process, and granian (2.8.7) never returns from reading the body of an HTTP/2
-request whose connection is gone, with a core at full load. SIGTERM drains: accepted requests are answered before the process ends. The app is named, not passed: each worker
-process makes its own. What a worker counts is shown by the internal port, which the main process has.
+request whose connection is gone, with a core at full load. SIGTERM drains: accepted requests are answered before the
+process ends. The app is named, not passed: each worker process makes its own. What a worker counts is shown by the
+internal port, which the main process has.
 """
 
 import os

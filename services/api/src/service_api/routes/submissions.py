@@ -21,7 +21,7 @@ from service_common.wire.submissions import PreparedSubmission, SubmissionConten
 from service_api.dependencies import dependencies
 from service_api.usecases.prepare_submission import prepare_submission
 from service_api.usecases.read_content import read_content
-from service_api.usecases.upload_targets import make_upload_target
+from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES, make_upload_target
 
 routes = Routes(
     "submissions", __name__, url_prefix="/api/bounties/<bounty_id>/submissions", description="Sealed Submissions"
@@ -29,6 +29,7 @@ routes = Routes(
 
 P = ParamSpec("P")
 R = TypeVar("R")
+MEBIBYTE: Final = 1 << 20
 _CODE: Final = "invalid_solver_submission"
 _AUTHORITY: Final = "bounty_submission_content_authority_unavailable"
 _UNAVAILABLE: Final = {"bounty_projection_unavailable", "bounty_chain_state_unavailable"}
@@ -73,21 +74,36 @@ def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address
     deps.callers.charge_account(budgets.uploads, budgets.uploads_of_address, request.signer)
     bounty, solver = _scope(request, bounty_id, solver_address)
     wanted = load_json(request.body, UploadTargetRequest, code=_CODE)
+    deps.callers.charge_account(
+        budgets.upload_mebibytes,
+        budgets.upload_mebibytes_of_address,
+        request.signer,
+        cost=max(1, -(-min(wanted.ciphertext_byte_length, MAX_CIPHERTEXT_BYTES) // MEBIBYTE)),
+    )
     return jsonify(to_json(make_upload_target(deps, bounty, solver, wanted)))
 
 
 @routes.route("/<solver_address>/prepare", methods=["POST"])
 @routes.response(200, PreparedSubmission)
 @routes.response(201, PreparedSubmission)
-@described(*_ERRORS, "storage_verification_pending", body=Envelope)
+@described(
+    *_ERRORS,
+    "storage_verification_pending",
+    "unrecorded_submissions_limit_reached",
+    "pending_storage_full",
+    body=Envelope,
+)
 @signed("application/json", MAX_ENVELOPE_BYTES)
 def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
     """Verify an envelope end to end, store it, and get the exact submit call.
 
     Signed by the Solver of the path.
     """
+    deps = dependencies()
+    budgets = deps.config.budgets
+    deps.callers.charge_account(budgets.envelopes, budgets.envelopes_of_address, request.signer)
     bounty, solver = _scope(request, bounty_id, solver_address)
-    prepared, created = prepare_submission(dependencies(), bounty, solver, request.body)
+    prepared, created = prepare_submission(deps, bounty, solver, request.body)
     response = jsonify(to_json(prepared))
     response.status_code = 201 if created else 200
     return response

@@ -42,6 +42,8 @@ class ReviewRequest:
     commitment: Bytes32
     page: bytes
     circumstances: Circumstances
+    has_bounty: bool
+    """Whether the Poster has a bounty on chain: the deployment's last paid reviews of a day are for those."""
 
 
 def review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
@@ -66,9 +68,20 @@ def _review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
         raise ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
     try:
         charged = charge(deps, identifier, asked.poster)
+        if charged.attempt is not None:
+            _charge_address(deps, charged.attempt)
         return _conclude(_review_now(deps, identifier, asked, charged), finished)
     finally:
         deps.review_places.release()
+
+
+def _charge_address(deps: Dependencies, attempt: str) -> None:
+    """Count a review that starts for its network address, which many accounts may share."""
+    try:
+        deps.callers.charge(deps.config.budgets.reviews_of_address)
+    except ServiceError:
+        refund(deps, attempt)
+        raise
 
 
 def _review_now(
@@ -124,7 +137,12 @@ def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name
         return enqueue(
             open_queue(name, redis),
             "service_reviewer.jobs.review",
-            message(**fields, page=pack_page(asked.page), **asked.circumstances.to_fields()),
+            message(
+                **fields,
+                page=pack_page(asked.page),
+                has_bounty=asked.has_bounty,
+                **asked.circumstances.to_fields(),
+            ),
             job_id=job_id,
             job_timeout=JOB_SECONDS,
             result_ttl=300,
