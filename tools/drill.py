@@ -32,6 +32,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "settle": ("A settlement is stuck", ("tests/indexer/test_settler.py",)),
     "webhooks": ("Webhooks are late", ("tests/api/webhooks/test_deliverer.py", "tests/api/webhooks/test_jobs.py")),
+    "pending": ("Strangers fill the database", ("tests/api/test_pending.py",)),
     "provider": ("The review provider is out", ("tests/reviewer/test_model.py", "tests/api/test_reviews.py")),
     "errors": ("Answers are errors", ("tests/api/test_faults.py",)),
     "signatures": (

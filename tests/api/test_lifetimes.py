@@ -158,5 +158,6 @@ def test_sweeps__of_the_api__are_periodic() -> None:
     assert {each.function for each in PERIODIC} == {
         "service_api.jobs.sweep_orphans",
         "service_api.jobs.sweep_rows",
+        "service_api.jobs.settle_kept",
         "service_api.jobs.summarize_pages",
     }

@@ -11,6 +11,7 @@ import pytest
 TOP = Path(__file__).parents[2]
 VERSIONS = TOP / "libs/service_common/src/service_common/db/migrations/versions"
 _SHORT = "the indexer alone writes bounties, and waits; readers go on"
+_EMPTY = "no row has the new column yet: the index is empty, and writers wait for one look through the table"
 _KEPT = "a writer of the release before keeps the new table without knowing it, and its role may write it"
 ALLOWED: dict[tuple[str, str], str] = {
     ("0008_lists", f"CREATE INDEX {name} ON hub_index.bounties ({columns})"): _SHORT
@@ -32,6 +33,8 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("0011_growth", "INSERT INTO hub_index.open_bounties SELECT bounty_id FROM hub_index.bounties "): _KEPT,
     ("0012_open_times", "CREATE OR REPLACE FUNCTION hub_index.keep_open_bounties() "): _KEPT,
     ("0012_open_times", "UPDATE hub_index.open_bounties AS kept SET "): "columns that the release before does not read",
+    ("0013_pending", "CREATE INDEX submission_envelopes_pending ON app.submission_envelopes "): _EMPTY,
+    ("0013_pending", "CREATE INDEX challenge_pages_pending ON app.challenge_pages "): _EMPTY,
 }
 """Migration and how a statement begins, as it stands there with single spaces, to the reason."""
 ADDS = (

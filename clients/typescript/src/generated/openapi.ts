@@ -2112,6 +2112,19 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `unrecorded_submissions_limit_reached`: Record one of them, or record this one first (solver:submit --without-api) and prepare it afterwards. */
+            readonly 409: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             readonly 413: {
                 headers: {
@@ -2170,6 +2183,7 @@ export interface operations {
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `storage_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `storage_verification_pending`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `pending_storage_full`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
             readonly 503: {
@@ -2496,6 +2510,7 @@ export interface operations {
              * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `orchestrator_unconfigured`: The operator has to configure a review provider.
              *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
+             *     `pending_storage_full`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
              */
             readonly 503: {

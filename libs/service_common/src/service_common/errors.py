@@ -76,6 +76,9 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
     "webhook_already_rotated": Problem(409, "Sign a new request if the secret is to be replaced once more."),
     "webhook_limit_reached": Problem(409, "Remove a webhook that is not needed any more, then register again."),
+    "unrecorded_submissions_limit_reached": Problem(
+        409, "Record one of them, or record this one first (solver:submit --without-api) and prepare it afterwards."
+    ),
     "payload_too_large": Problem(413, "Send a smaller body; the message names this route's limit."),
     "unsupported_media_type": Problem(415, "Send the media type that the route takes."),
     "publication_review_limit_reached": Problem(429, "Wait until retry_not_before, then sign and send again."),
@@ -96,6 +99,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "bounty_projection_unavailable": Problem(503, _RETRY),
     "bounty_chain_state_unavailable": Problem(503, _RETRY),
     "storage_unavailable": Problem(503, _RETRY),
+    "pending_storage_full": Problem(503, _RETRY),
     "storage_verification_pending": Problem(503, _RETRY),
     "delivery_unavailable": Problem(503, _RETRY),
     "service_overloaded": Problem(503, _RETRY),

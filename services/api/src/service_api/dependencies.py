@@ -44,6 +44,8 @@ REVIEW_STEP_SECONDS: Final = 5.0
 CONTENT_SECONDS: Final = 1.0
 DOWNLOAD_LIFETIME_SECONDS: Final = 5 * 60
 MAX_KEPT: Final = 512
+PENDING_SECONDS: Final = 30.0
+"""For how long the sum of what waits for its transaction is not made again: what is written meanwhile passes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,12 @@ class Dependencies:
     """Submissions read recently: what the index shows may be up to two seconds older."""
     downloads: Recent[str, DownloadTarget] = field(init=False)
     """Download URLs by storage locator: none is returned that has less than half its life left."""
+    pending: Recent[str, int] = field(init=False)
+    """The bytes of each kind that wait for their transaction."""
 
     def __post_init__(self) -> None:
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
+        self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)
         self.downloads = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, self.clock)
 
     @property

@@ -16,10 +16,12 @@ from service_api.usecases.ciphertexts import known_good, verify
 from service_api.usecases.lifetimes import delete_expired
 from service_api.usecases.orphans import delete_orphans
 from service_api.usecases.pages import fill_summaries
+from service_api.usecases.pending import settle_pending
 
 PERIODIC: Final = (
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", every_seconds=3_600, run_seconds=3_000),
+    Periodic(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", every_seconds=600, run_seconds=600),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.summarize_pages", every_seconds=3_600, run_seconds=3_000),
 )
 
@@ -50,6 +52,13 @@ def sweep_rows(received: Mapping[str, object]) -> int:
     check_message(received)
     with _dependencies() as deps:
         return delete_expired(deps)
+
+
+def settle_kept(received: Mapping[str, object]) -> int:
+    """Stop counting what waited for its transaction and is on chain by now; how many rows."""
+    check_message(received)
+    with _dependencies() as deps:
+        return settle_pending(deps.engine)
 
 
 def summarize_pages(received: Mapping[str, object]) -> int:

@@ -23,7 +23,7 @@ from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.jobs import PERIODIC
-from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
+from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, PendingCollector
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,6 +54,8 @@ def _serve(environment: Environment) -> None:
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
     start_traces("api", config.traces)
+    engine = make_engine(config.database_url, application="api-figures", pool_size=1)
+    REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)

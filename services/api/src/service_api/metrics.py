@@ -1,11 +1,18 @@
 """The counters of the api alone; its worker's jobs count the same ciphertexts."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from prometheus_client import Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from service_common.counters import counter_by
+from service_common.db.engine import DatabaseUnavailable
 from service_common.domain.reviews import OUTCOMES
 from service_common.storage.verify import Verification
+from sqlalchemy import Engine
+
+from service_api.usecases.pending import Pending, count_pending
 
 PUBLICATIONS: Final = counter_by(
     "outcome",
@@ -28,3 +35,24 @@ CIPHERTEXT_BYTES: Final = Counter(
     "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that were found to be the announced ones"
 )
 VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored that were not held before")
+
+
+class PendingCollector(Collector):
+    """How much there is of what is kept for strangers, as a part of what is kept at most; read at each scrape."""
+
+    def __init__(self, engine: Engine, most: int) -> None:
+        self._engine, self._most = engine, most
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this moment."""
+        family = GaugeMetricFamily(
+            "service_pending_ratio",
+            "Bytes kept for what the chain does not have yet, of those that are kept at most",
+            labels=["kind"],
+        )
+        try:
+            for kind in Pending:
+                family.add_metric([kind], count_pending(self._engine, kind) / self._most)
+        except DatabaseUnavailable:
+            return
+        yield family

@@ -14,6 +14,7 @@ from sqlalchemy import (
     DateTime,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     Table,
@@ -30,6 +31,12 @@ def _created_at(name: str = "created_at") -> Column[datetime]:
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
+def _pending(table: str) -> tuple[Column[int], Index]:
+    """The length of a row's content while nobody has paid for it: null once the chain has what it belongs to."""
+    column = Column("pending_bytes", Integer)
+    return column, Index(f"{table}_pending", column, postgresql_where=column.is_not(None))
+
+
 challenge_pages = Table(
     "challenge_pages",
     metadata,
@@ -37,6 +44,7 @@ challenge_pages = Table(
     Column("content", LargeBinary, nullable=False),
     _created_at(),
     Column("submission_deadline", BigInteger),
+    *_pending("challenge_pages"),
 )
 challenge_summaries = Table(
     "challenge_summaries",
@@ -80,6 +88,7 @@ submission_envelopes = Table(
     Column("storage_locator", Text, nullable=False),
     _created_at(),
     Index("submission_envelopes_commitment", "bounty_id", "submission_commitment"),
+    *_pending("submission_envelopes"),
 )
 verified_objects = Table(
     "verified_objects",

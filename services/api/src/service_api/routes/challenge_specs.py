@@ -36,6 +36,7 @@ _EXAMPLE = (
     "orchestrator_provider_error",
     "orchestrator_unconfigured",
     "bounty_projection_unavailable",
+    "pending_storage_full",
     query=PublicationQuery,
     example=_EXAMPLE,
 )

@@ -20,6 +20,7 @@ from service_common.wire.values import WebhookState
 from sqlalchemy import ColumnElement, Table, exists, func, or_
 
 from service_api.dependencies import Dependencies
+from service_api.usecases.pending import is_recorded
 from service_api.usecases.review_charges import QUOTA_WINDOW
 
 DAY_SECONDS: Final = 86_400
@@ -81,10 +82,8 @@ def _pages(deps: Dependencies, head: Head) -> ColumnElement[bool]:
 
 
 def _envelopes(_: Dependencies, head: Head) -> ColumnElement[bool]:
-    c, s = t.submission_envelopes.c, h.submissions.c
-    same = (s.bounty_id == c.bounty_id) & (s.solver == c.solver) & (s.submission_commitment == c.submission_commitment)
-    closed = _past(c.bounty_id, h.bounties.c.submission_deadline, head, ENVELOPE_GRACE_DAYS)
-    return closed & ~exists().where(same)
+    bounty_id = t.submission_envelopes.c.bounty_id
+    return _past(bounty_id, h.bounties.c.submission_deadline, head, ENVELOPE_GRACE_DAYS) & ~is_recorded()
 
 
 def _verified(_: Dependencies, __: Head) -> ColumnElement[bool]:

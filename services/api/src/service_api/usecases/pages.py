@@ -1,7 +1,7 @@
 """Challenge pages as they are kept: the exact bytes, and what lists show of them."""
 
 from service_common.db import app as t
-from service_common.db.engine import writing
+from service_common.db.engine import reading, writing
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.errors import ServiceError
@@ -13,10 +13,18 @@ BATCH = 500
 """Pages of a former release that are read at once; a run ends when it has summarized so many."""
 
 
+def is_kept(engine: Engine, commitment: Bytes32) -> bool:
+    """Whether a page is here already, so that storing it again takes no room."""
+    with reading(engine) as connection:
+        return bool(
+            connection.execute(select(exists().where(t.challenge_pages.c.spec_commitment == commitment))).scalar_one()
+        )
+
+
 def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: ChallengePage) -> None:
     """Content-addressed: a repeat writes the same bytes, and heals bytes that were altered since."""
     stored = {"content": page, "submission_deadline": challenge.submission_deadline}
-    statement = insert(t.challenge_pages).values(spec_commitment=commitment, **stored)
+    statement = insert(t.challenge_pages).values(spec_commitment=commitment, pending_bytes=len(page), **stored)
     healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=stored)
     with writing(engine) as connection:
         connection.execute(healed)

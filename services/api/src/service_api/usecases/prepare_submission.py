@@ -3,12 +3,16 @@
 Nothing is stored before all checks pass. A repeat of the same envelope gives the same answer, and restores what was
 altered of the stored one (docs/adr/0008). Checks in order: the envelope alone, the bounty open, the envelope against
 bounty and roster, the capsule's lock, the uploaded bytes. The API cannot see whether the capsule's inner stanzas are
-right; nobody can before the reveal point.
+right; nobody can before the reveal point. A Solver's envelopes that the Hub does not record are few, and those of all
+strangers together are bounded (``pending``); one that it records always has a place.
 """
+
+from typing import Final
 
 from service_common.chain.abi import hub_abi
 from service_common.crypto.capsule import check_capsule
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.db.engine import writing
 from service_common.domain.envelope import Envelope, parse_envelope
 from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
@@ -16,11 +20,16 @@ from service_common.errors import ServiceError
 from service_common.types import Address, BountyId, TokenAmount, to_bytes
 from service_common.wire.submissions import PreparedSubmission, SubmitTransaction
 from service_common.wire.values import AbiArguments
+from sqlalchemy import Connection, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
 from service_api.usecases.accepting import require_accepting
 from service_api.usecases.ciphertexts import require_uploaded
+from service_api.usecases.pending import Pending, is_recorded, require_room
+
+MAX_UNRECORDED: Final = 8
+"""Envelopes of a Solver in a bounty that the Hub does not record."""
 
 
 def prepare_submission(
@@ -40,11 +49,14 @@ def prepare_submission(
             roster=facts.roster(bounty),
             reveal_policy=deps.beacon.reveal_policy(bounty.terms.reveal_at),
         )
+        recorded = _is_recorded(facts.connection, envelope)
     issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
     if issues:
         raise ServiceError("invalid_solver_submission", "The envelope does not fit this bounty.", issues=issues)
     require_uploaded(deps, envelope.ciphertext)
-    created = _store(deps, envelope, body)
+    if not recorded:
+        require_room(deps, Pending.ENVELOPES, solver)
+    created = _store(deps, envelope, body, None if recorded else len(body))
     return _prepared(deps, envelope), created
 
 
@@ -63,7 +75,14 @@ def _prepared(deps: Dependencies, envelope: Envelope) -> PreparedSubmission:
     return PreparedSubmission(commitment, roster_hash, transaction)
 
 
-def _store(deps: Dependencies, envelope: Envelope, body: bytes) -> bool:
+def _is_recorded(connection: Connection, envelope: Envelope) -> bool:
+    s = h.submissions.c
+    same = (s.bounty_id == envelope.bounty_id) & (s.solver == envelope.solver_address)
+    named = exists().where(same, s.submission_commitment == envelope.commitment())
+    return bool(connection.execute(select(named)).scalar_one())
+
+
+def _store(deps: Dependencies, envelope: Envelope, body: bytes, pending_bytes: int | None) -> bool:
     """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
     e = t.submission_envelopes
     key = {
@@ -72,10 +91,25 @@ def _store(deps: Dependencies, envelope: Envelope, body: bytes) -> bool:
         e.c.submission_commitment: envelope.commitment(),
     }
     derived = {e.c.content: body, e.c.storage_locator: envelope.ciphertext.storage_locator}
-    statement = insert(e).values(key | derived)
+    statement = insert(e).values(key | derived | {e.c.pending_bytes: pending_bytes})
     with writing(deps.engine) as connection:
+        lock = {"place": f"{envelope.bounty_id}/{envelope.solver_address}"}
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:place, 8))"), lock)
         kept = connection.execute(statement.on_conflict_do_nothing(index_elements=key).returning(e.c.solver))
         if kept.first() is not None:
+            _require_few(connection, envelope)
             return True
         connection.execute(statement.on_conflict_do_update(index_elements=key, set_=derived))
         return False
+
+
+def _require_few(connection: Connection, envelope: Envelope) -> None:
+    """Refuse one more than ``MAX_UNRECORDED`` that the Hub does not record; what the caller wrote is undone."""
+    e = t.submission_envelopes.c
+    mine = (e.bounty_id == envelope.bounty_id) & (e.solver == envelope.solver_address)
+    count = select(func.count()).select_from(t.submission_envelopes).where(mine, ~is_recorded())
+    if connection.execute(count).scalar_one() > MAX_UNRECORDED:
+        raise ServiceError(
+            "unrecorded_submissions_limit_reached",
+            f"This account has {MAX_UNRECORDED} prepared Submissions of this bounty that the Hub does not record.",
+        )

@@ -15,7 +15,12 @@ from service_common.chain.hub_constants import HubConstants, term_issues
 from service_common.clock import iso_utc
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.db.hub_reads import read_announced_roster, read_current_roster, read_fee_policy
+from service_common.db.hub_reads import (
+    read_announced_roster,
+    read_current_roster,
+    read_fee_policy,
+    read_has_bounty,
+)
 from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
@@ -31,7 +36,8 @@ from service_common.wire.values import AbiArguments, TypedData
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
-from service_api.usecases.pages import store_page
+from service_api.usecases.pages import is_kept, store_page
+from service_api.usecases.pending import Pending, require_room
 from service_api.usecases.rendering import fees_of
 from service_api.usecases.reviews import ReviewRequest, review
 
@@ -45,19 +51,23 @@ class Offer:
     now: UnixSeconds
     roster_until: UnixSeconds | None
     """When an announced roster takes this one's place."""
+    has_bounty: bool
+    """Whether the Poster has one whose creation is final."""
 
 
 def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> PreparedPublication:
     """The answer of ``prepare-publication``."""
     page = request.body
     challenge = parse_challenge(page)
-    offer = _offer(deps)
+    offer = _offer(deps, poster)
     _check_terms(challenge, deps.hub, offer.now)
-    _process_once(deps, request)
     commitment = spec_commitment(page)
+    if not is_kept(deps.engine, commitment):
+        require_room(deps, Pending.PAGES, poster)
+    _process_once(deps, request)
     token = deps.hub.token
     circumstances = Circumstances(offer.now, deps.hub.reveal_delay, token.symbol, token.decimals)
-    finished = review(deps, ReviewRequest(poster, commitment, page, circumstances))
+    finished = review(deps, ReviewRequest(poster, commitment, page, circumstances, offer.has_bounty))
     store_page(deps.engine, commitment, page, challenge)
     terms = _terms(challenge, commitment, offer)
     return _prepared(deps, poster, terms, offer, finished, len(page))
@@ -77,14 +87,15 @@ def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
         raise ServiceError("publication_review_unavailable", "This exact signed request was already processed.")
 
 
-def _offer(deps: Dependencies) -> Offer:
+def _offer(deps: Dependencies, poster: Address) -> Offer:
     with deps.facts.open() as facts:
         now = facts.head.block_time
         fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
         announced = read_announced_roster(facts.connection, now)
+        has_bounty = read_has_bounty(facts.connection, poster, facts.head.finalized_number)
     if fees is None or roster is None:
         raise ServiceError("bounty_projection_unavailable", "The Hub's roster and fees are not indexed yet.")
-    return Offer(fees, roster, now, None if announced is None else announced.effective_from)
+    return Offer(fees, roster, now, None if announced is None else announced.effective_from, has_bounty)
 
 
 def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) -> None:

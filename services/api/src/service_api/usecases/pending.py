@@ -1,0 +1,97 @@
+"""What is kept for accounts that have not paid for it yet: envelopes that the Hub does not record, unfunded pages.
+
+Accounts cost nothing, so that anyone can have the api keep such rows until the deadline of a bounty or page. All of one
+kind together take at most ``pending_bytes`` of the configuration. From half of it on, only accounts that the chain
+knows may add to it: they hold ether or code, or have sent a transaction. What the chain records is not counted, and
+always has a place.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from service_common.chain.json_rpc import hex_bytes, quantity
+from service_common.db import app as t
+from service_common.db import hub_index as h
+from service_common.db.engine import reading, writing
+from service_common.errors import ServiceError
+from service_common.types import Address
+from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, update
+
+from service_api.dependencies import Dependencies
+
+RETRY_SECONDS: Final = 3_600
+_LATEST: Final = "latest"
+
+
+class Pending(StrEnum):
+    """What waits for its transaction."""
+
+    ENVELOPES = "envelopes"
+    PAGES = "pages"
+
+    @property
+    def next_action(self) -> str:
+        """What its sender can do where there is no more room."""
+        return {
+            Pending.ENVELOPES: "Record the Submission first (solver:submit --without-api), then prepare it: what is "
+            "recorded has a place.",
+            Pending.PAGES: "Publish from an account that holds ether, or try again later.",
+        }[self]
+
+    @property
+    def table(self) -> Table:
+        """Where it is kept."""
+        return {Pending.ENVELOPES: t.submission_envelopes, Pending.PAGES: t.challenge_pages}[self]
+
+
+def require_room(deps: Dependencies, kind: Pending, account: Address) -> None:
+    """Raise 503 ``pending_storage_full`` where no more of a kind is kept for this account before the chain has it."""
+    most = deps.config.pending_bytes
+    taken = deps.pending.get(kind, lambda: count_pending(deps.engine, kind))
+    if taken >= most or (taken >= most // 2 and not _is_on_chain(deps, account)):
+        raise ServiceError(
+            "pending_storage_full",
+            f"This deployment keeps as many {kind} as it takes before the chain has what they belong to.",
+            next_action=kind.next_action,
+            retry_after=RETRY_SECONDS,
+        )
+
+
+def count_pending(engine: Engine, kind: Pending) -> int:
+    """The bytes of a kind that are kept now."""
+    with reading(engine) as connection:
+        return int(connection.execute(select(func.coalesce(func.sum(kind.table.c.pending_bytes), 0))).scalar_one())
+
+
+def settle_pending(engine: Engine) -> int:
+    """Stop counting what the chain has by now; how many rows."""
+    settled = 0
+    for kind, paid in ((Pending.ENVELOPES, is_recorded()), (Pending.PAGES, _is_funded())):
+        c = kind.table.c
+        statement = update(kind.table).where(c.pending_bytes.is_not(None), paid).values(pending_bytes=None)
+        with writing(engine) as connection:
+            settled += connection.execute(statement).rowcount
+    return settled
+
+
+def is_recorded() -> ColumnElement[bool]:
+    """Whether the Hub's log records the Submission of an envelope."""
+    e, s = t.submission_envelopes.c, h.submissions.c
+    return exists().where(
+        s.bounty_id == e.bounty_id, s.solver == e.solver, s.submission_commitment == e.submission_commitment
+    )
+
+
+def _is_funded() -> ColumnElement[bool]:
+    return exists().where(h.bounties.c.spec_commitment == t.challenge_pages.c.spec_commitment)
+
+
+def _is_on_chain(deps: Dependencies, account: Address) -> bool:
+    balance, count, code = deps.rpc.batch(
+        [
+            ("eth_getBalance", [account, _LATEST]),
+            ("eth_getTransactionCount", [account, _LATEST]),
+            ("eth_getCode", [account, _LATEST]),
+        ]
+    )
+    return quantity(balance) > 0 or quantity(count) > 0 or len(hex_bytes(code)) > 0
