@@ -147,6 +147,11 @@ def test_number__that_no_row_can_have__finds_none(service: Service, filters: str
     assert list(data(ask(service, f"{{ {filters} {{ id }} }}")).values()) == [[]]
 
 
+def test_operation_name_that_is_empty_names_none(service: Service) -> None:
+    body = {"query": "{ _meta { block { number } } }", "operationName": ""}
+    assert service.client.post("/subgraph", json=body).status_code == 200
+
+
 def test_fragments_and_directives__are_applied(service: Service) -> None:
     bounty_id = str(service.world.create())
     service.world.finalize()

@@ -39,13 +39,33 @@ class Body:
         ({"name": 1, "count": "x"}, {"name": "must be a string", "count": "must be a whole number"}),
         ({"name": None, "count": 1.5}, {"name": "must not be null", "count": "must be a whole number"}),
         ({"name": "a", "count": 1, "more": 2}, {"more": "is not a field of this body; remove it"}),
-        ({"name": ["a"], "count": True}, {"name": "must be a string"}),
+        ({"name": ["a"], "count": True}, {"name": "must be a string", "count": "must be a whole number"}),
     ],
 )
 def test_body__of_another_shape__is_told_in_plain_words(body: object, said: dict[str, str]) -> None:
     with pytest.raises(ServiceError) as refused:
         load_json(json.dumps(body).encode(), Body, code="invalid_request")
     assert {issue.path: issue.message for issue in refused.value.issues}.items() >= said.items()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    all_bounties: bool
+    count: int = 0
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("value", ["on", "off", "true", "yes", 1, 0, 1.0, None, [], "1"])
+def test_boolean_is_true_or_false_and_nothing_like_it(value: object) -> None:
+    assert load_json(b'{"all_bounties": true}', Choice, code="invalid_request") == Choice(all_bounties=True)
+    with pytest.raises(ServiceError):
+        load_json(json.dumps({"all_bounties": value}).encode(), Choice, code="invalid_request")
+
+
+@pytest.mark.attack
+def test_number_is_no_boolean() -> None:
+    with pytest.raises(ServiceError):
+        load_json(b'{"all_bounties": true, "count": true}', Choice, code="invalid_request")
 
 
 @pytest.mark.parametrize("body", [b'{"count":' + b"9" * 5_000 + b"}", b"\xff", b'{"count":1e999}', b"[" * 5_000, b"{"])

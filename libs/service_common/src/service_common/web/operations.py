@@ -150,6 +150,7 @@ def _operation(view: Callable[..., object], method: str, path: str) -> Json:
             *(_OF_BODIES if body_type else ()),
             *description.errors,
             *EVERYWHERE,
+            *(("route_not_found",) if "{" in path else ()),  # for what cannot be a part of any path
             *(("rate_limit_reached",) if counted else ()),
         )
     )

@@ -22,10 +22,30 @@ T = TypeVar("T")
 _NAMES: Final[Mapping[type, str]] = {Roster: "GuardianRoster", RubricDocument: "Rubric"}
 """Shapes that the document names otherwise than the code."""
 _PLAIN: Final = {"required": "is missing", "null": "must not be null"}
+
+
+class TruthField(fields.Boolean):
+    """JSON's true and false; the library's own also takes "on", "off", 1 and their like."""
+
+    def _deserialize(self, value: object, *_: object, **__: object) -> bool:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid")
+        return value
+
+
+class WholeField(fields.Integer):
+    """A whole number; to the library, true is one."""
+
+    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> int:
+        if isinstance(value, bool):
+            raise self.make_error("invalid")
+        return super()._deserialize(value, *args, **kwargs)
+
+
 _LEAVES: Final[Mapping[Any, tuple[Callable[..., fields.Field[Any]], str, Mapping[str, object]]]] = {
     str: (fields.String, "must be a string", {}),
-    int: (fields.Integer, "must be a whole number", {"strict": True}),
-    bool: (fields.Boolean, "must be true or false", {}),
+    int: (WholeField, "must be a whole number", {"strict": True}),
+    bool: (TruthField, "must be true or false", {}),
     float: (fields.Float, "must be a number", {}),
     dict: (fields.Dict, "must be an object", {}),
 }

@@ -11,6 +11,7 @@ from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementRea
 from service_common.domain.money import AmountKind
 from service_common.domain.public_keys import parse_public_key
 from service_common.types import (
+    MAX_INT64,
     Address,
     BlockNumber,
     BountyId,
@@ -146,6 +147,17 @@ def _timestamp(text: str) -> Timestamp:
     return Timestamp(text)
 
 
+def _up_to(most: int) -> str:
+    """The pattern of the decimals from 1 to ``most``: those with fewer digits, then those smaller at one digit."""
+    digits = str(most)
+    smaller = [
+        f"{digits[:place]}[{1 if place == 0 else 0}-{int(digit) - 1}][0-9]{{{len(digits) - place - 1}}}"
+        for place, digit in enumerate(digits)
+        if int(digit) > (1 if place == 0 else 0)
+    ]
+    return f"^({'|'.join([f'[1-9][0-9]{{0,{len(digits) - 2}}}', *smaller, digits])})$"
+
+
 MAX_SEARCH: Final = 200
 _WEBHOOK_ID: Final = "^wh_[0-9a-f]{32}$"
 _TIMESTAMP: Final = "^[0-9-]{10}T[0-9:]{8}Z$"
@@ -155,7 +167,7 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     Address: _text("Address", "An account: 0x and 40 lowercase hex digits.", "^0x[0-9a-f]{40}$", parse_address),
     Bytes32: _bytes32(parse_bytes32),
     TokenAmount: _text("Amount", "Smallest units of the escrow token, decimal.", "^(0|[1-9][0-9]*)$", parse_amount),
-    BountyId: _text("BountyId", "A bounty's decimal id, from 1.", "^[1-9][0-9]*$", parse_bounty_id),
+    BountyId: _text("BountyId", "A bounty's decimal id, from 1 to 2^63-1.", _up_to(MAX_INT64), parse_bounty_id),
     UnixSeconds: _count("UnixSeconds", "Chain time in seconds since 1970."),
     BlockNumber: _count("BlockNumber", "A block's number."),
     Timestamp: _text("Timestamp", "ISO 8601 UTC, whole seconds.", _TIMESTAMP, _timestamp),

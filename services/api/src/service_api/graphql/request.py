@@ -115,7 +115,7 @@ def _read_json(body: bytes) -> tuple[str, dict[str, Any], str | None]:
     query, variables, name = value.get("query"), value.get("variables"), value.get("operationName")
     if not isinstance(query, str) or not isinstance(variables, dict | None) or not isinstance(name, str | None):
         refuse("must hold query as a string, variables as an object and operationName as a string")
-    return query, variables or {}, name
+    return query, variables or {}, name or None
 
 
 def _finite(text: str) -> float:
