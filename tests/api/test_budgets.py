@@ -215,6 +215,47 @@ def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Se
     assert len(taken) == 16 * budget.amount
 
 
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """What each read takes of the processor from now on: its one item, in seconds."""
+    seconds, spent = [0.0], [0.0]
+
+    def thread_time() -> float:
+        spent[0] += seconds[0]
+        return spent[0]
+
+    monkeypatch.setattr("service_common.web.callers.time", SimpleNamespace(thread_time=thread_time))
+    return seconds
+
+
+@pytest.mark.attack
+def test_read_counts_by_the_processor_time_that_it_takes(service: Service, busy: list[float]) -> None:
+    with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 10, 60))) as client:
+
+        def left() -> tuple[int, str]:
+            answer = client.get("/api/readiness-rubric", headers=from_(HOME))
+            return answer.status_code, answer.headers["RateLimit"].split(";")[1]
+
+        assert left() == (200, "r=9")
+        busy[0] = 0.0249
+        assert left() == (200, "r=4")  # one and four more
+        busy[0] = 60.0
+        assert left() == (200, "r=0")  # what it cost beyond its budget is not owed
+        busy[0] = 0.0
+        assert left() == (429, "r=0")
+
+
+@pytest.mark.attack
+@pytest.mark.usefixtures("redis")
+def test_query_counts_by_the_processor_time_that_it_takes(service: Service, busy: list[float]) -> None:
+    query = {"query": "{ _meta { block { number } } }"}
+    with behind_a_proxy(service, ApiBudgets(subgraph=Budget("subgraph", 10, 60, shared=True))) as client:
+        busy[0] = 0.1001
+        answers = [client.post("/subgraph", json=query, headers=from_(HOME)) for _ in range(3)]
+    assert [each.status_code for each in answers] == [200, 200, 429]
+    assert '"subgraph";r=4' in answers[0].headers["RateLimit"]
+
+
 @pytest.mark.attack
 def test_windows_that_meet_hold_twice_the_budget() -> None:
     clock, budget = HandClock(), Budget("reads", 100, 60)

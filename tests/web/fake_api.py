@@ -483,6 +483,8 @@ class FakeApi:
 
     ledger: Ledger
     asked: list[str] = field(default_factory=list)
+    readers: list[str | None] = field(default_factory=list)
+    """On whose behalf each question came."""
     alter: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (status, body)
     etags: Callable[[bytes], str] = lambda body: f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
@@ -490,6 +492,7 @@ class FakeApi:
         """What ``urllib3.PoolManager.request`` does."""
         parts = urlsplit(url)
         self.asked.append(parts.path)
+        self.readers.append(options["headers"].get("X-Forwarded-For"))
         media_type, (status, body) = "application/json", self._answer(method, parts.path, parts.query, options)
         if parts.path.startswith("/api/written-verdicts/") and status == 200:
             media_type = "text/markdown"

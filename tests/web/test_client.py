@@ -7,12 +7,13 @@ from typing import Any, cast
 
 import pytest
 import urllib3
+from service_common.errors import ServiceError
 from service_web.api import client as module
 from service_web.api.client import ApiAbsent, ApiClient, ApiRefused, ApiUnavailable, Question, parse_json
 
 from tests.raw_server import raw_server
-from tests.web.conftest import OwnClock, Pages
-from tests.web.fake_api import NOW, SOLVERS
+from tests.web.conftest import VARIABLES, OwnClock, Pages
+from tests.web.fake_api import NOW, SOLVERS, page_of
 
 QUESTION = Question("/api/deployment")
 UP_WITHOUT_API = ("/how-it-works", "/glossary", "/how-it-works/wide-light.svg", "/healthz")
@@ -65,7 +66,7 @@ def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
         (answer(404), ApiAbsent),
         (answer(400), ApiRefused),
         (answer(503), ApiUnavailable),
-        (answer(429), ApiUnavailable),
+        (answer(429, RetryAfter="x"), ServiceError),
         (answer(302, Location="http://inside"), ApiUnavailable),
         (answer(304), ApiUnavailable),
         (answer(body=b"<html>"), ApiUnavailable),
@@ -79,7 +80,7 @@ def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
     ],
     ids=str,
 )
-def test_answer__that_cannot_be_used__is_one_of_three_errors(given: object, raised: type[Exception]) -> None:
+def test_answer__that_cannot_be_used__has_its_error(given: object, raised: type[Exception]) -> None:
     client, _ = client_of(given)
     with pytest.raises(raised):
         client.ask(QUESTION, parse_json)
@@ -206,3 +207,39 @@ def test_answer__with_keys_of_a_later_release__is_read(pages: Pages) -> None:
     )
     assert pages.get("/bounties/1").status_code == 200
     assert pages.get("/").status_code == 200
+
+
+def behind_a_proxy() -> Pages:
+    return Pages(variables=VARIABLES | {"SERVICE_FORWARDED_HOPS": "1"})
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("path", ["/?show=all", "/feed.atom", f"/people/{SOLVERS[0]}/calendar.ics"])
+def test_questions_of_a_page_count_for_its_reader(path: str) -> None:
+    pages = behind_a_proxy()
+    pages.ledger.add(page=page_of())
+    assert pages.get(path, **{"X-Forwarded-For": "6.6.6.6, 203.0.113.7"}).status_code == 200
+    assert set(pages.api.readers) == {"203.0.113.7"}
+    pages.api.readers.clear()
+    assert pages.get(path).status_code == 200  # from inside the deployment
+    assert set(pages.api.readers) == {None}
+    direct = Pages()
+    assert direct.get("/?show=all", **{"X-Forwarded-For": "203.0.113.7"}).status_code == 200
+    assert set(direct.api.readers) == {None}  # nobody of ours wrote it
+
+
+@pytest.mark.attack
+def test_reader_whose_budget_at_the_api_is_used_up_is_429_and_nobody_else() -> None:
+    pages = behind_a_proxy()
+    spent = {"203.0.113.7"}
+
+    def request(method: str, url: str, **options: Any) -> urllib3.HTTPResponse:
+        if options["headers"].get("X-Forwarded-For") in spent:
+            return answer(429, b"{}", **{"Retry-After": "17"})
+        return asked(method, url, **options)
+
+    asked, pages.api.request = pages.api.request, request  # type: ignore[method-assign]
+    refused = pages.get("/?show=all", **{"X-Forwarded-For": "203.0.113.7"})
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "17")
+    assert "Too many requests" in refused.get_data(as_text=True)
+    assert pages.get("/?show=all", **{"X-Forwarded-For": "198.51.100.1"}).status_code == 200

@@ -93,6 +93,14 @@ class Budgets:
         """Take from the holder's budget; where it is not granted, nothing was taken."""
         return self._ask(budget, holder, cost)
 
+    def spend(self, budget: Budget, holder: str, cost: int) -> Standing:
+        """Take what was used already: all of ``cost``, or what is left."""
+        taken = self.take(budget, holder, cost)
+        if taken.granted:
+            return taken
+        left = self.look(budget, holder).left
+        return self.take(budget, holder, left) if left else taken
+
     def look(self, budget: Budget, holder: str) -> Standing:
         """What the holder has left; ``granted`` is whether there is anything."""
         return self._ask(budget, holder, 0)

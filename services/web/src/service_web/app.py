@@ -10,11 +10,12 @@ from service_common.web.app import PlainFlask
 from service_common.web.authentication import public
 from service_common.web.callers import install_callers
 from service_common.web.edge import ROUTE, Edge
+from service_common.web.settings import stated_hops
 from service_common.web.versions import install_versions
 from werkzeug.exceptions import HTTPException
 
 from service_web import formatting
-from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
+from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, forwarded_for
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.hostile import visible
 from service_web.policy import Policy
@@ -38,7 +39,14 @@ def make_app(dependencies: Dependencies) -> Flask:
     install_texts(app, dependencies.config.texts)
     _install_templates(app, dependencies)
     install_callers(app, dependencies.callers)
-    app.before_request(_begin)
+    hops = dependencies.config.web.forwarded_hops
+
+    def begin() -> None:
+        if request.url_rule is not None:
+            request.environ[ROUTE] = request.url_rule.rule
+        forwarded_for.set(", ".join(stated_hops(request.environ.get("HTTP_X_FORWARDED_FOR", ""), hops)))
+
+    app.before_request(begin)
     _install_problems(app)
     for routes in (pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes, beacon.routes):
         app.register_blueprint(routes)
@@ -55,11 +63,6 @@ def _health() -> Response:
 
 
 get_health = public(_health, counted=False)
-
-
-def _begin() -> None:
-    if request.url_rule is not None:
-        request.environ[ROUTE] = request.url_rule.rule
 
 
 def _install_templates(app: Flask, dependencies: Dependencies) -> None:
@@ -113,7 +116,7 @@ def _install_problems(app: Flask) -> None:
     def known(error: ServiceError) -> Response:
         if error.code == "rate_limit_reached":
             text = gettext("Your network address has asked for more pages than one may in a minute. Wait a minute.")
-            return _problem(429, marked("Too many requests"), text)
+            return _problem(429, marked("Too many requests"), text, error.retry_after)
         title = {404: _ABSENT, 503: marked("Too busy at the moment")}.get(error.status, _REFUSED)
         return _problem(error.status, title, gettext(error.message.replace("%", "%%")))
 
@@ -136,7 +139,7 @@ def _install_problems(app: Flask) -> None:
         return _problem(500, marked("This page cannot be shown"), text)
 
 
-def _problem(status: int, title: str, text: str) -> Response:
+def _problem(status: int, title: str, text: str, retry_after: int | None = None) -> Response:
     response = Response(
         render_template("problem.html", notices=(), title=gettext(title), text=text, status=status),
         status=status,
@@ -144,5 +147,5 @@ def _problem(status: int, title: str, text: str) -> Response:
     )
     response.headers["Cache-Control"] = "no-store"
     if status in {429, 503}:
-        response.headers["Retry-After"] = str(RETRY_SECONDS)
+        response.headers["Retry-After"] = str(retry_after or RETRY_SECONDS)
     return response

@@ -13,6 +13,7 @@ class ApiAnswer(StrEnum):
     UNCHANGED = "unchanged"
     ABSENT = "absent"
     REFUSED = "refused"
+    SPENT = "spent"
     FAILED = "failed"
     MALFORMED = "malformed"
 

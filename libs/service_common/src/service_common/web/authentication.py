@@ -59,9 +59,10 @@ def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_body(request)
-        if counted and (known := callers()) is not None:
-            known.read()
-        return view(*args, **kwargs)
+        if not counted or (known := callers()) is None:
+            return view(*args, **kwargs)
+        with known.read():
+            return view(*args, **kwargs)
 
     return _marked(wrapped, "public", None, counted=counted)
 

@@ -11,8 +11,9 @@ from inside the deployment, past its proxies, are many people's and have no budg
 """
 
 import ipaddress
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, cast
@@ -43,7 +44,7 @@ class CallerBudgets:
     arrivals: Budget = Budget("arrivals", 2_000, 10)
     """Of a network address: signed requests, before anything of them is looked at."""
     reads: Budget = Budget("reads", 1_200, 60)
-    """Of a network address: public reads that no process has kept."""
+    """Of a network address: public reads that no process has kept, each by its ``READ_SECONDS``."""
     account: Budget = Budget("account", 600, 60)
     """Of a proven account: signed requests."""
     address: Budget = Budget("address", 3_000, 60)
@@ -52,6 +53,8 @@ class CallerBudgets:
     """Of a network address: answers that refused it, before it is answered slowly."""
 
 
+READ_SECONDS: Final = 0.005
+"""Processor time of a public read that counts as one."""
 SLOWED_AT_ONCE: Final = 2
 """Requests of a network address that is answered slowly, answered by a process at a time."""
 
@@ -111,9 +114,22 @@ class Callers:
         if any(not standing.granted for standing in self._take(self._limits.arrivals)):
             raise ServiceError("service_overloaded", "Too many requests come from this network address at the moment.")
 
-    def read(self, cost: int = 1) -> None:
-        """Count a public read."""
-        self.charge(self._limits.reads, cost)
+    def read(self) -> AbstractContextManager[None]:
+        """Count a public read by what it costs."""
+        return self.work(self._limits.reads, READ_SECONDS)
+
+    @contextmanager
+    def work(self, budget: Budget, seconds: float) -> Iterator[None]:
+        """Take one of a budget of this request's network address before the work, and then as many more as it cost: one
+        for each ``seconds`` of this thread's processor time. Waiting costs nothing."""
+        began = time.thread_time()
+        self.charge(budget)
+        try:
+            yield
+        finally:
+            if more := int((time.thread_time() - began) / seconds):
+                for each, network in self._counts(request.environ, budget):
+                    self._show(self._budgets.spend(each, network, more))
 
     def prove(self, signer: Address) -> None:
         """Count a signed request once its signer is proven."""
@@ -189,6 +205,11 @@ class Callers:
                     "service_overloaded", "Too many such requests of this network address are being answered."
                 )
             yield
+
+    def _show(self, standing: Standing) -> None:
+        """Have the answer show what a budget leaves by now, where it shows that budget at all."""
+        shown: list[Standing] = g.get("standings", [])
+        shown[:] = [standing if each.budget is standing.budget else each for each in shown]
 
     def _require(self, standing: Standing) -> None:
         """Show what a budget leaves, and refuse where it was not granted."""

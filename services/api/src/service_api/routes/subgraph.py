@@ -1,5 +1,7 @@
 """``POST /subgraph``: GraphQL over the indexed Hub log."""
 
+from typing import Final
+
 import orjson
 from flask import Response
 from graphql import print_schema
@@ -12,6 +14,9 @@ from service_api.dependencies import dependencies
 from service_api.graphql.execute import WAIT_SECONDS, execute_request
 from service_api.graphql.request import MAX_REQUEST_BYTES
 from service_api.graphql.schema import make_schema
+
+QUERY_SECONDS: Final = 0.02
+"""Processor time of a query that counts as one."""
 
 routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQL")
 
@@ -30,8 +35,10 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
 def post_subgraph(body: bytes) -> Response:
     """GraphQL over the indexed Hub log."""
     deps = dependencies()
-    with deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS):
-        deps.callers.charge(deps.config.budgets.subgraph)
+    with (
+        deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS),
+        deps.callers.work(deps.config.budgets.subgraph, QUERY_SECONDS),
+    ):
         read_query(allowed=frozenset())
         # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
         return Response(orjson.dumps(to_json(execute_request(deps, body))), mimetype="application/json")

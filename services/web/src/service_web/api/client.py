@@ -11,12 +11,14 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
 import urllib3
 from service_common.clock import Clock
+from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
 from service_common.timely import timely_pools
@@ -41,6 +43,9 @@ MAX_KEPT_BYTES: Final = 16 * 1024 * 1024
 """Of answers as they came; what is made of them takes a few times as much."""
 
 log = get_logger(__name__)
+
+forwarded_for: ContextVar[str] = ContextVar("forwarded_for", default="")
+"""On whose behalf the API is asked, as the deployment's own proxies state it; empty where nobody's."""
 
 
 class ApiUnavailable(Exception):
@@ -100,7 +105,8 @@ class ApiClient:
     def ask(self, question: Question, parse: Callable[[bytes], T]) -> Answer[T]:
         """The answer to a question, parsed by ``parse``, which raises ``ValueError`` for what it cannot read.
 
-        Raises ``ApiAbsent`` for 404, ``ApiRefused`` for 400, ``ApiUnavailable`` otherwise.
+        Raises ``ApiAbsent`` for 404, ``ApiRefused`` for 400, ``ServiceError`` for 429 (the
+        reader's budget), ``ApiUnavailable`` otherwise.
         """
         return cast("Answer[T]", self._young.get(question, lambda: self._make(question, parse)))
 
@@ -126,7 +132,7 @@ class ApiClient:
             raise ApiUnavailable
         good_at, good_since = self._clock.now(), self._clock.monotonic()
         try:
-            status, etag, body = self._exchange(question, None if known is None else known.etag)
+            status, headers, body = self._exchange(question, None if known is None else known.etag)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             self._failed.get(question, lambda: True)
             if self._answered_at < good_since:  # else the API answers, and only this question is too much for it
@@ -140,7 +146,7 @@ class ApiClient:
         if status == 304 and known is not None:
             ANSWERS.labels(ApiAnswer.UNCHANGED).inc()
             return replace(known, good_at=good_at, good_since=good_since, is_stale=False)
-        _raise_for(status)
+        _raise_for(status, headers)
         try:
             value = parse(body)
         except (ValueError, RecursionError) as error:
@@ -148,14 +154,15 @@ class ApiClient:
             log.warning("an answer of the API cannot be read", path=question.path, reason=str(error)[:200])
             raise ApiUnavailable from error
         ANSWERS.labels(ApiAnswer.NEW).inc()
-        return Answer(value, etag, len(body), good_at, good_since)
+        return Answer(value, headers.get("ETag"), len(body), good_at, good_since)
 
-    def _exchange(self, question: Question, etag: str | None) -> tuple[int, str | None, bytes]:
-        """Status, ETag and body; a slow or endless answer is given up."""
+    def _exchange(self, question: Question, etag: str | None) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, header fields and body; a slow or endless answer is given up."""
         method = "GET" if question.body is None else "POST"
         headers = {"X-Correlation-Id": correlation_id.get() or "web-pages", "Accept-Encoding": "identity"}
         headers |= {"Content-Type": "application/json"} if question.body is not None else {}
         headers |= {"If-None-Match": etag} if etag is not None else {}
+        headers |= {"X-Forwarded-For": caller} if (caller := forwarded_for.get()) else {}
         with traces.client(f"api {method}", {"http.request.method": method}) as span:
             headers |= traces.carrier()
             answer = self._http.request(
@@ -168,7 +175,7 @@ class ApiClient:
             )
             span.note({"http.response.status_code": answer.status})
             body = _read(answer)
-        return answer.status, answer.headers.get("ETag"), body
+        return answer.status, answer.headers, body
 
     def _keep(self, question: Question, found: Answer[T]) -> None:
         with self._lock:
@@ -195,9 +202,14 @@ def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
     return body
 
 
-def _raise_for(status: int) -> None:
+def _raise_for(status: int, headers: Mapping[str, str]) -> None:
     if status == 200:
         return
+    if status == 429:
+        ANSWERS.labels(ApiAnswer.SPENT).inc()
+        wait = headers.get("Retry-After", "")
+        seconds = int(wait) if wait.isascii() and wait.isdigit() and len(wait) < 6 else None
+        raise ServiceError("rate_limit_reached", "The reader's budget at the API is used up.", retry_after=seconds)
     if status == 404:
         ANSWERS.labels(ApiAnswer.ABSENT).inc()
         raise ApiAbsent
