@@ -74,7 +74,7 @@ def from_(address: str) -> dict[str, str]:
 
 def wait_of(deps: Dependencies, own: Budget, shared: Budget, account: Address, client: str) -> int:
     """Seconds to wait; 0 where the request was let through."""
-    callers = Callers(Budgets(SystemClock(), deps.limits_redis), ApiBudgets(), 1, 16)
+    callers = Callers(Budgets(SystemClock(), deps.limits_redis), ApiBudgets(), 1, 16, 6)
     with make_app(deps).test_request_context(headers=from_(client)):
         try:
             callers.charge_account(own, shared, account)
@@ -172,7 +172,7 @@ def test_client_address__behind_proxies__is_what_the_outermost_of_ours_saw(
 def granted(service: Service, own: Budget, shared: Budget, accounts: int, cost: int = 1) -> int:
     """How often accounts behind one address are let through, each again and again, until none is any more."""
     deps, taken = service.dependencies, 0
-    callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16)
+    callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16, 6)
     going = [Address(f"0x{number:040x}") for number in range(accounts)]
     with make_app(deps).test_request_context(headers=from_(HOME)):
         while going:
@@ -202,7 +202,7 @@ def test_accounts_behind_an_address_pass_no_bound_together(service: Service, own
 @pytest.mark.attack
 @pytest.mark.parametrize("budget", [ApiBudgets().reads, ApiBudgets().subgraph, ApiBudgets().reviews_of_address])
 def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Service, budget: Budget) -> None:
-    callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16)
+    callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16, 6)
     budget, app, taken = replace(budget, shared=False), make_app(service.dependencies), list[str]()
     for network in range(64):  # each a /64 of its own, four of them in each /56
         address = f"2001:db8:7:{network // 4:02x}{network % 4:02x}::1"
@@ -216,7 +216,7 @@ def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Se
 
 
 @pytest.fixture
-def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def busy(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """What each read takes of the processor from now on: its one item, in seconds."""
     seconds, spent = [0.0], [0.0]
 
@@ -405,7 +405,7 @@ def test_pages__of_a_poster_beyond_the_budget__are_429_before_they_are_parsed(se
 
 
 def test_turns__of_one_address__are_few_at_a_time_and_nobody_elses(service: Service) -> None:
-    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 16)
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 16, 6)
     app = make_app(service.dependencies)
 
     def take(turns: ExitStack, address: str | None) -> bool:
@@ -438,11 +438,11 @@ def test_turn__that_is_waited_for__is_had_when_the_one_before_ends_and_not_later
 
 
 def test_requests__of_one_address__are_few_at_a_time_and_nobody_elses() -> None:
-    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 2)
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 2, 6)
 
     def admit(places: ExitStack, address: str | None) -> bool:
         told = {} if address is None else {"HTTP_X_FORWARDED_FOR": address}
-        return callers.admit({"REMOTE_ADDR": "10.0.0.1", **told}, places)
+        return callers.admit({"REMOTE_ADDR": "10.0.0.1", **told}, 240, places)
 
     with ExitStack() as places:
         assert [admit(places, HOME) for _ in range(3)] == [True, True, False]
@@ -452,12 +452,21 @@ def test_requests__of_one_address__are_few_at_a_time_and_nobody_elses() -> None:
         assert admit(places, HOME)
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize(("free", "admitted"), [(240, 16), (100, 12), (9, 1), (1, 1)])
+def test_address_has_fewer_places_the_fewer_are_free(free: int, admitted: int) -> None:
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 16, 6)
+    with ExitStack() as places:
+        home = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": HOME}
+        assert sum(callers.admit(dict(home), free, places) for _ in range(20)) == admitted
+
+
 def test_requests__of_one_address_over_its_part__are_503_before_the_framework_and_a_probe_is_answered(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = list[object]()
     monkeypatch.setattr(edge, "log", SimpleNamespace(info=lambda _event, **told: lines.append(told["status"])))
-    monkeypatch.setattr(AtWork, "begin", lambda *_: False)
+    monkeypatch.setattr(Callers, "admit", lambda its, environ, *_: its.network_of(environ) is None)
     with behind_a_proxy(service, ApiBudgets()) as client:
         refused = client.get("/api/readiness-rubric", headers=from_(HOME))
         assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")
@@ -494,13 +503,13 @@ def test_address__refused_too_often__is_answered_slowly_until_its_window_ends(
 
 
 def test_address__answered_slowly__has_two_requests_at_a_time_and_four_bodies() -> None:
-    callers = Callers(Budgets(SystemClock()), ApiBudgets(refusals=Budget("refusals", 1, 60)), 1, 16)
+    callers = Callers(Budgets(SystemClock()), ApiBudgets(refusals=Budget("refusals", 1, 60)), 1, 16, 6)
     home = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": HOME}
     callers.count_refusal(dict(home))
     assert callers.is_slowed(dict(home))
     with ExitStack() as places:
-        assert [callers.admit(dict(home), places) for _ in range(3)] == [True, True, False]
-        assert callers.admit({**home, "HTTP_X_FORWARDED_FOR": CAFE}, places)
+        assert [callers.admit(dict(home), 240, places) for _ in range(3)] == [True, True, False]
+        assert callers.admit({**home, "HTTP_X_FORWARDED_FOR": CAFE}, 240, places)
     bodies, taken = OpenBodies(), list[bool]()
 
     class Endless:

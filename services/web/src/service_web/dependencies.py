@@ -18,6 +18,8 @@ from service_web.config import PagesConfig
 from service_web.written import WrittenVerdicts
 
 EXTENSION: Final = "service-web"
+_WORKING: Final = 8
+"""Pages that one process works on at a time, most of it waiting for the API."""
 _AT_ONCE: Final = 16
 """Of a network address: requests that one process answers at a time."""
 
@@ -44,7 +46,7 @@ class Dependencies:
             reads=replace(usual.reads, amount=usual.reads.amount * factor),
             refusals=replace(usual.refusals, amount=usual.refusals.amount * factor),
         )
-        return Callers(Budgets(self.clock), budgets, self.config.web.forwarded_hops, _AT_ONCE * factor)
+        return Callers(Budgets(self.clock), budgets, self.config.web.forwarded_hops, _AT_ONCE * factor, _WORKING)
 
 
 def make_dependencies(config: PagesConfig) -> Dependencies:

@@ -26,6 +26,11 @@ class AtWork:
         places.callback(self._end, key, amount)
         return True
 
+    def count(self, key: Hashable) -> int:
+        """How many of ``key`` are in progress."""
+        with self._freed:
+            return self._counts[key]
+
     def _wait(self, key: Hashable, most: int, seconds: float) -> bool:
         self._waiting += 1
         try:

@@ -26,6 +26,7 @@ from service_common.errors import ServiceError
 from service_common.types import Address
 from service_common.web.at_work import AtWork
 from service_common.web.settings import client_address
+from service_common.web.turns import Turns
 
 EXTENSION: Final = "service-callers"
 _IPV6_CLIENT: Final = 64
@@ -55,6 +56,10 @@ class CallerBudgets:
 
 READ_SECONDS: Final = 0.005
 """Processor time of a public read that counts as one."""
+FREE_PART: Final = 8
+"""The part of a process's free places that one network address may have."""
+WORK_PATIENCE_SECONDS: Final = 3.0
+"""How long a public read waits for its turn at most."""
 SLOWED_AT_ONCE: Final = 2
 """Requests of a network address that is answered slowly, answered by a process at a time."""
 
@@ -90,12 +95,13 @@ class Callers:
     """The callers of one app.
 
     ``hops`` is how many of the deployment's own proxies are before it, ``at_once`` how many requests of one network
-    address a process answers at a time.
+    address a process answers at a time, ``working`` how many public reads of all it works on.
     """
 
-    def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int, at_once: int) -> None:
+    def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int, at_once: int, working: int) -> None:
         self._budgets, self._limits, self._hops, self._at_once = budgets, limits, hops, at_once
         self._at_work = AtWork()
+        self._turns = Turns(working, WORK_PATIENCE_SECONDS)
 
     def network(self) -> Network | None:
         """Where this request comes from; None: from inside the deployment."""
@@ -121,9 +127,18 @@ class Callers:
     @contextmanager
     def work(self, budget: Budget, seconds: float) -> Iterator[None]:
         """Take one of a budget of this request's network address before the work, and then as many more as it cost: one
-        for each ``seconds`` of this thread's processor time. Waiting costs nothing."""
+        for each ``seconds`` of this thread's processor time. Waiting costs nothing. Few work at a time, those first who
+        have used the least of the budget."""
+        used = self.charge(budget)
+        with self._turns.turn(used) as has_turn:
+            if not has_turn:
+                raise ServiceError("service_overloaded", "This service answers as many reads as it can at the moment.")
+            with self._costs(budget, seconds):
+                yield
+
+    @contextmanager
+    def _costs(self, budget: Budget, seconds: float) -> Iterator[None]:
         began = time.thread_time()
-        self.charge(budget)
         try:
             yield
         finally:
@@ -135,11 +150,14 @@ class Callers:
         """Count a signed request once its signer is proven."""
         self.charge_account(self._limits.account, self._limits.address, signer)
 
-    def charge(self, budget: Budget, cost: int = 1) -> None:
-        """Take from a budget of this request's network address."""
+    def charge(self, budget: Budget, cost: int = 1) -> int:
+        """Take from a budget of this request's network address; how much of it is used by now."""
+        used = 0
         for standing in self._take(budget, cost):
+            used = max(used, budget.amount - standing.left)
             if standing.budget is budget or not standing.granted:
                 self._require(standing)
+        return used
 
     def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
         """Take from a proven account's own budget and from what all accounts behind its network address share.
@@ -159,12 +177,17 @@ class Callers:
                     self._require(standing)
         self._require(self._budgets.take(own, signer, cost))
 
-    def admit(self, environ: WSGIEnvironment, places: ExitStack) -> bool:
-        """Whether this request's network address has a place for one more; it is given back with ``places``."""
+    def admit(self, environ: WSGIEnvironment, free: int, places: ExitStack) -> bool:
+        """Whether this request's network address has a place for one more; it is given back with ``places``.
+
+        The fewer places the process has ``free``, the fewer one address may have: so some stay free for others, however
+        many addresses send as much as they may.
+        """
         network = self.network_of(environ)
         if network is None:
             return True
         most = SLOWED_AT_ONCE if self.is_slowed(environ) else self._at_once
+        most = min(most, max(1, free // FREE_PART))
         return all(
             self._at_work.begin(("requests", share.network), most * share.times, places) for share in network.shares
         )

@@ -30,6 +30,7 @@ from prometheus_client import Counter, Histogram
 from service_common.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
+from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies, may_have_body
 from service_common.web.callers import Callers
 from service_common.web.problems import envelope
@@ -59,6 +60,8 @@ ROUTE: Final = "service.route"
 """Where the framework notes the route's template."""
 _IS_SHED: Final = "service.shed"
 _ALWAYS: Final = "/healthz"
+_ALL, _WITH_BODY = "all", "with a body"
+"""What is answered at a time, by kind."""
 _CORRELATION: Final = re.compile(r"[A-Za-z0-9\-]{8,64}")
 _EVERYWHERE: Final = (
     ("Access-Control-Allow-Origin", "*"),
@@ -77,8 +80,7 @@ class Edge:
 
     def __init__(self, inner: WSGIApplication, callers: Callers | None = None) -> None:
         self._inner, self._callers = inner, callers
-        self._places = Semaphore(MAX_IN_FLIGHT)
-        self._bodies = Semaphore(MAX_IN_FLIGHT - KEPT_FOR_READS)
+        self._at_work = AtWork()
         self._waiting = Semaphore(MAX_WAITING)
         self._shedding = Lock()
         self._open = OpenBodies()
@@ -131,13 +133,12 @@ class Edge:
             slowed = callers is not None and callers.is_slowed(environ)
             if not self._open.receive(environ, None if network is None else network.widest, slowed=slowed):
                 return False
-        if callers is not None and not callers.admit(environ, places):
+        free = MAX_IN_FLIGHT - self._at_work.count(_ALL)
+        if callers is not None and not callers.admit(environ, free, places):
             return False
-        for semaphore in (self._bodies, self._places) if has_body else (self._places,):
-            if not semaphore.acquire(blocking=False):
-                return False
-            places.callback(semaphore.release)
-        return True
+        if has_body and not self._at_work.begin(_WITH_BODY, MAX_IN_FLIGHT - KEPT_FOR_READS, places):
+            return False
+        return self._at_work.begin(_ALL, MAX_IN_FLIGHT, places)
 
     def _refuse(self, environ: WSGIEnvironment) -> None:
         """Count a refusal; where its network address has had too many, make it wait for this one."""
