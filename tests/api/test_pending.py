@@ -8,7 +8,7 @@ import pytest
 from local_stack.contract import Wallet
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
-from service_api.usecases.pending import Pending, count_pending, settle_pending
+from service_api.usecases.pending import ROW_BYTES, Pending, count_pending, settle_pending
 from service_api.usecases.prepare_submission import MAX_UNRECORDED
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import Identity
@@ -106,7 +106,7 @@ def test_what_the_chain_records_is_counted_no_more(service: Service, tmp_path: P
     service.world.submit(sealed.bounty_id, sealed.solver, sealed.envelope.commitment())
     service.world.index()
     assert settle_pending(engine) == 1
-    assert count_pending(engine, Pending.ENVELOPES) == len(kept.canonical_bytes())
+    assert count_pending(engine, Pending.ENVELOPES) == ROW_BYTES + len(kept.canonical_bytes())
 
 
 @pytest.mark.attack

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import psycopg
 import pytest
 from flask.testing import FlaskClient
 from service_api.app import make_app
@@ -80,6 +81,23 @@ class Statements:
                 found += [f"{place}\n{statement}" for place in wasteful_places(explained[0]["Plan"], limited=False)]
         return found
 
+    def rows_read(self, table: str) -> int:
+        """Rows of a table that the statements looked at, run once more."""
+        read = 0
+        with self.engine.connect() as connection:
+            for statement, parameters in self.sent:
+                analyzed = "EXPLAIN (ANALYZE, FORMAT JSON) " + statement
+                (explained,) = connection.exec_driver_sql(analyzed, parameters).scalar_one()
+                read += rows_read(explained["Plan"], table)
+        return read
+
+
+def rows_read(node: dict[str, Any], table: str) -> int:
+    """Rows of a table that a node and those below it looked at."""
+    own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+    below = sum(rows_read(child, table) for child in node.get("Plans", []))
+    return below + (own if node.get("Relation Name") == table else 0)
+
 
 def wasteful_places(node: dict[str, Any], *, limited: bool) -> Iterator[str]:
     """Whole reads of a growing table below a node; where many of its rows are wanted, a limit ends the read early."""
@@ -100,6 +118,8 @@ def deployment(service: Service) -> Iterator[tuple[Dependencies, Statements]]:
     database = DatabaseServer(own.server, own.passwords).new()
     config = service.dependencies.config.chain
     large.fill(database.url(), config.chain_id, config.hub_address, BOUNTIES)
+    with psycopg.connect(database.url(), autocommit=True) as connection:
+        connection.execute(UNFUNDED)
     engine = database.engine("service_api")
     yield replace(service.dependencies, engine=engine, clock=SystemClock()), Statements(engine)
     database.close()
@@ -118,6 +138,15 @@ def client(deployment: tuple[Dependencies, Statements]) -> FlaskClient:
 
 
 OPEN, FINAL = BountyId(BOUNTIES), BountyId(10)
+CROWDED = "word13"
+"""In the texts of a few bounties, and of many pages that nobody funded."""
+UNFUNDED = f"""
+    INSERT INTO app.challenge_pages (spec_commitment, content)
+        SELECT '0xee' || lpad(n::text, 62, '0'), '' FROM generate_series(1, 1500) AS n;
+    INSERT INTO app.challenge_summaries (spec_commitment, title, summary)
+        SELECT spec_commitment, '{CROWDED}', '' FROM app.challenge_pages WHERE content = '';
+    ANALYZE app.challenge_pages, app.challenge_summaries;
+"""
 
 
 @pytest.mark.parametrize("query", LISTS)
@@ -150,6 +179,16 @@ def test_search__of_a_word_in_few_pages__finds_each_open_ones_first_through_all_
         cursor = answer["next_cursor"]
         address = cursor and f"/api/bounties?limit=2&search=word{number}&cursor={cursor}"
     assert found == expected
+
+
+@pytest.mark.attack
+def test_pages_that_nobody_funds_make_no_word_frequent(client: FlaskClient, statements: Statements) -> None:
+    """A thousand prepared pages with a rare word would have its search look through all bounties for the few."""
+    with statements.listening():
+        found = client.get(f"/api/bounties?limit=100&search={CROWDED}").json or {}
+    assert {int(item["bounty_id"]) % 977 for item in found["items"]} == {13}
+    assert found["total_count"] == len(found["items"]) == len(range(13, BOUNTIES, 977))
+    assert statements.rows_read("bounties") < 1.5 * BOUNTIES
 
 
 def test_search__of_a_word_in_most_pages__begins_with_the_newest_and_counts_no_further_than_a_thousand(

@@ -81,9 +81,11 @@ def _searched(facts: HubFacts, words: str) -> ColumnElement[bool] | None:
     """Whether a bounty has one of the pages that have these words; None where more than ``MAX_COUNTED`` have them.
 
     The pages are read first: the database expects a rare word in one of 200 pages and would look through all bounties,
-    the newest first, for the few that have it. Those of a frequent word it finds soon that way.
+    the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that nobody
+    funded do not count: a thousand of them with a rare word would make it a frequent one that no bounty has.
     """
-    pages = select(_TEXTS.spec_commitment).where(_has_words(words)).limit(MAX_COUNTED + 1)
+    funded = exists().where(t.bounties.c.spec_commitment == _TEXTS.spec_commitment)
+    pages = select(_TEXTS.spec_commitment).where(_has_words(words), funded).limit(MAX_COUNTED + 1)
     found = facts.connection.execute(pages).scalars().all()
     if len(found) > MAX_COUNTED:
         return None

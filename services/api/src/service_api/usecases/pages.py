@@ -9,6 +9,8 @@ from service_common.types import Bytes32
 from sqlalchemy import Connection, Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
+from service_api.usecases.pending import ROW_BYTES
+
 BATCH = 500
 """Pages of a former release that are read at once; a run ends when it has summarized so many."""
 
@@ -24,7 +26,9 @@ def is_kept(engine: Engine, commitment: Bytes32) -> bool:
 def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: ChallengePage) -> None:
     """Content-addressed: a repeat writes the same bytes, and heals bytes that were altered since."""
     stored = {"content": page, "submission_deadline": challenge.submission_deadline}
-    statement = insert(t.challenge_pages).values(spec_commitment=commitment, pending_bytes=len(page), **stored)
+    statement = insert(t.challenge_pages).values(
+        spec_commitment=commitment, pending_bytes=ROW_BYTES + len(page), **stored
+    )
     healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=stored)
     with writing(engine) as connection:
         connection.execute(healed)

@@ -44,6 +44,10 @@ class Pending(StrEnum):
         return {Pending.ENVELOPES: t.submission_envelopes, Pending.PAGES: t.challenge_pages}[self]
 
 
+ROW_BYTES: Final = 4_096
+"""What a row is counted as beside its content: its keys, its indexes, the summary of a page."""
+
+
 def require_room(deps: Dependencies, kind: Pending, account: Address) -> None:
     """Raise 503 ``pending_storage_full`` where no more of a kind is kept for this account before the chain has it."""
     most = deps.config.pending_bytes

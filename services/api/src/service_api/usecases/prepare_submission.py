@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import insert
 from service_api.dependencies import Dependencies
 from service_api.usecases.accepting import require_accepting
 from service_api.usecases.ciphertexts import require_uploaded
-from service_api.usecases.pending import Pending, is_recorded, require_room
+from service_api.usecases.pending import ROW_BYTES, Pending, is_recorded, require_room
 
 MAX_UNRECORDED: Final = 8
 """Envelopes of a Solver in a bounty that the Hub does not record."""
@@ -56,7 +56,7 @@ def prepare_submission(
     require_uploaded(deps, envelope.ciphertext)
     if not recorded:
         require_room(deps, Pending.ENVELOPES, solver)
-    created = _store(deps, envelope, body, None if recorded else len(body))
+    created = _store(deps, envelope, body, None if recorded else ROW_BYTES + len(body))
     return _prepared(deps, envelope), created
 
 
