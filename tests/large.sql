@@ -7,7 +7,7 @@ CREATE FUNCTION pg_temp.guardian(n bigint) RETURNS text IMMUTABLE RETURN '0x' ||
 
 CREATE TEMPORARY TABLE many AS
     SELECT n, n * 4 AS block, pg_temp.hash(n * 4) AS hash, 1700000000 + n * 3600 AS time, pg_temp.account(n % 700 + 1) AS winner
-    FROM generate_series(1, :bounties) AS n;
+    FROM generate_series(1, :bounties::bigint) AS n;
 
 INSERT INTO hub_index.head
     (chain_id, hub_address, block_number, block_hash, block_time, finalized_number, finalized_time, fence)

@@ -165,6 +165,24 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert recorded.content(world.guardian(1).private_key).status_code == 200
 
 
+@pytest.mark.attack
+def test_upload_after_the_deadline_with_an_earlier_url_is_no_submission(service: Service, tmp_path: Path) -> None:
+    world, bounty = service.world, open_bounty(service)
+    late = seal(service, tmp_path, bounty, world.solver(2))
+    target = late.upload_url().json
+    assert target is not None
+    deadline = int(world.contract.call("getBounty", bounty)[3])
+    world.advance_to(deadline + 10)
+    world.finalize()
+    body, headers = late.file.read_bytes(), target["upload_headers"]
+    assert urllib3.request(target["upload_method"], target["upload_url"], body=body, headers=headers).status == 200
+    assert error_of(late.prepare())["code"] == "invalid_solver_submission"
+    world.advance_to(deadline + DAY_SECONDS + 1)
+    world.finalize()
+    delete_orphans(service.dependencies)
+    assert stored(late) is None
+
+
 def test_recorded_ciphertext__lost_after_the_deadline__is_uploaded_again_by_its_solver_alone(
     service: Service, tmp_path: Path
 ) -> None:
