@@ -12,11 +12,13 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from flask.testing import FlaskClient
 from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce, read_config
 from service_api.dependencies import Dependencies, make_dependencies
+from service_api.routes.subgraph import QUERY_SECONDS
 from service_common.budgets import Budget, Budgets
 from service_common.clock import SystemClock
 from service_common.config import ConfigurationError
@@ -27,7 +29,15 @@ from service_common.types import Address
 from service_common.web import edge
 from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies
-from service_common.web.callers import AT_MOST, Callers, client_network
+from service_common.web.callers import (
+    AT_MOST,
+    FREE_PART,
+    IPV6_SHARES,
+    READ_SECONDS,
+    SLOWED_AT_ONCE,
+    Callers,
+    client_network,
+)
 from service_common.web.settings import client_address
 from sqlalchemy import func, select
 from werkzeug.test import TestResponse
@@ -43,6 +53,7 @@ from tests.proxy import proxies
 ONE, TWO, THREE = (Address("0x" + digit * 40) for digit in "123")
 HOME, CAFE = "203.0.113.7", "198.51.100.1"
 HOUR = 3_600
+USUAL = ApiBudgets()
 
 
 @pytest.fixture
@@ -185,22 +196,45 @@ def granted(service: Service, own: Budget, shared: Budget, accounts: int, cost: 
     return taken
 
 
-BEHIND_AN_ADDRESS = [
-    (name, f"{name}_of_address", 1) for name in ("publications", "uploads", "envelopes", "webhooks")
-] + [("account", "address", 1), ("upload_mebibytes", "upload_mebibytes_of_address", 1_024)]
+def behind_an_address(own: Budget, shared: Budget, cost: int = 1) -> ParameterSet:
+    bound = (
+        f"`{own.name}` in {own.seconds:,} s: {own.amount:,} of an account, {shared.amount:,} of new accounts behind a "
+        f"network address, {AT_MOST * shared.amount:,} of all of them"
+    )
+    return pytest.param(own, shared, cost, marks=pytest.mark.attack(bound), id=own.name)
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize(("own", "shared", "cost"), BEHIND_AN_ADDRESS)
-def test_accounts_behind_an_address_pass_no_bound_together(service: Service, own: str, shared: str, cost: int) -> None:
+@pytest.mark.parametrize(
+    ("own", "shared", "cost"),
+    [
+        behind_an_address(USUAL.account, USUAL.address),
+        behind_an_address(USUAL.publications, USUAL.publications_of_address),
+        behind_an_address(USUAL.uploads, USUAL.uploads_of_address),
+        behind_an_address(USUAL.upload_mebibytes, USUAL.upload_mebibytes_of_address, 1_024),
+        behind_an_address(USUAL.envelopes, USUAL.envelopes_of_address),
+        behind_an_address(USUAL.webhooks, USUAL.webhooks_of_address),
+    ],
+)
+def test_accounts_behind_an_address_pass_no_bound_together(
+    service: Service, own: Budget, shared: Budget, cost: int
+) -> None:
     """Accounts that were let through need no share; a thousand of them are no way around the address's budget."""
-    mine, ours = (replace(getattr(ApiBudgets(), name), shared=False) for name in (own, shared))
+    mine, ours = (replace(budget, shared=False) for budget in (own, shared))
     assert granted(service, mine, ours, 1, cost) == mine.amount
     assert granted(service, mine, ours, 1_000, cost) == AT_MOST * ours.amount
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize("budget", [ApiBudgets().reads, ApiBudgets().subgraph, ApiBudgets().reviews_of_address])
+def of_an_address(budget: Budget) -> ParameterSet:
+    bound = f"`{budget.name}` in {budget.seconds:,} s: {budget.amount:,} of a network address"
+    return pytest.param(budget, marks=pytest.mark.attack(bound), id=budget.name)
+
+
+@pytest.mark.attack(
+    f"any budget of a network address: {IPV6_SHARES[56]} times of a /56 of IPv6, {IPV6_SHARES[48]} of a /48"
+)
+@pytest.mark.parametrize(
+    "budget", [of_an_address(each) for each in (USUAL.reads, USUAL.subgraph, USUAL.reviews_of_address, USUAL.arrivals)]
+)
 def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Service, budget: Budget) -> None:
     callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1, 16, 6)
     budget, app, taken = replace(budget, shared=False), make_app(service.dependencies), list[str]()
@@ -211,8 +245,8 @@ def test_networks_of_one_site_have_sixteen_times_the_budget_together(service: Se
                 callers.charge(budget)
                 taken.append(address)
     assert Counter(taken)[taken[0]] == budget.amount
-    assert len([each for each in taken if each.startswith("2001:db8:7:00")]) == 4 * budget.amount
-    assert len(taken) == 16 * budget.amount
+    assert len([each for each in taken if each.startswith("2001:db8:7:00")]) == IPV6_SHARES[56] * budget.amount
+    assert len(taken) == IPV6_SHARES[48] * budget.amount
 
 
 @pytest.fixture
@@ -228,7 +262,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seconds
 
 
-@pytest.mark.attack
+@pytest.mark.attack(f"a public read counts as one for each {READ_SECONDS * 1000:.0f} ms of a processor")
 def test_read_counts_by_the_processor_time_that_it_takes(service: Service, busy: list[float]) -> None:
     with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 10, 60))) as client:
 
@@ -245,7 +279,7 @@ def test_read_counts_by_the_processor_time_that_it_takes(service: Service, busy:
         assert left() == (429, "r=0")
 
 
-@pytest.mark.attack
+@pytest.mark.attack(f"a query counts as one for each {QUERY_SECONDS * 1000:.0f} ms of a processor")
 @pytest.mark.usefixtures("redis")
 def test_query_counts_by_the_processor_time_that_it_takes(service: Service, busy: list[float]) -> None:
     query = {"query": "{ _meta { block { number } } }"}
@@ -256,7 +290,7 @@ def test_query_counts_by_the_processor_time_that_it_takes(service: Service, busy
     assert '"subgraph";r=4' in answers[0].headers["RateLimit"]
 
 
-@pytest.mark.attack
+@pytest.mark.attack("any budget, in any time as long as its window: twice the amount")
 def test_windows_that_meet_hold_twice_the_budget() -> None:
     clock, budget = HandClock(), Budget("reads", 100, 60)
     budgets = Budgets(clock)
@@ -452,7 +486,10 @@ def test_requests__of_one_address__are_few_at_a_time_and_nobody_elses() -> None:
         assert admit(places, HOME)
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    f"requests of a network address that a process answers at a time: {AtOnce().requests}, and no more than one in "
+    f"{FREE_PART} of the places that are free"
+)
 @pytest.mark.parametrize(("free", "admitted"), [(240, 16), (100, 12), (9, 1), (1, 1)])
 def test_address_has_fewer_places_the_fewer_are_free(free: int, admitted: int) -> None:
     callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1, 16, 6)
@@ -502,6 +539,10 @@ def test_address__refused_too_often__is_answered_slowly_until_its_window_ends(
         assert len(pauses) == 2
 
 
+@pytest.mark.attack(
+    f"answers that refuse a network address: {USUAL.refusals.amount} in {USUAL.refusals.seconds} s, then "
+    f"{SLOWED_AT_ONCE} requests at a time"
+)
 def test_address__answered_slowly__has_two_requests_at_a_time_and_four_bodies() -> None:
     callers = Callers(Budgets(SystemClock()), ApiBudgets(refusals=Budget("refusals", 1, 60)), 1, 16, 6)
     home = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": HOME}

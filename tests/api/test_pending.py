@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from local_stack.contract import Wallet
 from service_api.app import make_app
+from service_api.config import DEFAULT_PENDING_MEBIBYTES
 from service_api.dependencies import Dependencies
 from service_api.usecases.pending import ROW_BYTES, Pending, count_pending, settle_pending
 from service_api.usecases.prepare_submission import MAX_UNRECORDED
@@ -59,7 +60,7 @@ def stored(deps: Dependencies, sealed: Sealed) -> int:
         return connection.execute(select(func.count()).where(mine)).scalar_one()
 
 
-@pytest.mark.attack
+@pytest.mark.attack(f"envelopes of a Solver in a bounty that the Hub does not record: {MAX_UNRECORDED}")
 def test_one_uploaded_byte_is_in_eight_envelopes_of_a_solver_at_most(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
@@ -75,7 +76,10 @@ def test_one_uploaded_byte_is_in_eight_envelopes_of_a_solver_at_most(service: Se
     assert sealed.prepare(another(sealed)).status_code == 409
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    f"all envelopes that the Hub does not record: {DEFAULT_PENDING_MEBIBYTES:,} MiB, half of it for accounts that the "
+    "chain does not know"
+)
 def test_envelopes_of_strangers_take_half_of_what_is_kept(service: Service, tmp_path: Path) -> None:
     bounty_id, sealed = open_bounty(service), list[Sealed]()
     for solver in (Wallet(), Wallet(), service.world.solver(2)):  # the chain knows nothing of the first two
@@ -109,7 +113,9 @@ def test_what_the_chain_records_is_counted_no_more(service: Service, tmp_path: P
     assert count_pending(engine, Pending.ENVELOPES) == ROW_BYTES + len(kept.canonical_bytes())
 
 
-@pytest.mark.attack
+@pytest.mark.attack(
+    f"pages that nobody funded: {DEFAULT_PENDING_MEBIBYTES:,} MiB, half of it for accounts that the chain does not know"
+)
 def test_pages_that_nobody_funds_are_kept_within_a_bound(service: Service) -> None:
     page = page_for(service.world, title="First")
     roomy = with_room_for(service, len(page))

@@ -9,7 +9,7 @@ import pytest
 from service_common.config import ConfigurationError
 from service_common.db.review import paid_calls
 from service_common.types import Bytes32
-from service_reviewer.budget import DailyCap
+from service_reviewer.budget import RESERVED, DailyCap
 from service_reviewer.config import read_config
 from service_reviewer.jobs import review
 from service_reviewer.providers.port import ProviderError
@@ -106,7 +106,7 @@ def _take(engine: Engine, outcomes: list[str]) -> None:
         outcomes.append(error.ending.code)
 
 
-@pytest.mark.attack
+@pytest.mark.attack(f"paid reviews of a deployment: one in {RESERVED} only for Posters with a bounty on chain")
 def test_last_fifth_of_the_cap_is_for_posters_with_a_bounty(database: Database) -> None:
     engine = database.engine("service_reviewer")
     newcomer, poster = (DailyCap(engine, 10, REVIEW, has_bounty=has) for has in (False, True))
