@@ -1,4 +1,5 @@
-"""The files of the TypeScript client that are made from the API's OpenAPI document, the Hub's ABI and its refusals.
+"""The files of the TypeScript client that are made from the API's OpenAPI document, the Hub's ABI and its refusals, and
+from the tables of names that tools obey and of characters that nobody sees.
 
 ``python -m tests.clients.generated`` writes them again, with the PYTHONPATH of CONTRIBUTING.md; a test compares.
 """
@@ -11,6 +12,8 @@ from typing import Final
 
 from local_stack.toolbox import ensure_npm_package
 from service_common.chain.reverts import SENTENCES
+from service_common.crypto.inert_names import HARMLESS, OBEYED
+from service_common.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 
 from tests.api.contract import openapi_document
 from tests.clients.package import PACKAGE, TOP, run_node
@@ -22,7 +25,13 @@ _MADE: Final = "// Made by tests/clients/generated.py. Do not edit.\n\n"
 
 def contents() -> dict[str, str]:
     """Each generated file by its name."""
-    return {"openapi.ts": _types(), "signed.ts": _signed(), "hub.ts": _hub(), "refusals.ts": _refusals()}
+    return {
+        "openapi.ts": _types(),
+        "signed.ts": _signed(),
+        "hub.ts": _hub(),
+        "refusals.ts": _refusals(),
+        "names.ts": _names(),
+    }
 
 
 def stale() -> list[str]:
@@ -63,6 +72,24 @@ def _refusals() -> str:
     comment = "/** The Hub's errors: what is refused, and what to do next. Names in braces are the error's values. */\n"
     kind = "Readonly<Record<string, readonly [string, string]>>"
     return f"{_MADE}{comment}export const REFUSALS: {kind} = {{\n{lines}}};\n"
+
+
+def _names() -> str:
+    """Python's expressions of the table are JavaScript's, too."""
+    patterns = "".join(f"  [{json.dumps(one.pattern)}, {json.dumps(one.files_only)}],\n" for one in OBEYED)
+    harmless = "".join(f"  {json.dumps(name)},\n" for name in HARMLESS)
+    ranges = "".join(f"\\u{{{first:X}}}-\\u{{{last:X}}}" for first, last in UNSEEN_RANGES)
+    joiners, selectors = ("".join(f"\\u{{{ord(each):X}}}" for each in some) for some in (JOINERS, SELECTORS))
+    return (
+        f"{_MADE}/** Names that tools obey, as expressions over a whole folded name; whether of files alone. */\n"
+        f"export const OBEYED: readonly (readonly [string, boolean])[] = [\n{patterns}];\n\n"
+        f"/** Hidden names that nothing is done with. */\n"
+        f"export const HARMLESS: ReadonlySet<string> = new Set([\n{harmless}]);\n\n"
+        f"/** Characters that nobody sees, as a part of a class of an expression. */\n"
+        f"export const UNSEEN = String.raw`{ranges}`;\n"
+        f"export const JOINERS = String.raw`{joiners}`;\n"
+        f"export const SELECTORS = String.raw`{selectors}`;\n"
+    )
 
 
 def _without_internal_types(value: object) -> object:

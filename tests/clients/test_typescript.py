@@ -58,7 +58,7 @@ from tests.vectors.samples import (
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 from tests.web.conftest import VARIABLES
 
-CASES: Final = 15
+CASES: Final = 16
 """Of the vectors."""
 CHUNK: Final = 64 * 1024
 ALTERED: Final = size(150, 5_000)
@@ -243,6 +243,7 @@ def test_work__sealed_in_typescript__opens_in_python(exchange: Exchange, name: s
         sha256=envelope.ciphertext.sha256,
         byte_length=envelope.ciphertext.byte_length,
         expected=expected_binding(envelope),
+        original_names=True,
     )
     assert listing(tmp_path / "out") == listing(exchange.tree(name))
     # The archive inside is the same, byte for byte, as the one that Python makes of the same files.

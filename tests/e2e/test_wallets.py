@@ -18,6 +18,7 @@ import pytest
 from demo.bounty import Cast, Funded
 from demo.examples import artifact, challenge_page
 from local_stack.contract import Wallet
+from service_common.crypto.inert_names import inert_path
 from service_common.crypto.x25519 import Identity
 from service_common.domain.commitments import spec_commitment
 
@@ -546,13 +547,15 @@ def deliver(cast: Cast, browser: Browser, played: Played, folder: Path) -> None:
 
 
 def assert_same_files(archive: bytes, directory: Path) -> None:
+    """The directory's files, under the names that no tool obeys."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         found = {}
         for member in tar.getmembers():
             if (file := tar.extractfile(member)) is not None:
                 found[member.name] = file.read()
-    wanted = {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
-    assert found == wanted
+    paths = {str(path.relative_to(directory)): path for path in directory.rglob("*") if path.is_file()}
+    assert found == {inert_path(name, directory=False): path.read_bytes() for name, path in paths.items()}
+    assert "inert_.env_" in found
 
 
 def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, browser: Browser, played: Played) -> None:

@@ -36,7 +36,7 @@ from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import Progress, event, remark, say, warn
-from service_cli.shell.text import moment
+from service_cli.shell.text import moment, printable
 from service_cli.storage import download, storage_url
 
 WAIT_SECONDS: Final = 10
@@ -198,13 +198,29 @@ def sealed_data_errors() -> Iterator[None]:
         raise CommandRefused(error.code, message, next_action=_EVIDENCE) from None
 
 
+_NAMED: Final = 3
+"""Names that a sentence has."""
+
+
+def _inert(paths: tuple[str, ...]) -> str:
+    """Which names were changed, and how to get the original ones."""
+    named = ", ".join(printable(path, 80) for path in paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return (
+        f"tools would obey some of its names, so they were laid out as inert_…_: {named}{more}; "
+        "--original-names lays them out as they are"
+    )
+
+
 _UNBOUND: Final = (
     "this work was sealed in an older format, which does not name its bounty and Solver inside: these bytes alone do "
     "not show that this Solver made them; compare them with the other Submissions"
 )
 
 
-def write_artifact(submission: Submission, identity: Identity, output_dir: Path, name: str) -> None:
+def write_artifact(
+    submission: Submission, identity: Identity, output_dir: Path, name: str, *, original_names: bool
+) -> None:
     """Fetch and open the work below ``output_dir``, and print it as the event ``name``."""
     ciphertext = submission.envelope.ciphertext
     output_dir.parent.mkdir(parents=True, exist_ok=True)
@@ -219,10 +235,13 @@ def write_artifact(submission: Submission, identity: Identity, output_dir: Path,
                 byte_length=ciphertext.byte_length,
                 expected=expected_binding(submission.envelope),
                 progress=progress,
+                original_names=original_names,
             )
     bound = opened.binding is not None
     fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
-    event(name, submission.names() | fields | {"bound": bound})
+    event(name, submission.names() | fields | {"bound": bound, "renamed_count": len(opened.inert)})
     remark(f"opened {opened.file_count} files in {output_dir}")
+    if opened.inert:
+        remark(_inert(opened.inert), urgent=True)
     if not bound:
         warn(_UNBOUND)

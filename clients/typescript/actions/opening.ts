@@ -19,6 +19,9 @@ import { recordedOf } from "./verdict.js";
 import type { Recorded } from "./verdict.js";
 
 const MOST_LISTED = 200;
+const INERT =
+  "Tools obey some of its names without being asked. In the archive such a part of a path is inert_…_: .git is inert_.git_. " +
+  "To restore one, rename it.";
 const MOST_KEY_BYTES = 64 * 1024;
 const NO_KEY: Hex = `0x${"0".repeat(64)}`;
 
@@ -238,7 +241,7 @@ async function save(
       nextAction: "Try again; the address is good for some minutes only.",
     });
   }
-  const { files, archive } = await openWork(response.body, identity, envelope);
+  const { files, archive, renamed } = await openWork(response.body, identity, envelope);
   const list = element("ul", { class: "files" });
   for (const { path, size } of files.slice(0, MOST_LISTED)) {
     list.append(element("li", {}, `${printable(path)}, ${bytes(size)}`));
@@ -250,6 +253,7 @@ async function save(
     `Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
     element("p", {}, link, `, a tar archive of ${bytes(archive.size)}`),
     element("p", { class: "warning" }, warning),
+    ...(renamed > 0 ? [element("p", {}, INERT)] : []),
     list,
   );
 }

@@ -43,10 +43,15 @@ export async function contentKeyOf(
   return openContentKey(envelope, { beacon, signature, keyring, rosterSize });
 }
 
-/** What was opened: the paths and sizes of its files, and all of it as a tar archive, made anew here. */
+/**
+ * What was opened: the paths and sizes of its files, and all of it as a tar archive, made anew here. A person unpacks it
+ * into a directory, so it has the names that no tool obeys.
+ */
 export interface Opened {
   readonly files: readonly { readonly path: string; readonly size: number }[];
   readonly archive: Blob;
+  /** How many entries have another path than the Solver's archive has. */
+  readonly renamed: number;
 }
 
 /** Opens a ciphertext; nothing of it is passed on unless all of it was what the Submission commits to. */
@@ -57,7 +62,10 @@ export async function openWork(
 ): Promise<Opened> {
   const entries: ArtifactEntry[] = [];
   const files: { path: string; size: number }[] = [];
-  await openArtifact(ciphertext, identity, envelope, async ({ path, directory, size, content }) => {
+  let renamed = 0;
+  await openArtifact(ciphertext, identity, envelope, async ({ path: sealed, inertPath: path, ...entry }) => {
+    const { directory, size, content } = entry;
+    if (path !== sealed) renamed += 1;
     if (directory) {
       entries.push({ path, directory: true });
       return;
@@ -65,7 +73,7 @@ export async function openWork(
     entries.push({ path, content: await blobOf(content) });
     files.push({ path, size });
   });
-  return { files, archive: await new Response(streamOf(tarOf(entries))).blob() };
+  return { files, renamed, archive: await new Response(streamOf(tarOf(entries))).blob() };
 }
 
 /** The browser keeps what is in a Blob wherever it wants, so that little of a large file is held at a time. */

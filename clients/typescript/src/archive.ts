@@ -5,6 +5,7 @@ import type { Binding } from "./binding.js";
 import { ByteSource, chunksOf, concat, utf8 } from "./bytes.js";
 import type { Bytes } from "./bytes.js";
 import { refusal } from "./errors.js";
+import { inertPath } from "./inert.js";
 import { DEFAULT_LIMITS, Names, archiveRefused, shown } from "./names.js";
 import type { ArchiveLimits } from "./names.js";
 
@@ -25,7 +26,10 @@ export type ArtifactEntry = ArtifactFile | ArtifactDirectory;
 
 /** An entry of an archive that is being opened. `content` is read at once or not at all; of a directory it is empty. */
 export interface OpenedEntry {
+  /** As the archive has it. */
   readonly path: string;
+  /** Where it is laid out, so that no tool obeys it: `.git/config` becomes `inert_.git_/config`. */
+  readonly inertPath: string;
   readonly directory: boolean;
   readonly size: number;
   readonly content: AsyncIterable<Uint8Array>;
@@ -104,7 +108,7 @@ export async function unpack(
     if (!directory) [fileCount, byteLength] = [fileCount + 1, byteLength + size];
     if (byteLength > limits.maxBytes) throw archiveRefused(`more than ${limits.maxBytes} bytes of files`);
     const content = reader.content(size);
-    await onEntry({ path, directory, size, content: content.chunks() });
+    await onEntry({ path, inertPath: inertPath(path, directory), directory, size, content: content.chunks() });
     await content.skip();
   }
   await reader.expectOnlyZeros();

@@ -12,7 +12,7 @@ export interface ArchiveLimits {
 /** 20,000 entries and 1 GiB. */
 export const DEFAULT_LIMITS: ArchiveLimits = { maxEntries: 20_000, maxBytes: 1024 ** 3 };
 
-const MAX_NAME_BYTES = 255;
+export const MAX_NAME_BYTES = 255;
 const MAX_PATH_BYTES = 1_024;
 const MAX_DEPTH = 32;
 const UNWANTED = /[\x00-\x1f\x7f-\x9f\\\u2028\u2029]|\p{Surrogate}/u;
@@ -74,8 +74,8 @@ function checkName(name: string): void {
   }
 }
 
-/** NFD, Unicode's full case folding, NFC. JavaScript has no folding: these three steps give the same classes. */
-function folded(path: string): string {
+/** A path as file systems compare it that ignore letter case: NFD, Unicode's full case folding, NFC. JavaScript has no folding: these three steps give the same classes. */
+export function folded(path: string): string {
   const fold = (letter: string): string =>
     letter === "\u0131" ? letter : letter.toLowerCase().toUpperCase().toLowerCase();
   return /^[\x20-\x7e]*$/.test(path)

@@ -9,6 +9,7 @@ import delivery_wrap from "../../../tests/vectors/delivery_wrap.json" with { typ
 import documents from "../../../tests/vectors/documents.json" with { type: "json" };
 import envelope from "../../../tests/vectors/envelope.json" with { type: "json" };
 import key_capsule from "../../../tests/vectors/key_capsule.json" with { type: "json" };
+import names from "../../../tests/vectors/names.json" with { type: "json" };
 import request_approval from "../../../tests/vectors/request_approval.json" with { type: "json" };
 import reveal from "../../../tests/vectors/reveal.json" with { type: "json" };
 import { ServiceError } from "bounty-escrow-client";
@@ -24,6 +25,7 @@ const published = {
   documents,
   envelope,
   key_capsule,
+  names,
   request_approval,
   reveal,
 };

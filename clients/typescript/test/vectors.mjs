@@ -6,6 +6,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { toIdentity } from "../dist/age.js";
 import { arrange, tarOf, unpack } from "../dist/archive.js";
 import { chunksOf } from "../dist/bytes.js";
+import { inertPath } from "../dist/inert.js";
 import { openCapsule, readCapsule } from "../dist/capsule.js";
 import { canonicalJson, parseCanonicalJson } from "../dist/canonical.js";
 import { plaintextOf } from "../dist/open.js";
@@ -141,6 +142,12 @@ test("archive: files give the tar, and the tar the files", async () => {
 test("archive: refused with its failure", async () => {
   for (const { tar, reason, failure } of load("archive").rejected) {
     assert.strictEqual(await failureOf(() => unpack(chunksOf(stream(bytes(tar))), () => undefined)), failure, reason);
+  }
+});
+
+test("names: laid out so that no tool obeys them", () => {
+  for (const { path, directory, laid_out } of load("names").names) {
+    assert.strictEqual(inertPath(path, directory), laid_out, path);
   }
 });
 

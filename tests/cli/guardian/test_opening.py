@@ -450,3 +450,29 @@ def test_choice__names_one_or_is_refused(text: str, found: str | None) -> None:
         return
     with pytest.raises(CommandRefused):
         Choice.parse(text).of(listed(A, B))
+
+
+def test_open__of_work_with_names_that_tools_obey__lays_them_out_as_others_and_restores_them_when_asked(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, tmp_path: Path
+) -> None:
+    bounty, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
+    api.keep_page(page)
+    home = person(ledger, api, rpc, tmp_path, "solver-1")
+    files = {"AGENTS.md": b"a", "src/conftest.py": b"b", "c": b"c"}
+    for name, content in files.items():
+        (tmp_path / "work" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "work" / name).write_bytes(content)
+    home.run("solver:submit", str(bounty), str(tmp_path / "work"))
+    ledger.reveal(bounty)
+    ran = guardian.run("guardian:open", str(bounty), "--submission", "1", "--output", "out")
+    laid_out = {"inert_AGENTS.md_": b"a", "src/inert_conftest.py_": b"b", "c": b"c"}
+    assert files_below(guardian.home / "out") == laid_out
+    assert ran.last["renamed_count"] == 2
+    (line,) = (line for line in ran.words.splitlines() if "inert_" in line)
+    assert all(name in line for name in ("inert_AGENTS.md_", "src/inert_conftest.py_", "--original-names"))
+    for words in (("--submission", "1", "--output", "plain"), ("--output", "all")):
+        plain = guardian.run("guardian:open", str(bounty), "--original-names", *words)
+        folder = guardian.home / words[-1]
+        assert files_below(folder if words[-1] == "plain" else next(folder.iterdir())) == files
+        assert plain.event("guardian_open.artifact_opened")["renamed_count"] == 0
+        assert "inert_" not in plain.words

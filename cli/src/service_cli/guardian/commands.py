@@ -63,6 +63,7 @@ def guardian_judgeable(guardian_address: Address, network: str | None, api_base_
     "--pass-to", nargs=2, type=(ADDRESS, click.Path(path_type=Path)), metavar="GUARDIAN FILE",
     help="Also write the content key to FILE (new), sealed so that only that Guardian of the roster opens it.",
 )  # fmt: skip
+@click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def guardian_open(
     bounty_id: BountyId,
@@ -73,6 +74,7 @@ def guardian_open(
     output_dir: Path | None,
     source: Path | None,
     pass_to: tuple[Address, Path] | None,
+    original_names: bool,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -89,6 +91,9 @@ def guardian_open(
     directory, which must be new or empty. They stay there, readable by you, until you remove them;
     guardian:forget does once the bounty has ended.
 
+    What tools obey without being asked (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
+    .git is laid out as inert_.git_. --original-names keeps the names.
+
     Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is
     asked, with a signed request, only for an envelope or ciphertext that DIR does not hold. identity.age is the
     content key that another Guardian opened and passed on with --pass-to, sealed to your key in the pinned roster.
@@ -103,7 +108,7 @@ def guardian_open(
               guardian_open.submission_verified (bounty_id, solver, submission_commitment)
               guardian_open.key_passed (bounty_id, solver, submission_commitment, guardian, path), with --pass-to
               guardian_open.artifact_opened (bounty_id, solver, submission_commitment, output_dir, file_count,
-              byte_length, bound)
+              byte_length, bound, renamed_count)
               guardian_open.submission_not_opened (bounty_id, solver, submission_commitment, number, code, message,
               next_action)
               guardian_open.finished (bounty_id, output_dir, opened, opened_before, not_opened), for a whole bounty
@@ -131,11 +136,12 @@ def guardian_open(
     pass_on = None if pass_to is None else PassOn(*pass_to)
     if solver is not None and submission_commitment is not None:
         target = output_dir or output or default_output(bounty_id) / submission_commitment
-        guardian_open(settings, bounty_id, solver, submission_commitment, target, source, pass_on)
+        pair = (solver, submission_commitment)
+        guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
     elif submission is not None:
-        open_chosen(settings, bounty_id, submission, output, source, pass_on)
+        open_chosen(settings, bounty_id, submission, output, source, pass_on, original_names=original_names)
     else:
-        open_submissions(settings, bounty_id, output or default_output(bounty_id))
+        open_submissions(settings, bounty_id, output or default_output(bounty_id), original_names=original_names)
 
 
 @command("guardian:forget", "guardian_forget")

@@ -153,9 +153,12 @@ def guardian_open(
     source: Path | None = None,
     pass_on: PassOn | None = None,
     *,
+    original_names: bool = False,
     quiet_end: bool = False,
 ) -> None:
     """One Submission; what ``source`` holds of its files is taken from there.
+
+    Names that tools obey are laid out as others unless ``original_names`` is set.
 
     ``quiet_end`` leaves out the sentence on where the files stay, for a caller that opens several.
     """
@@ -173,7 +176,8 @@ def guardian_open(
         _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission)
         opened.remember(pass_on.file)
     opened.remember(output_dir)  # before it is there: a run that is killed may leave it behind
-    write_artifact(submission, identity, output_dir, "guardian_open.artifact_opened")
+    name = "guardian_open.artifact_opened"
+    write_artifact(submission, identity, output_dir, name, original_names=original_names)
     opened.remember(output_dir)
     with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
@@ -314,7 +318,7 @@ def _how_to_name(count: int) -> str:
     return f"Name it by its number from 1 to {count}, or by 0x and how its commitment begins."
 
 
-def open_submissions(settings: Settings, bounty_id: BountyId, output: Path) -> None:
+def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, original_names: bool) -> None:
     """``guardian:open`` of a whole bounty: a directory below ``output`` for each Submission."""
     listed = _Listed.read(settings, bounty_id, with_api=True)
     opened, before, problems = 0, 0, list[Issue]()
@@ -325,7 +329,8 @@ def open_submissions(settings: Settings, bounty_id: BountyId, output: Path) -> N
             remark(f"Submission {one.number} was opened before, in {target}")
             continue
         try:
-            guardian_open(settings, bounty_id, one.solver, one.commitment, target, quiet_end=True)
+            pair = (one.solver, one.commitment)
+            guardian_open(settings, bounty_id, *pair, target, original_names=original_names, quiet_end=True)
             opened += 1
         except CommandFailed:
             warn(f"stopped at Submission {one.number}; run the command again, it continues there")
@@ -350,11 +355,14 @@ def open_chosen(
     output: Path | None,
     source: Path | None,
     pass_on: PassOn | None,
+    *,
+    original_names: bool,
 ) -> None:
     """``guardian:open`` of the one Submission that ``choice`` names."""
     one = choice.of(_Listed.read(settings, bounty_id, with_api=source is None).submissions)
     target = output or default_output(bounty_id) / one.commitment
-    guardian_open(settings, bounty_id, one.solver, one.commitment, target, source, pass_on)
+    pair = (one.solver, one.commitment)
+    guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
 
 
 def default_output(bounty_id: BountyId) -> Path:

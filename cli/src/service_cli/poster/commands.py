@@ -206,9 +206,14 @@ def poster_publish_fund(
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
+@click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
 @click.argument("output_dir", type=PATH, required=False)
 def poster_open_winning_submission(
-    bounty_id: BountyId, output_dir: "Path | None", network: str | None, api_base_url: str | None
+    bounty_id: BountyId,
+    output_dir: "Path | None",
+    original_names: bool,
+    network: str | None,
+    api_base_url: str | None,
 ) -> None:
     """Open the winning Submission of your bounty.
 
@@ -216,12 +221,15 @@ def poster_open_winning_submission(
     the files only to OUTPUT_DIR (default winning-submission/<bounty_id>/<submission_commitment>/, which must be
     new or empty). The server never sees the one-time private key, the content key or the files.
 
+    What tools obey without being asked (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
+    .git is laid out as inert_.git_. --original-names keeps the names.
+
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Prints:   open_winning_submission.key_retrieved (bounty_id, solver, submission_commitment)
               open_winning_submission.artifact_opened (bounty_id, solver, submission_commitment, output_dir,
-              file_count, byte_length, bound)
+              file_count, byte_length, bound, renamed_count)
     Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
               does not hash to the winning commitment; a key that is not the envelope's; work that names another bounty
               or Solver
@@ -230,7 +238,8 @@ def poster_open_winning_submission(
     from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
     from service_cli.poster.opening import open_winning_submission
 
-    open_winning_submission(load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, output_dir)
+    settings = load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON))
+    open_winning_submission(settings, bounty_id, output_dir, original_names=original_names)
 
 
 @command("spec-commitment", "spec_commitment", network=False)

@@ -24,7 +24,9 @@ from service_cli.shell.output import event
 from service_cli.submissions import beacon_of, check_envelope, fetch_submission, write_artifact
 
 
-def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir: Path | None) -> None:
+def open_winning_submission(
+    settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
+) -> None:
     """The command ``poster:open-winning-submission``."""
     session = Session.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     chain = session.chain
@@ -55,7 +57,8 @@ def open_winning_submission(settings: Settings, bounty_id: BountyId, output_dir:
     check_envelope(chain, submission, bounty, beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     event("open_winning_submission.key_retrieved", submission.names())
-    write_artifact(submission, identity, target, "open_winning_submission.artifact_opened")
+    name = "open_winning_submission.artifact_opened"
+    write_artifact(submission, identity, target, name, original_names=original_names)
     note_done(chain.chain_id, chain.hub.address, *opened)
 
 

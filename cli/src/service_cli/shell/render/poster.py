@@ -105,6 +105,9 @@ def artifact_opened(fields: Fields, _about: About, screen: Screen) -> Iterator[I
     yield Fact("Bounty", fields.text("bounty_id"))
     yield Fact("Solver", fields.text("solver"), whole=True)
     yield Fact("Submission", fields.text("submission_commitment"), whole=True)
+    if renamed := fields.whole("renamed_count"):
+        names = counted(renamed, "name")
+        yield Fact("Renamed", f"{names} that tools would obey: .git is inert_.git_; --original-names keeps them")
 
 
 def _winning_work_opened(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:

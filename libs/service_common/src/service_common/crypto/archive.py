@@ -47,14 +47,14 @@ class Names:
             check_name(part)
         for depth in range(1, len(parts)):
             self._remember("/".join(parts[:depth]), directory=True)
-        if not directory and _key(path) in self._kinds:
+        if not directory and folded(path) in self._kinds:
             raise refused(f"two entries whose names differ at most in letter case: {shown(path)}")
         self._remember(path, directory=directory)
         if len(self._kinds) > self._limits.max_entries:
             raise refused(f"more than {self._limits.max_entries} files and directories")
 
     def _remember(self, path: str, *, directory: bool) -> None:
-        before = self._kinds.setdefault(_key(path), (path, directory))
+        before = self._kinds.setdefault(folded(path), (path, directory))
         if before != (path, directory):
             raise refused(f"two entries whose names differ at most in letter case: {shown(path)}")
 
@@ -91,5 +91,6 @@ def refused(what: str) -> SealedDataError:
     return SealedDataError(Failure.ARCHIVE_REFUSED, f"the archive is refused: {what}")
 
 
-def _key(path: str) -> str:
+def folded(path: str) -> str:
+    """The path as file systems compare it that ignore letter case and how letters are composed."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

@@ -3,7 +3,8 @@
 Writes only regular files (0600) and directories (0700) below the given directory; memory does not grow with the
 content; what is left after the archive's end must be zeros. Accepts ustar, pax and GNU long names, as tar programs
 write by default. Links, devices, sparse and other special entries, names that ``archive`` refuses and archives above
-the limits are ``archive_refused``; broken or cut archives are ``archive_malformed``.
+the limits are ``archive_refused``; broken or cut archives are ``archive_malformed``. Names that tools obey are laid out
+as ``inert_names`` has them, unless the original ones are asked for.
 """
 
 import errno
@@ -17,6 +18,7 @@ from typing import Final
 from service_common.crypto.archive import BLOCK, ArchiveLimits, Names, refused, shown, shown_size
 from service_common.crypto.background import Background
 from service_common.crypto.failures import Failure, SealedDataError
+from service_common.crypto.inert_names import inert_path
 from service_common.domain.binding import Binding, take_comment
 
 _MAX_EXTENSION: Final = 64 * 1024
@@ -37,28 +39,33 @@ class Unpacked:
     byte_length: int
     binding: Binding | None = None
     """What its global headers name as its bounty and Solver."""
+    inert: tuple[str, ...] = ()
+    """Paths, as they were laid out, whose last part got another name than the archive has."""
 
 
-def unpack(chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits) -> Unpacked:
+def unpack(
+    chunks: Iterator[bytes], directory: Path, limits: ArchiveLimits, *, original_names: bool = False
+) -> Unpacked:
     """Unpack into an empty directory. On any refusal the caller removes the directory with what is in it."""
-    stream, names, comments = _Stream(chunks), Names(limits), _Comments()
+    stream, names, comments, layout = _Stream(chunks), Names(limits), _Comments(), _Layout(directory, original_names)
     count = total = 0
     for entry in _entries(stream, comments):
         if _is_root(entry):
             continue
         path = _relative(entry)
         names.add(path, directory=entry.isdir())
+        target = layout.of(path, directory=entry.isdir())
         if entry.isdir():
-            _make_directory(directory / path)
+            _make_directory(target)
             continue
         count, total = count + 1, total + entry.size
         if total > limits.max_bytes:
             raise refused(f"more than {shown_size(limits.max_bytes)} of files")
-        _write_file(stream, directory / path, entry.size)
+        _write_file(stream, target, entry.size)
     stream.expect_only_zeros()
     if not count:
         raise refused("there is no file in it")
-    return Unpacked(count, total, comments.binding)
+    return Unpacked(count, total, comments.binding, tuple(layout.inert))
 
 
 def writing_failed(error: OSError) -> SealedDataError:
@@ -73,6 +80,23 @@ def writing_failed(error: OSError) -> SealedDataError:
     }
     reason = reasons.get(error.errno or 0, "the file system refused")
     return SealedDataError(Failure.OUTPUT_REFUSED, f"cannot write the output: {reason}")
+
+
+class _Layout:
+    """Where each entry goes, and which names were changed on the way."""
+
+    def __init__(self, directory: Path, original_names: bool) -> None:
+        self._directory = directory
+        self._original_names = original_names
+        self.inert: dict[str, None] = {}
+
+    def of(self, path: str, *, directory: bool) -> Path:
+        laid_out = path if self._original_names else inert_path(path, directory=directory)
+        if laid_out != path:
+            before, after = path.split("/"), laid_out.split("/")
+            changed = (depth for depth, part in enumerate(after) if part != before[depth])
+            self.inert.update(dict.fromkeys("/".join(after[: depth + 1]) for depth in changed))
+        return self._directory / laid_out
 
 
 class _Stream:

@@ -79,10 +79,12 @@ def open_artifact(
     expected: ExpectedBinding,
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
+    original_names: bool = False,
 ) -> Unpacked:
     """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700).
 
-    Its archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else.
+    What tools obey is laid out under names that they do not (``inert_names``), unless ``original_names`` is set. Its
+    archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else.
     """
     with (
         ciphertext.open("rb") as file,
@@ -93,7 +95,8 @@ def open_artifact(
             raise _mismatch()
         source = _DigestingFile(file, digest, byte_length, progress)
         try:
-            unpacked = unpack(age.decrypt(source, [identity], recipients=1), directory, limits)
+            plain = age.decrypt(source, [identity], recipients=1)
+            unpacked = unpack(plain, directory, limits, original_names=original_names)
         except SealedDataError:
             _check(source, digest, (sha256, byte_length))
             raise
