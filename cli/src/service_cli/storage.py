@@ -2,16 +2,16 @@
 
 A storage address that the API names is an https address (http only beside an API that is http itself, as on
 one machine), and what it requests is a PUT with plain headers, or nothing is sent. An upload sends exactly the
-announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download writes a new
-private file and is bounded by the announced length.
+announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download is bounded by
+the announced length.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 from typing import IO, Final
 from urllib.parse import urlsplit
 
@@ -95,36 +95,38 @@ def upload(target: UploadAddress, file: Path) -> bool:
     return True
 
 
-def download(url: str, file: Path, byte_length: int) -> None:
-    """GET into a new file; more bytes than announced, or fewer, fail."""
+def download(url: str, file: IO[bytes], byte_length: int) -> None:
+    """GET into an open file; more bytes than announced, or fewer, fail."""
     try:
         with _storage() as http:
             written = _download(http, url, file, byte_length)
+            file.flush()
     except urllib3.exceptions.HTTPError as error:
         raise CommandFailed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
     except OSError as error:
-        message = f"The ciphertext of {byte_length} bytes cannot be kept in {file.parent}: {error.strerror}."
-        next_action = "Make room, or set TMPDIR, and run it again."
-        raise CommandFailed("download_not_written", message, next_action=next_action) from None
+        raise not_kept(byte_length, error) from None
     if written != byte_length:
         raise CommandFailed(
             "storage_mismatch", "The stored ciphertext is not of the committed length.", next_action=_AGAIN
         )
 
 
-def _download(http: urllib3.PoolManager, url: str, file: Path, byte_length: int) -> int:
+def not_kept(byte_length: int, error: OSError) -> CommandFailed:
+    """Where a ciphertext cannot be kept while it is opened."""
+    message = f"The ciphertext of {byte_length} bytes cannot be kept in {gettempdir()}: {error.strerror}."
+    return CommandFailed("download_not_written", message, next_action="Make room, or set TMPDIR, and run it again.")
+
+
+def _download(http: urllib3.PoolManager, url: str, file: IO[bytes], byte_length: int) -> int:
     """How many bytes were written: stops once there are more than announced."""
     with closing(http.request("GET", url, preload_content=False, redirect=False)) as response:
         if response.status != 200:
             message = f"The storage refused the download ({response.status})."
             raise CommandFailed("storage_refused", message, next_action=_AGAIN)
         written = 0
-        with (
-            open(file, "wb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
-            Progress("downloading") as progress,
-        ):
+        with Progress("downloading") as progress:
             while (chunk := response.read(_CHUNK)) and written <= byte_length:
-                out.write(chunk)
+                file.write(chunk)
                 written += len(chunk)
                 progress(written, byte_length)
     return written

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from service_common.chain.beacon_settings import beacon_info
 from service_common.chain.hub import BountyView
@@ -37,7 +37,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import Progress, event, remark, say, warn
 from service_cli.shell.text import moment, printable
-from service_cli.storage import download, storage_url
+from service_cli.storage import download, not_kept, storage_url
 
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
@@ -147,13 +147,27 @@ def check_envelope(chain: ChainClient, submission: Submission, bounty: BountyVie
         raise CommandRefused("envelope_refused", message, issues=issues, next_action=_MALFORMED)
 
 
-def fetch_ciphertext(submission: Submission, folder: Path) -> Path:
-    """Download the ciphertext into ``folder``, unless it is here; its digest is checked on opening."""
+@contextmanager
+def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
+    """The ciphertext, downloaded unless it is here; its digest is checked on opening.
+
+    A download has no name in any directory, so that nothing of it stays behind whenever this process ends.
+    """
     if isinstance(submission.source, Path):
-        return submission.source
-    file = folder / "ciphertext.age"
-    download(submission.source, file, submission.envelope.ciphertext.byte_length)
-    return file
+        yield submission.source
+        return
+    byte_length = submission.envelope.ciphertext.byte_length
+    with _unnamed_file(byte_length) as file:
+        download(submission.source, file, byte_length)
+        file.seek(0)
+        yield file
+
+
+def _unnamed_file(byte_length: int) -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(prefix="service-cli-")
+    except OSError as error:
+        raise not_kept(byte_length, error) from None
 
 
 _THE_SOLVERS: Final = {
@@ -219,24 +233,32 @@ _UNBOUND: Final = (
 
 
 def write_artifact(
-    submission: Submission, identity: Identity, output_dir: Path, name: str, *, original_names: bool
+    submission: Submission,
+    identity: Identity,
+    output_dir: Path,
+    name: str,
+    *,
+    original_names: bool,
+    ready: Callable[[Path], None] = lambda _directory: None,
 ) -> None:
-    """Fetch and open the work below ``output_dir``, and print it as the event ``name``."""
+    """Fetch and open the work below ``output_dir``, and print it as the event ``name``.
+
+    ``ready`` is called with the directory that holds all of it, before that gets its name.
+    """
     ciphertext = submission.envelope.ciphertext
     output_dir.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="service-cli-") as folder:
-        file = fetch_ciphertext(submission, Path(folder))
-        with sealed_data_errors(), Progress("opening") as progress:
-            opened = open_artifact(
-                file,
-                identity,
-                output_dir,
-                sha256=ciphertext.sha256,
-                byte_length=ciphertext.byte_length,
-                expected=expected_binding(submission.envelope),
-                progress=progress,
-                original_names=original_names,
-            )
+    with fetched_ciphertext(submission) as file, sealed_data_errors(), Progress("opening") as progress:
+        opened = open_artifact(
+            file,
+            identity,
+            output_dir,
+            sha256=ciphertext.sha256,
+            byte_length=ciphertext.byte_length,
+            expected=expected_binding(submission.envelope),
+            progress=progress,
+            original_names=original_names,
+            ready=ready,
+        )
     bound = opened.binding is not None
     fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
     event(name, submission.names() | fields | {"bound": bound, "renamed_count": len(opened.inert)})

@@ -1,6 +1,7 @@
 """``guardian:forget``: the plain files of a bounty that ended, and nothing else."""
 
 import pytest
+from service_common.crypto.output import new_directory
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -91,3 +92,30 @@ def test_open__where_it_cannot_be_remembered__opens_all_the_same(
     assert ran.last["event"] == "guardian_open.artifact_opened"
     assert "guardian:forget will not know" in ran.words
     assert [path.name for path in (guardian.home / "out").iterdir()] == ["main.py"]
+
+
+def test_forget__while_a_run_still_writes__is_refused_and_removes_it_once_that_has_ended(
+    opened: Terminal, won: Submitted
+) -> None:
+    with new_directory(opened.home / "out" / "7.new") as directory:  # as another guardian:open does it
+        (directory / "main.py").write_text("print(1)\n")
+        directory.rename(half := opened.home / "out" / ".7.0123456789ab.partial")
+        ran = opened.run("guardian:forget", won.bounty, code=1)
+        assert (ran.last["code"], half.name in str(ran.last["issues"])) == ("opened_work_left", True)
+        assert (half / "main.py").exists()
+        half.rename(directory)
+    (opened.home / "out" / "7.new").rename(half)
+    ran = opened.run("guardian:forget", won.bounty)
+    assert sum(int(str(event["file_count"])) for event in ran.events) == 1
+    assert not half.exists()
+    assert "no opened work" in opened.run("guardian:forget", won.bounty).words
+
+
+def test_forget__of_work_that_was_kept__names_it_each_time_until_it_is_gone(opened: Terminal, won: Submitted) -> None:
+    notes = opened.home / "out" / "7" / "notes.md"
+    notes.write_text("It prints 1.\n")
+    for _ in range(2):
+        assert str(notes) in str(opened.run("guardian:forget", won.bounty).events)
+    notes.unlink()
+    opened.run("guardian:forget", won.bounty)
+    assert "no opened work" in opened.run("guardian:forget", won.bounty).words

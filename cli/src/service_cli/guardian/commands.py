@@ -149,14 +149,14 @@ def guardian_open(
 def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
     """Remove the files that guardian:open wrote on this machine for a bounty that has ended.
 
-    Only files that this client wrote are removed, and only where nobody changed them since; what you changed or added
-    is named and stays. Journals, keys and copies that you made are not touched.
+    Only files that this client wrote are removed, also those of a run that was killed, and only where nobody changed
+    them since; what you changed or added is named and stays. Journals, keys and copies that you made are not touched.
 
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
     Prints:   guardian_forget.removed (bounty_id, solver, submission_commitment, path, file_count, kept)
-    Refuses:  a bounty that has not ended
+    Refuses:  a bounty that has not ended; ends with exit code 1 where something could not be removed
     Examples: service-cli guardian:forget 7
     """
     from service_cli.config.settings import CHAIN, load_settings

@@ -1,16 +1,19 @@
 """Where opened work is on this machine, and ``guardian:forget``, which removes it once the bounty has ended.
 
-Beside each opened Submission's mark in the state directory is a list of the files that this client wrote. Only those
-are removed, and only as they were written: what a Guardian changed or added is named and stays.
+Beside each opened Submission's mark in the state directory is a list of the files that this client wrote: the place
+before anything is written there, its files before they get their names. So what a killed run left is known, too. Only
+those files are removed, and only as they were written: what a Guardian changed or added is named and stays, and stays
+known.
 """
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
+from service_common.crypto.output import partial_outputs, remove_if_dead
+from service_common.errors import Issue
 from service_common.types import Address, BountyId, Bytes32, ChainId, parse_address, parse_bytes32
 
 from service_cli.chain.journal import JournalEntry, journals_below, open_journal, opened_name
@@ -31,9 +34,9 @@ class WrittenFile:
     modified: int
 
     @staticmethod
-    def of(path: Path) -> "WrittenFile":
+    def of(path: Path, known_as: Path | None = None) -> "WrittenFile":
         status = path.lstat()
-        return WrittenFile(path, status.st_size, status.st_mtime_ns)
+        return WrittenFile(known_as or path, status.st_size, status.st_mtime_ns)
 
     def to_json(self) -> dict[str, object]:
         return {"path": str(self.path), "size": self.size, "modified": self.modified}
@@ -58,15 +61,24 @@ class Place:
     files: tuple[WrittenFile, ...]
 
     @staticmethod
-    def of(path: Path) -> "Place":
-        """What is there now; nothing of what is not there yet."""
-        absolute = path.absolute()
-        files = (
-            [absolute]
-            if absolute.is_file()
-            else (Path(top, one) for top, _, names in os.walk(absolute) for one in names)
-        )
-        return Place(absolute, tuple(WrittenFile.of(one) for one in files))
+    def begun(path: Path) -> "Place":
+        """One that will be written to: under another name beside it first, which ``remove`` finds."""
+        return Place(path.absolute(), ())
+
+    @staticmethod
+    def of(path: Path, known_as: Path | None = None) -> "Place":
+        """What is there now, as it is once it has the name ``known_as``; nothing of what is not there yet."""
+        here, name = path.absolute(), (known_as or path).absolute()
+        if here.is_file():
+            return Place(name, (WrittenFile.of(here, name),))
+        files = (Path(top, one) for top, _, names in os.walk(here) for one in names)
+        return Place(name, tuple(WrittenFile.of(one, name / one.relative_to(here)) for one in files))
+
+    @staticmethod
+    def of_file(file: BinaryIO, known_as: Path) -> "Place":
+        """An open file that was written whole."""
+        status, name = os.fstat(file.fileno()), known_as.absolute()
+        return Place(name, (WrittenFile(name, status.st_size, status.st_mtime_ns),))
 
     def to_json(self) -> dict[str, object]:
         return {"path": str(self.path), "files": [one.to_json() for one in self.files]}
@@ -77,18 +89,40 @@ class Place:
         files = tuple(WrittenFile.from_json(one) for one in list_of(fields["files"]))
         return Place(Path(text_of(fields["path"])), files)
 
-    def remove(self) -> tuple[int, tuple[Path, ...]]:
-        """How many files were removed, and what stays because somebody changed or added it."""
-        removed = 0
+    def remove(self) -> "Removed":
+        """Remove what this client wrote, finished or not."""
+        removed, refused = 0, list[Path]()
+        for left in partial_outputs(self.path):
+            files = len(Place.of(left).files)
+            if remove_if_dead(left):
+                removed += files
+            else:
+                refused.append(left)
         for file in self.files:
             if file.is_unchanged():
-                file.path.unlink()
-                removed += 1
+                try:
+                    file.path.unlink()
+                    removed += 1
+                except OSError:
+                    refused.append(file.path)
         if self.path.is_dir() and not self.path.is_symlink():
             for top, _, _ in os.walk(self.path, topdown=False):
                 with suppress(OSError):  # not empty
                     Path(top).rmdir()
-        return removed, tuple(file.path for file in Place.of(self.path).files)
+        changed = (file.path for file in Place.of(self.path).files if file.path not in refused)
+        return Removed(removed, tuple(changed), tuple(refused))
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What became of a place."""
+
+    count: int
+    """Files that are gone."""
+    changed: tuple[Path, ...]
+    """What stays because somebody changed or added it."""
+    refused: tuple[Path, ...]
+    """What could not be removed: the file system refused, or another run writes to it now."""
 
 
 PLACES: Final = JournalEntry(
@@ -110,18 +144,17 @@ class OpenedWork:
     solver: Address
     commitment: Bytes32
 
-    def remember(self, path: Path) -> None:
+    def remember(self, place: Place) -> None:
         """Keep where its files are; that this cannot be kept is no failure of opening."""
         try:
             names = opened_name(str(self.bounty_id), self.solver, self.commitment)
             with open_journal(self.chain_id, self.hub, *names) as journal:
-                place = Place.of(path)
                 others = tuple(one for one in journal.get(PLACES) or () if one.path != place.path)
                 journal.note(_SOLVER, self.solver)
                 journal.note(_COMMITMENT, self.commitment)
                 journal.note(PLACES, (*others, place))
         except (CommandFailed, CommandRefused, OSError):
-            warn(f"it could not be noted that {path} holds opened work: guardian:forget will not know of it")
+            warn(f"it could not be noted that {place.path} holds opened work: guardian:forget will not know of it")
 
 
 def forget(settings: Settings, bounty_id: BountyId) -> None:
@@ -132,24 +165,34 @@ def forget(settings: Settings, bounty_id: BountyId) -> None:
         raise CommandRefused(
             "bounty_open", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}."
         )
-    found = 0
+    found, refused = 0, list[Path]()
     for names in journals_below(chain.chain_id, chain.hub.address, "opened", str(bounty_id)):
         with open_journal(chain.chain_id, chain.hub.address, *names) as journal:
             solver, commitment = journal.get(_SOLVER), journal.get(_COMMITMENT)
+            left = list[Place]()
             for place in journal.get(PLACES) or ():
-                removed, kept = place.remove()
+                removed = place.remove()
                 found += 1
-                _report(bounty_id, (solver, commitment), place, removed, kept)
-            journal.forget(PLACES)
+                refused += removed.refused
+                if removed.changed or removed.refused:
+                    left.append(replace(place, files=tuple(one for one in place.files if one.path in removed.refused)))
+                _report(bounty_id, (solver, commitment), place, removed)
+            if left:
+                journal.note(PLACES, tuple(left))
+            else:
+                journal.forget(PLACES)
     if not found:
         say(f"no opened work of bounty {bounty_id} is known on this machine; what earlier releases opened never is")
+    if refused:
+        issues = [Issue(printable(path, 120), "is still there") for path in refused[:50]]
+        message = f"{len(refused)} files or directories of opened work could not be removed."
+        next_action = "Wait for a guardian:open that is running, or check the directory's rights; then run it again."
+        raise CommandFailed("opened_work_left", message, issues=issues, next_action=next_action)
 
 
-def _report(
-    bounty_id: BountyId, pair: tuple[Address | None, Bytes32 | None], place: Place, removed: int, kept: Iterable[Path]
-) -> None:
+def _report(bounty_id: BountyId, pair: tuple[Address | None, Bytes32 | None], place: Place, removed: Removed) -> None:
     solver, commitment = pair
-    left = [printable(path, 300) for path in kept]
+    left = [printable(path, 300) for path in removed.changed]
     event(
         "guardian_forget.removed",
         {
@@ -157,11 +200,11 @@ def _report(
             "solver": solver,
             "submission_commitment": commitment,
             "path": str(place.path),
-            "file_count": removed,
+            "file_count": removed.count,
             "kept": left,
         },
     )
-    remark(f"removed {removed} files from {place.path}")
+    remark(f"removed {removed.count} files from {place.path}")
     if left:
         more = f" and {len(left) - 10} more" if len(left) > 10 else ""
         remark(f"kept, since somebody changed or added them: {', '.join(left[:10])}{more}", urgent=True)

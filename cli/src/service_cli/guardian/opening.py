@@ -29,6 +29,7 @@ from service_common.crypto.capsule import (
     parse_identity_file,
 )
 from service_common.crypto.failures import SealedDataError
+from service_common.crypto.output import new_file
 from service_common.crypto.x25519 import Identity, parse_keyring
 from service_common.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
 from service_common.errors import Issue, ServiceError
@@ -41,7 +42,7 @@ from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.guardian.forgetting import OpenedWork
+from service_cli.guardian.forgetting import OpenedWork, Place
 from service_cli.shell.arguments import require_new
 from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import moment
@@ -173,12 +174,17 @@ def guardian_open(
     event("guardian_open.submission_verified", submission.names())
     opened = OpenedWork(settings.chain_id, settings.hub_address(), bounty_id, solver, commitment)
     if pass_on is not None and recipient is not None:
-        _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission)
-        opened.remember(pass_on.file)
-    opened.remember(output_dir)  # before it is there: a run that is killed may leave it behind
-    name = "guardian_open.artifact_opened"
-    write_artifact(submission, identity, output_dir, name, original_names=original_names)
-    opened.remember(output_dir)
+        _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission, opened)
+    # Before anything is there, and with its files before it gets its name: a run may be killed at any moment.
+    opened.remember(Place.begun(output_dir))
+    write_artifact(
+        submission,
+        identity,
+        output_dir,
+        "guardian_open.artifact_opened",
+        original_names=original_names,
+        ready=lambda directory: opened.remember(Place.of(directory, known_as=output_dir)),
+    )
     with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
         note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
     if not quiet_end:
@@ -267,14 +273,18 @@ class _Opening:
             )
 
 
-def _pass_on(content_key: IdentityFile, recipient: Bytes32, to: PassOn, submission: Submission) -> None:
+def _pass_on(
+    content_key: IdentityFile, recipient: Bytes32, to: PassOn, submission: Submission, opened: OpenedWork
+) -> None:
     """The content key in an age file that only the other Guardian opens; raw it never leaves this process."""
     sealed = age.encrypt_bytes(content_key.to_bytes(), [recipient])
+    opened.remember(Place.begun(to.file))
     try:
-        with open(to.file, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        with new_file(to.file) as file:
             file.write(sealed)
-    except OSError as error:
-        message = f"The content key could not be written to {to.file}: {error.strerror}."
+            opened.remember(Place.of_file(file, known_as=to.file))
+    except SealedDataError as error:
+        message = f"The content key could not be written to {to.file}: {error.message}."
         raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.") from None
     event("guardian_open.key_passed", submission.names() | {"guardian": to.guardian, "path": str(to.file)})
     remark(f"only {to.guardian} can open {to.file}: as identity.age in a folder, with guardian:open --from")

@@ -9,9 +9,10 @@ taken for a bad Submission.
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, BinaryIO, Final
 
 from service_common.crypto import age
 from service_common.crypto.age_stream import Block
@@ -70,7 +71,7 @@ def seal_directory(
 
 
 def open_artifact(
-    ciphertext: Path,
+    ciphertext: Path | IO[bytes],
     identity: Identity,
     output_dir: Path,
     *,
@@ -80,14 +81,16 @@ def open_artifact(
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
     original_names: bool = False,
+    ready: Callable[[Path], None] = lambda _directory: None,
 ) -> Unpacked:
     """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700).
 
     What tools obey is laid out under names that they do not (``inert_names``), unless ``original_names`` is set. Its
-    archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else.
+    archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else. ``ready`` is
+    called with the directory that holds all of it, before that gets the name ``output_dir``.
     """
     with (
-        ciphertext.open("rb") as file,
+        ciphertext.open("rb") if isinstance(ciphertext, Path) else nullcontext(ciphertext) as file,
         new_directory(output_dir) as directory,
         BackgroundSha256() as digest,
     ):
@@ -102,6 +105,7 @@ def open_artifact(
             raise
         _check(source, digest, (sha256, byte_length))
         expected.check(unpacked.binding, "the archive")
+        ready(directory)
     return unpacked
 
 
@@ -123,7 +127,7 @@ class _DigestingSink:
 class _DigestingFile:
     """Passes reads on, keeps their SHA-256 and length, and reports progress."""
 
-    def __init__(self, file: BinaryIO, digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
+    def __init__(self, file: IO[bytes], digest: BackgroundSha256, total: int, progress: Progress | None) -> None:
         self._file = file
         self._digest = digest
         self._total = total

@@ -68,21 +68,35 @@ def _appeared() -> SealedDataError:
 
 def _beside(target: Path) -> Path:
     """A temporary name; what died under an earlier one is removed."""
-    stem = f".{target.name[:64]}."
     with suppress(OSError):
-        for left in list(target.absolute().parent.iterdir()):
-            if left.name.startswith(stem) and _PARTIAL.fullmatch(left.name[len(stem) :]):
-                _remove_if_dead(left)
-    return target.with_name(f"{stem}{secrets.token_hex(6)}.partial")
+        for left in partial_outputs(target):
+            remove_if_dead(left)
+    return target.with_name(f"{_stem(target)}{secrets.token_hex(6)}.partial")
 
 
-def _remove_if_dead(left: Path) -> None:
+def partial_outputs(target: Path) -> list[Path]:
+    """Everything that was begun for this target and not put in place, by processes that live or died."""
+    stem = _stem(target)
+    try:
+        beside = list(target.absolute().parent.iterdir())
+    except FileNotFoundError:
+        return []
+    return [one for one in beside if one.name.startswith(stem) and _PARTIAL.fullmatch(one.name[len(stem) :])]
+
+
+def remove_if_dead(left: Path) -> bool:
+    """Whether nothing of a partial output is there any more; what a living process works on stays."""
     with suppress(OSError), _open(left, os.O_NOFOLLOW) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
         else:
             left.unlink(missing_ok=True)
+    return not os.path.lexists(left)
+
+
+def _stem(target: Path) -> str:
+    return f".{target.name[:64]}."
 
 
 def _lock(descriptor: int) -> None:
