@@ -2,7 +2,7 @@
 //
 //     node drive.mjs FOLDER      FOLDER is the npm package that has the browser
 //
-// stdin: {id, do: open, page, url, has}, where has is one of announced (EIP-6963), old (window.ethereum), two and none; {id, do: until, page, text}, {id, do: press, page}, {id, do: look, page}, {id, do: check, page}, {id, do: shoot, page, file},
+// stdin: {id, do: open, page, url, has}, where has is one of announced (EIP-6963), old (window.ethereum), two and none; {id, do: until, page, text}, {id, do: type, page, text}, {id, do: press, page}, {id, do: look, page}, {id, do: check, page}, {id, do: shoot, page, file},
 // {id, do: close, page}, and {wallet, result} or {wallet, error} for what the wallet was asked.
 // stdout: {id, ...} for each of the former, and {wallet, method, params} for each request to the wallet.
 // Exit code 3: no browser could be started on this machine.
@@ -62,8 +62,12 @@ const commands = {
     await opened.evaluateOnNewDocument(injected, has);
     await opened.setViewport({ width: 360, height: 640 });
     pages.set(page, { opened, findings });
+    const arrived = new Promise((resolve) => { // a file leads to the page
+      opened.on('framenavigated', (frame) => frame.url().startsWith('http') && resolve());
+    });
     const answer = await opened.goto(url);
-    return { status: answer.status() };
+    await arrived;
+    return { status: answer?.status() ?? 0 };
   },
   async until({ page, text }) {
     const { opened, findings } = pages.get(page);
@@ -81,6 +85,13 @@ const commands = {
     await opened.evaluate(axe); // by the debugger's means, which no policy concerns
     const found = await opened.evaluate(async () => (await window.axe.run()).violations.map((each) => each.id));
     return { found };
+  },
+  async type({ page, text }) {
+    const { opened } = pages.get(page);
+    await opened.$eval('#code', (field) => { field.value = ''; });
+    await opened.type('#code', text);
+    await opened.keyboard.press('Enter');
+    return {};
   },
   async press({ page }) {
     await pages.get(page).opened.click('#act');

@@ -1,20 +1,24 @@
 """``--browser`` in a headless browser with a test wallet: a submission and a claim, and what is refused on the way."""
 
 import json
+import os
+import pty
 import re
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from queue import Queue
 from threading import Thread
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from service_cli.errors import CommandFailed
 from service_cli.wallet_page import server
 
 from tests.cli.api_twin import ApiTwin
-from tests.cli.kill import spawn
+from tests.cli.kill import CLIENT, spawn
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal, events_of
 from tests.cli.wallet_page.browser import Browser, Wallet, started
@@ -51,11 +55,11 @@ def running(shell: Terminal, *words: str) -> Iterator["subprocess.Popen[bytes]"]
 
 
 def address_of(process: "subprocess.Popen[bytes]") -> str:
-    """Where the page is, as a person reads it."""
+    """The private file that leads to the page, as a person opens it."""
     assert process.stderr is not None
     for line in process.stderr:
-        if found := re.search(rb"http://127\.0\.0\.1:\d+/\S+", line):
-            return found[0].decode()
+        if found := re.search(rb"open (/\S+/open\.html) in the browser", line):
+            return Path(found[1].decode()).as_uri()
     raise AssertionError(process.communicate())
 
 
@@ -74,14 +78,14 @@ def test_submit__by_a_browser_wallet__is_recorded_and_everything_wrong_refused_w
     words = ("solver:submit", "--browser", "--solver-address", person.address, bounty, "work")
     with running(keyless, *words) as process:
         address = address_of(process)
-        assert browser.open("first", address) == 200
+        browser.open("first", address)
         browser.until("first", "Sign: get an upload URL")
         browser.press("first", f"Your wallet shows the account {OTHER}, and this is for {person.address}")
         wallet.shows = ""
         browser.press("first", "Your wallet is on chain 1, and this is for chain 31337")
         assert wallet.asked[-1] == "eth_chainId"
-        assert browser.open("second", address) == 410
-        assert "opens only once" in browser.do("look", "second")["text"]
+        browser.open("second", address)
+        browser.until("second", "opens only once")
         wallet.chain_id, wallet.declines = 31337, True
         browser.press("first", "You declined it in the wallet, and nothing was signed or sent")
         assert (api.approvals(), wallet.sent) == ([], [])
@@ -99,8 +103,9 @@ def test_submit__by_a_browser_wallet__is_recorded_and_everything_wrong_refused_w
     assert len(api.approvals()) == 2
     seen = browser.do("look", "first")
     assert seen["findings"] == []
-    assert address.rpartition("/")[2] not in seen["address"]
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", seen["address"])
     assert (keyless.home / "address").read_text().strip() == address
+    assert not Path(unquote(urlsplit(address).path)).exists()
     with running(keyless, *words) as again:
         assert ended(again)[1] == ["submit.submission_recorded"]
 
@@ -152,6 +157,36 @@ def test_page__interrupted_by_ctrl_c__ends_and_says_so(ledger: Ledger, browser: 
         assert process.returncode == 130
         assert b"run the command again to continue" in words
         browser.until("stopped", "service-cli has ended")
+
+
+def test_page__of_a_command_at_a_terminal__opens_for_the_code_that_is_shown_there(
+    ledger: Ledger, browser: Browser, keyless: Terminal
+) -> None:
+    number, person = str(ledger.ended_in_silence()), ledger.people.poster.wallet
+    wallet = browser.wallet = Wallet(ledger.node.url, person.private_key, chain_id=31337)
+    ours, theirs = pty.openpty()
+    words = ("claim", "--browser", "--claimant-address", person.address, number)
+    with subprocess.Popen(
+        [CLIENT, *words], cwd=keyless.home, env=keyless.variables(TERM="dumb"), stdout=subprocess.PIPE, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        with os.fdopen(ours, "rb", buffering=0) as screen:
+            shown = b""
+            while (found := re.search(rb"open (http://\S+/) in .*: ([0-9A-Z]{4}-[0-9A-Z]{4})\r\n", shown)) is None:
+                shown += screen.read(1_000)
+            browser.open("typed", found[1].decode())
+            browser.until("typed", "Type the code that your terminal shows")
+            assert browser.do("check", "typed")["found"] == []
+            browser.do("type", "typed", text="0000-0000")
+            browser.until("typed", "This is not the code")
+            browser.do("type", "typed", text=found[2].decode().lower())
+            browser.until("typed", "Send: claim the refund")
+            browser.press("typed", "Done")
+            out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert found[2] not in out
+    assert (keyless.home / "address").read_text().strip() == found[1].decode()
+    assert len(wallet.sent) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,15 @@
 """The page's server by raw HTTP: what a stranger, another page and a hurried wallet get, and that it ends."""
 
+import io
 import json
 import os
 import re
 import signal
 import socket
+import stat
 import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -15,11 +19,21 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.shell.output import OutputSink, redirected
 from service_cli.wallet_page import server
-from service_cli.wallet_page.server import MAX_BODY, MAX_CONNECTIONS, Task, WalletPage, open_browser
+from service_cli.wallet_page.entrance import shows_code
+from service_cli.wallet_page.server import (
+    MAX_BODY,
+    MAX_CONNECTIONS,
+    MAX_WRONG_CODES,
+    Task,
+    WalletPage,
+    open_browser,
+)
 
 TASK = Task("0x" + "ab" * 20, 31337, "Sign: it", [("Hub", "0x")], "Sign", "eth_signTypedData_v4", [{"a": 1}])
 LINGERING = 5
@@ -32,6 +46,7 @@ class Asked:
 
     page: WalletPage
     address: str
+    """With the code behind a #, as the private file has it."""
     outcome: "Queue[str | CommandFailed]"
 
     @property
@@ -39,8 +54,12 @@ class Asked:
         return self.address.split("/")[2]
 
     @property
+    def code(self) -> str:
+        return self.address.partition("#")[2]
+
+    @property
     def path(self) -> str:
-        return "/" + self.address.rpartition("/")[2]
+        return "/"
 
     def request(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, str, dict[str, str]]:
         """Status, text and headers of one answer; header names with _ for -."""
@@ -55,12 +74,15 @@ class Asked:
             return answer.status, answer.read().decode(), dict(answer.headers)
 
     def open(self) -> str:
-        """Open the page; the path of its session."""
-        status, html, _ = self.request("GET", self.path)
+        """Open the page and enter it; the path of its session."""
+        status, _, _ = self.request("GET", self.path)
         assert status == 200
-        found = re.search(r'data-session="([\w-]{20,})"', html)
-        assert found is not None
-        return f"/{found[1]}"
+        status, text = self.enter(self.code)
+        assert status == 200, text
+        return f"/{json.loads(text)['session']}"
+
+    def enter(self, code: object) -> tuple[int, str]:
+        return self.post("/enter", {"code": code})
 
     def post(self, path: str, value: object, **headers: str) -> tuple[int, str]:
         """As the page does it, but for ``headers``."""
@@ -68,11 +90,20 @@ class Asked:
         return self.request("POST", path, json.dumps(value).encode(), **own)[:2]
 
 
+def address_in(file: str) -> str:
+    """Where a private file leads."""
+    found = re.search(
+        r'href="(http://127\.0\.0\.1:\d+/#[0-9A-Z]{4}-[0-9A-Z]{4})"', Path(unquote(urlsplit(file).path)).read_text()
+    )
+    assert found is not None
+    return found[1]
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Asked]:
     addresses: Queue[str] = Queue()
     outcome: Queue[str | CommandFailed] = Queue()
-    monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
+    monkeypatch.setattr(server, "open_browser", lambda file, _environment: addresses.put(address_in(file)))
     monkeypatch.setattr(server, "POLL_SECONDS", 0.05)
     with WalletPage({}) as page:
 
@@ -118,15 +149,106 @@ def test_page__asked_for_again__is_refused_with_a_sentence(asked: Asked) -> None
     assert (status, "opens only once" in text) == (410, True)
 
 
+@pytest.mark.attack
+def test_page__opened_first_by_another_user__shows_nothing_and_is_reported_to_the_owner(
+    asked: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        status, html, _ = asked.request("GET", "/")
+        assert status == 200
+    assert TASK.title not in html
+    assert not re.search(r"[\w-]{32}", re.sub(r'nonce="[^"]*"', "", html.partition("<script")[0]))
+    guesses = ["", "0000-0000", asked.code[:-1], asked.code + "0", None, 7, ["a"], {"code": asked.code}]
+    assert {asked.enter(guess)[0] for guess in guesses} == {403}
+    session = asked.open()  # nothing was used up
+    assert asked.enter(asked.code)[0] == 403
+    assert asked.post(f"{session}/answer", {"number": 1, "result": "0x12"})[0] == 200
+    assert asked.outcome.get(timeout=LINGERING) == "0x12"
+    reported = capsys.readouterr().err
+    assert "opened a second time" in reported
+    assert "wrong code" in reported
+    assert asked.code not in reported
+    assert len(reported.splitlines()) <= 7
+
+
+def test_code__as_a_person_types_it__is_taken(asked: Asked) -> None:
+    typed = asked.code.lower().replace("-", " ").replace("1", "l").replace("0", "o")
+    assert asked.enter(f" {typed} ")[0] == 200
+
+
+@pytest.mark.attack
+def test_code__guessed_too_often__ends_the_command_and_is_not_taken_any_more(asked: Asked) -> None:
+    for number in range(MAX_WRONG_CODES):
+        assert asked.enter(f"0000-{number:04}")[0] == 403
+    assert asked.enter(asked.code)[0] == 403
+    failed = asked.outcome.get(timeout=LINGERING)
+    assert isinstance(failed, CommandFailed)
+    assert failed.code == "page_guessed"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("has_home", [True, False])
+def test_browser__without_a_terminal__is_given_a_file_that_only_its_owner_reads_and_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], has_home: bool
+) -> None:
+    opened: Queue[str] = Queue()
+    monkeypatch.setattr(server, "open_browser", lambda address, _environment: opened.put(address))
+    monkeypatch.setattr(server, "ASK_SECONDS", 0.01)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    old = tmp_path / "service-cli-wallet-old"
+    old.mkdir()
+    os.utime(old, (0, 0))
+    with WalletPage({"HOME": str(tmp_path)} if has_home else {}) as page:
+        with pytest.raises(CommandFailed):
+            page.ask(TASK)
+        address = opened.get(timeout=LINGERING)
+        file = Path(unquote(urlsplit(address).path))
+        assert (address.partition(":")[0], file.parent.parent) == ("file", tmp_path)
+        assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)) == (0o600, 0o700)
+        assert not any(part.startswith(".") for part in file.relative_to(tmp_path).parts)
+        code = address_in(address).partition("#")[2]
+    assert list(tmp_path.iterdir()) == []
+    shown = capsys.readouterr()
+    assert str(file) in shown.err
+    assert code not in shown.err + shown.out + address
+
+
+@pytest.mark.attack
+def test_browser__at_a_terminal__is_given_an_address_without_a_secret_and_the_code_is_shown_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: Queue[str] = Queue()
+    monkeypatch.setattr(server, "open_browser", lambda address, _environment: opened.put(address))
+    monkeypatch.setattr(server, "ASK_SECONDS", 0.01)
+    monkeypatch.setattr(server, "shows_code", lambda: True)
+    with WalletPage({}) as page, pytest.raises(CommandFailed):
+        page.ask(TASK)
+    address = opened.get(timeout=LINGERING)
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+    assert re.search(
+        rf"open {address} in .* type this code there: [0-9A-Z]{{4}}-[0-9A-Z]{{4}}$", capsys.readouterr().err.strip()
+    )
+
+
+def test_code__for_a_program_that_calls_the_client__is_not_among_what_it_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Screen())
+    assert shows_code()
+    with redirected(OutputSink(lambda _name, _fields: None, lambda _text: None)):
+        assert not shows_code()
+
+
 STRANGERS: list[tuple[str, Callable[[Asked], tuple[str, str, dict[str, str]]], int]] = [
-    ("no token", lambda _: ("GET", "/", {}), 404),
-    ("wrong token", lambda asked: ("GET", asked.path[:-1] + "!", {}), 404),
-    ("longer token", lambda asked: ("GET", asked.path + "a", {}), 404),
+    ("former address", lambda _: ("GET", "/" + "a" * 32, {}), 404),
+    ("the code as a path", lambda asked: ("GET", f"/{asked.code}", {}), 404),
     ("query", lambda asked: ("GET", asked.path + "?a", {}), 404),
     ("name that points here", lambda asked: ("GET", asked.path, {"Host": "attacker.example"}), 421),
     ("localhost", lambda asked: ("GET", asked.path, {"Host": asked.host.replace("127.0.0.1", "localhost")}), 421),
     ("no host", lambda asked: ("GET", asked.path, {"Host": ""}), 421),
-    ("link of another site", lambda asked: ("GET", asked.path, {"Sec_Fetch_Site": "cross-site"}), 403),
     ("same site", lambda asked: ("GET", asked.path, {"Sec_Fetch_Site": "same-site"}), 403),
     ("prefetch", lambda asked: ("GET", asked.path, {"Sec_Purpose": "prefetch;prerender"}), 503),
     ("other method", lambda asked: ("PUT", asked.path, {}), 501),
@@ -156,7 +278,10 @@ def test_post__by_another_page_or_program__is_refused_and_answers_nothing(asked:
         (f"{session}/answer", good, {"Host": "attacker.example"}, 421),
         (f"{session}/answer", good, {"Content_Type": "text/plain"}, 400),
         (f"{session}x/answer", good, {}, 404),
-        (f"{asked.path}/answer", good, {}, 404),
+        ("/answer", good, {}, 404),
+        ("/enter", {"code": asked.code}, {"Origin": "http://attacker.example"}, 403),
+        ("/enter", {"code": asked.code}, {"Sec_Fetch_Site": "cross-site"}, 403),
+        ("/enter", [asked.code], {}, 400),
         (f"{session}/other", good, {}, 404),
         (f"{session}/answer", {"number": 2, "result": "0x"}, {}, 409),
         (f"{session}/answer", {"number": 0, "result": "0x"}, {}, 409),
@@ -220,7 +345,7 @@ def test_page__that_nobody_answers__is_given_up(monkeypatch: pytest.MonkeyPatch)
 def test_page__interrupted_while_its_wait_cannot_be_woken__still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     addresses: Queue[str] = Queue()
     is_noticed, has_ended = Queue[bool](), Event()
-    monkeypatch.setattr(server, "open_browser", lambda address, _environment: addresses.put(address))
+    monkeypatch.setattr(server, "open_browser", lambda file, _environment: addresses.put(address_in(file)))
 
     def interrupt(page: WalletPage) -> None:
         asked = Asked(page, addresses.get(), Queue())

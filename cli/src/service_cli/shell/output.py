@@ -62,6 +62,11 @@ def redirected(sink: OutputSink) -> Iterator[None]:
         _SINK.reset(token)
 
 
+def is_redirected() -> bool:
+    """Whether a program that calls the client takes what is printed."""
+    return _SINK.get() is not None
+
+
 def set_quiet(quiet: bool) -> None:
     """Whether text that only reports progress is left out."""
     global _QUIET  # noqa: PLW0603  # one command, one terminal

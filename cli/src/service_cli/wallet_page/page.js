@@ -2,13 +2,14 @@
 // The command checks every answer itself: this page decides nothing.
 'use strict';
 (() => {
-  const session = document.body.dataset.session;
+  let session = null; // given for the code, once
   const at = (id) => document.getElementById(id);
   const wallets = new Map();
   let task = null;
   let ended = false;
 
-  history.replaceState(null, '', '/'); // the address opens once, and is of no use to anybody afterwards
+  const given = location.hash.slice(1); // a private file of the owner's leads here with the code
+  history.replaceState(null, '', '/');
 
   const show = (text) => { at('status').textContent = text; };
 
@@ -33,7 +34,7 @@
   }
 
   async function post(path, body, keepalive = false) {
-    const answer = await fetch(`/${session}/${path}`, {
+    const answer = await fetch(path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
@@ -104,7 +105,7 @@
         const result = await provider.request({ method: task.method, params: task.params });
         const { number } = task;
         clear('Checking', 'service-cli checks what the wallet answered.');
-        await post('answer', { number, result: String(result) });
+        await post(`/${session}/answer`, { number, result: String(result) });
         return;
       }
     } catch (error) {
@@ -117,7 +118,7 @@
 
   async function follow() {
     while (!ended) {
-      const next = await post('next', { seen: task?.number ?? 0 });
+      const next = await post(`/${session}/next`, { seen: task?.number ?? 0 });
       if (next.end) {
         ended = true;
         clear(next.end.title, next.end.text);
@@ -127,12 +128,35 @@
     }
   }
 
+  async function enter(code) {
+    try {
+      ({ session } = await post('/enter', { code }));
+    } catch (error) {
+      at('entrance').hidden = false;
+      at('code').focus();
+      show(String(error?.message ?? error).slice(0, 500));
+      return;
+    }
+    at('entrance').remove();
+    clear('Waiting for service-cli', '');
+    await follow().catch(() => {
+      if (!ended) clear('service-cli has ended', 'Look at the terminal. To continue, run the command again.');
+      ended = true;
+    });
+  }
+
   at('act').addEventListener('click', act);
+  at('entrance').addEventListener('submit', (event) => {
+    event.preventDefault();
+    enter(at('code').value);
+  });
   window.addEventListener('pagehide', () => {
-    if (!ended) post('closed', {}, true).catch(() => null);
+    if (session && !ended) post(`/${session}/closed`, {}, true).catch(() => null);
   });
-  follow().catch(() => {
-    if (!ended) clear('service-cli has ended', 'Look at the terminal. To continue, run the command again.');
-    ended = true;
-  });
+  if (given) {
+    enter(given);
+  } else {
+    at('entrance').hidden = false;
+    at('code').focus();
+  }
 })();

@@ -1,9 +1,10 @@
-"""The page's server: on 127.0.0.1 alone, under an address that opens once, for as long as a command asks a wallet.
+"""The page's server: on 127.0.0.1 alone, for the person who has the command's code, for as long as it asks a wallet.
 
-Another program of this machine, another page of the browser and a name that was made to point here reach nothing: the
-``Host`` is this address, the address holds a random token that one GET uses up, and what the page sends back comes from
-its own origin under a second token that only the page was given. Requests are few, short and bounded in time. What a
-wallet answers is only passed on: the command checks it as it checks every signature and transaction.
+Another user of this machine, another page of the browser and a name that was made to point here get nothing: the
+address alone shows an empty page, a code that only the owner has (``entrance``) is taken once and gives that page a
+token, and what it sends back comes from the page's own origin under this token. Further visitors and wrong codes are
+reported to the owner; after too many the command ends. Requests are few, short and bounded in time. What a wallet
+answers is only passed on: the command checks it as it checks every signature and transaction.
 """
 
 import json
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,7 @@ from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed
 from service_cli.shell.output import warn
+from service_cli.wallet_page.entrance import is_same_code, new_code, private_file, shows_code
 
 ASK_SECONDS: Final = 30 * 60.0
 """How long a person may take for one answer."""
@@ -35,6 +37,8 @@ POLL_SECONDS: Final = 15.0
 FAREWELL_SECONDS: Final = 2.0
 """How long an end waits for the page to hear of it."""
 MAX_BODY: Final = 64 * 1024
+MAX_WRONG_CODES: Final = 20
+_MAX_REPORTS: Final = 5
 MAX_CONNECTIONS: Final = 16
 SOCKET_SECONDS: Final = 10.0
 _HOST: Final = "127.0.0.1"
@@ -85,11 +89,13 @@ class WalletPage:
         """Of the browser; without keys."""
         self._server: _Server | None = None
         self._state = _State()
+        self._entrance = ExitStack()
 
     def __enter__(self) -> "WalletPage":
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        self._entrance.close()
         if self._server is None:
             return
         if not isinstance(error, KeyboardInterrupt):
@@ -100,16 +106,25 @@ class WalletPage:
         """What the wallet answered; ``CommandFailed`` where the page is closed or nobody answers."""
         if self._server is None:
             self._server = _Server(self._state)
-            address = self._server.address
-            warn(f"open this address in the browser that has your wallet, once: {address}")
-            open_browser(address, self._environment)
+            open_browser(self._show_entrance(f"{self._server.origin}/"), self._environment)
         return self._state.ask(task)
+
+    def _show_entrance(self, address: str) -> str:
+        """Show the person how to get in; what the browser opens."""
+        if shows_code():
+            warn(f"open {address} in the browser that has your wallet, and type this code there: {self._state.code}")
+            return address
+        file = self._entrance.enter_context(private_file(address, self._state.code, self._environment))
+        warn(f"open {file} in the browser that has your wallet; it is yours alone, and leads to the page")
+        return file.as_uri()
 
 
 class _State:
     """What the command asks and the page answers, each in a thread of its own."""
 
     def __init__(self) -> None:
+        self.code = new_code()
+        self.session = secrets.token_urlsafe(24)
         self._changed = Condition()
         self._task: Task | None = None
         self._number = 0
@@ -117,12 +132,36 @@ class _State:
         self._end: dict[str, str] | None = None
         self._is_closed = self._is_opened = self._is_told = False
         self._under_way = 0
+        self._visits = self._wrong_codes = self._report_count = 0
+        self._reports: list[str] = []
 
-    def open(self) -> bool:
-        """Whether this is the first to open the page."""
+    def visit(self) -> bool:
+        """Whether the page is still to be entered; a second visitor is reported."""
         with self._changed:
-            first, self._is_opened = not self._is_opened, True
-            return first
+            self._visits += 1
+            if self._visits > 1:
+                self._report("The page's address was opened a second time")
+            return not self._is_opened
+
+    def enter(self, code: object) -> str | None:
+        """The page's session for the code, once; everything else is reported."""
+        with self._changed:
+            if self._is_opened:
+                self._report("Somebody tried to enter the page, which was entered already")
+                return None
+            if not isinstance(code, str) or self._wrong_codes >= MAX_WRONG_CODES or not is_same_code(code, self.code):
+                self._wrong_codes += 1
+                self._report("A wrong code was given to the page")
+                return None
+            self._is_opened = True
+            return self.session
+
+    def _report(self, what: str) -> None:
+        """Have the owner read it; from the thread that prints, and not without end."""
+        self._report_count += 1
+        if self._report_count <= _MAX_REPORTS:
+            self._reports.append(f"{what}. If that was not you, it was another user or program of this machine.")
+        self._changed.notify_all()
 
     @contextmanager
     def under_way(self) -> Iterator[None]:
@@ -142,8 +181,13 @@ class _State:
             self._number += 1
             self._changed.notify_all()
             gives_up_at = time.monotonic() + ASK_SECONDS
-            while not self._changed.wait_for(lambda: self._answer is not None or self._is_closed, _LOOK_SECONDS):
-                if time.monotonic() >= gives_up_at:
+            while not self._has_answer():
+                self._changed.wait_for(self._is_worth_a_look, _LOOK_SECONDS)
+                self._print_reports()
+                if self._wrong_codes >= MAX_WRONG_CODES:
+                    message = f"{MAX_WRONG_CODES} wrong codes were given to the page: somebody guesses."
+                    raise CommandFailed("page_guessed", message, next_action=_AGAIN)
+                if not self._has_answer() and time.monotonic() >= gives_up_at:
                     message = "The wallet has not answered within half an hour."
                     raise CommandFailed("wallet_not_answered", message, next_action=_AGAIN)
             answer, self._task = self._take_answer(), None
@@ -151,6 +195,17 @@ class _State:
             message = "The page was closed or loaded again before the wallet answered."
             raise CommandFailed("page_closed", message, next_action=_AGAIN)
         return answer
+
+    def _has_answer(self) -> bool:
+        return self._answer is not None or self._is_closed
+
+    def _is_worth_a_look(self) -> bool:
+        return self._has_answer() or bool(self._reports) or self._wrong_codes >= MAX_WRONG_CODES
+
+    def _print_reports(self) -> None:
+        for report in self._reports:
+            warn(report)
+        self._reports.clear()
 
     def _take_answer(self) -> str | None:
         return self._answer
@@ -208,7 +263,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, state: _State) -> None:
         self.state = state
-        self.token, self.session, self.nonce = (secrets.token_urlsafe(24) for _ in range(3))
+        self.nonce = secrets.token_urlsafe(24)
         self._places = BoundedSemaphore(MAX_CONNECTIONS)
         super().__init__((_HOST, 0), _Handler)
         self.host = f"{_HOST}:{self.server_port}"
@@ -219,10 +274,6 @@ class _Server(ThreadingHTTPServer):
         """Without the name server's answer, which the standard library would wait for."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = _HOST, self.server_address[1]
-
-    @property
-    def address(self) -> str:
-        return f"{self.origin}/{self.token}"
 
     def close(self) -> None:
         self.shutdown()
@@ -251,14 +302,15 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = SOCKET_SECONDS
 
     def do_GET(self) -> None:
-        if not self._is_for_here({"none", "same-origin"}):
+        # A file of the owner's leads here, too, which is another site. Without the code nothing is here to be seen.
+        if not self._is_for_here({"none", "same-origin", "cross-site"}):
             return
-        if not self._names(self.server.token):
+        if not self._names(""):
             self._refuse(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
         elif "prefetch" in self.headers.get("Sec-Purpose", ""):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, "This page opens only for a person who looks at it.")
-        elif not self.server.state.open():
-            self._refuse(HTTPStatus.GONE, f"This page was opened before, and opens only once. {_AGAIN}")
+        elif not self.server.state.visit():
+            self._refuse(HTTPStatus.GONE, f"This page was entered before, and opens only once. {_AGAIN}")
         else:
             self._send(HTTPStatus.OK, "text/html; charset=utf-8", self._page())
 
@@ -268,12 +320,27 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("Origin") != self.server.origin:
             self._refuse(HTTPStatus.FORBIDDEN, "Another page may not answer for this one.")
             return
-        name = next((name for name in _ANSWERS if self._names(f"{self.server.session}/{name}")), None)
+        if self._names("enter"):
+            self._enter()
+            return
+        session = self.server.state.session
+        name = next((name for name in _ANSWERS if self._names(f"{session}/{name}")), None)
         if name is None:
             self._refuse(HTTPStatus.NOT_FOUND, "There is nothing at this address.")
             return
         with self.server.state.under_way():
             self._answer_the_page(_ANSWERS[name])
+
+    def _enter(self) -> None:
+        body = self._body()
+        if body is None:
+            self._refuse(HTTPStatus.BAD_REQUEST, "A JSON object of at most 64 KiB is expected.")
+            return
+        session = self.server.state.enter(body.get("code"))
+        if session is None:
+            self._refuse(HTTPStatus.FORBIDDEN, "This is not the code, or it was used before. Look at the terminal.")
+            return
+        self._send(HTTPStatus.OK, "application/json", json.dumps({"session": session}))
 
     def _answer_the_page(self, answering: _Answering) -> None:
         body = self._body()
@@ -287,7 +354,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(HTTPStatus.OK, "application/json", json.dumps(answer))
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Nothing is logged: an address holds a token."""
+        """Nothing is logged: the page's requests hold its session."""
 
     def _is_for_here(self, sites: set[str]) -> bool:
         """Refuse what a name made to point here, or another site, sent."""
@@ -317,7 +384,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _page(self) -> str:
         folder = files("service_cli.wallet_page")
         html = (folder / "page.html").read_text(encoding="utf-8")
-        values = {"nonce": self.server.nonce, "session": self.server.session}
+        values = {"nonce": self.server.nonce}
         values["script"] = (folder / "page.js").read_text(encoding="utf-8")
         for name, value in values.items():
             html = html.replace("{{" + name + "}}", value)
