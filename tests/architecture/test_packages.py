@@ -21,6 +21,7 @@ PACKAGES = {
 }
 DISTRIBUTIONS = {
     "btclib_libsecp256k1": "btclib-libsecp256k1",
+    "confusable_homoglyphs": "confusable-homoglyphs",
     "tiny_keccak": "tiny-keccak",
     "dotenv": "python-dotenv",
     "nacl": "pynacl",

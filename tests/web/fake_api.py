@@ -71,6 +71,7 @@ from service_common.wire.values import Finality, IndexState
 from service_web.views.money import award_of
 
 from tests.api.contract import check_answer
+from tests.titles import quoted
 
 CHAIN = ChainId(31_337)
 NOW = UnixSeconds(1_800_000_000)
@@ -120,7 +121,7 @@ def page_of(
     deadline: int = NOW + 3_600,
 ) -> bytes:
     """A challenge page."""
-    return PAGE.format(title=json.dumps(title), summary=json.dumps(summary), body=body, deadline=deadline).encode()
+    return PAGE.format(title=quoted(title), summary=quoted(summary), body=body, deadline=deadline).encode()
 
 
 def roster(version: int = 1, last: int = NOW - 600) -> Roster:

@@ -10,8 +10,9 @@ from pathlib import Path
 from PIL import Image
 from service_common.domain.money import AmountKind
 
+from tests.web.browser_process import browsed
 from tests.web.fake_api import GUARDIANS, POSTER, SOLVERS, Ledger, account, page_of
-from tests.web.test_browser import browse, case_of, pages_of, served, visit_of
+from tests.web.test_browser import case_of, pages_of, served, visit_of
 from tests.web.test_pages import STAGES
 
 FOLDER = Path(__file__).parents[2] / "docs/pages"
@@ -44,7 +45,7 @@ def main() -> None:
             case_of(visit_of(name, f"/bounties/{number}"), origin) | {"shot": str(folder / f"{name}.png")}
             for number, name in enumerate(STATES, 1)
         ]
-        browse(cases, folder)
+        browsed("visit.mjs", cases, folder)
         for name in STATES:
             with Image.open(folder / f"{name}.png") as picture:
                 made = io.BytesIO()

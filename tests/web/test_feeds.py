@@ -9,10 +9,14 @@ from xml.etree import ElementTree as Tree
 
 import feedparser
 import pytest
+from html5lib import HTMLParser
 from icalendar import Calendar
 from PIL import Image
 from service_common.domain.money import AmountKind
+from service_common.domain.readable import readable_line
+from service_web.views.card import draw_card
 
+from tests.titles import HOSTILE
 from tests.web.conftest import Pages
 from tests.web.fake_api import CHAIN, GUARDIANS, HUB, NOW, POSTER, SOLVERS, Ledger, page_of
 
@@ -115,6 +119,23 @@ def test_feed__of_a_hostile_title__is_well_formed_text(pages: Pages) -> None:
     assert entry.title == "New: ]]><script>alert(1)</script>[U+202E] & <!--"
 
 
+@pytest.mark.attack
+def test_title__that_is_hostile__is_readable_in_feeds_calendars_and_previews(pages: Pages) -> None:
+    for title in HOSTILE.values():
+        pages.ledger.add(page=page_of(title=title))
+    shown = {readable_line(title) for title in HOSTILE.values()}
+    assert {entry.title.partition(": ")[2] for entry in atom(pages, "/feed").entries} == shown
+    items = json.loads(pages.get("/feed.json").data)["items"]
+    assert {item["title"].partition(": ")[2] for item in items} == shown
+    events = Calendar.from_ical(pages.get(f"/people/{POSTER}/calendar.ics").data).walk("VEVENT")
+    assert {str(event["summary"]).partition(": ")[2] for event in events} == shown
+    for number, title in enumerate(HOSTILE.values(), 1):
+        head = HTMLParser(namespaceHTMLElements=False).parse(pages.get(f"/bounties/{number}").data).find("head")
+        preview = {meta.get("property"): meta.get("content") for meta in head.iter("meta")}
+        assert preview["og:title"] == readable_line(title)
+        assert head.findtext("title") == f"{readable_line(title)} – Bounty Escrow"
+
+
 def test_calendar__of_a_guardian__has_the_deadlines_to_judge_with_reminders(lived: Pages) -> None:
     found = Calendar.from_ical(lived.get(f"/people/{GUARDIANS[0]}/calendar.ics").data)
     by_summary = {str(event["summary"]): event for event in found.walk("VEVENT")}
@@ -155,6 +176,14 @@ def test_card__of_any_title__is_a_picture_of_the_announced_size(pages: Pages, ti
         picture.load()
         assert (picture.size, picture.format) == ((1200, 630), "PNG")
     assert f'content="{ORIGIN}/bounties/1/card.png"' in pages.get("/bounties/1").get_data(as_text=True)
+
+
+@pytest.mark.parametrize("title", ["W" * 200, "WWW " * 50, "i" * 200, "Halve the size of our tile set", "\u0152" * 9])
+def test_card__of_wide_letters__keeps_its_margins(title: str) -> None:
+    with Image.open(io.BytesIO(draw_card(title, "Bounty 1", "25 USDC", "until then"))) as picture:
+        drawn = picture.convert("L").point(lambda shade: 0 if shade < 200 else 255)
+        assert set(drawn.crop((1_200 - 72 + 4, 20, 1_200, 430)).tobytes()) == {255}
+        assert set(drawn.crop((72, 136, 1_128, 430)).tobytes()) == {0, 255}
 
 
 def test_card__of_an_unverified_page__shows_the_number_alone(pages: Pages) -> None:

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import pytest
 from html5lib import HTMLParser
 from service_web import markdown
-from service_web.hostile import mixes_scripts, outside_link, shortened, visible
+from service_web.hostile import outside_link, shortened
 from service_web.markdown import render, render_line, sanitized
 
 from tests.web.conftest import Pages
@@ -111,6 +111,14 @@ def test_link__to_elsewhere__shows_where_it_leads() -> None:
     assert '<span class="outside">[attacker.example]</span>' in made
 
 
+@pytest.mark.attack
+def test_link__to_a_mail_with_parameters__shows_all_of_them() -> None:
+    made = render(
+        "[Ask the Poster](mailto:poster@b.example?bcc=x@attacker.example&subject=My%20key&body=Here%20it%20is)"
+    )
+    assert "[poster@b.example?bcc=x@attacker.example&amp;subject=My key&amp;body=Here it is]</span>" in made
+
+
 def test_link__to_this_origin_or_nowhere__is_text() -> None:
     for target in ("/deployment", "#content", "?show=all", "deployment", "//attacker.example"):
         assert "<a" not in render(f"[x]({target})")
@@ -146,29 +154,15 @@ def test_heading__of_a_body__is_below_those_of_the_page_and_skips_none() -> None
         ("https://a\u202eb.example", None),
         ("https://a.example/" + "x" * 2_000, None),
         ("mailto:nobody", None),
+        ("mailto:a@b.example?subject=Hi", "a@b.example?subject=Hi"),
+        ("mailto:a@b.example?bcc=x%40attacker.example&body=Pay%0Ame", "a@b.example?bcc=x@attacker.example&body=Pay me"),
+        ("mailto:a@b.example?body=" + "%20" * 300, "a@b.example?body="),
+        ("mailto:a@b.example?body=" + "x%20" * 300, None),
+        ("mailto:a@b.example?body=%E2%80%AEevil", "a@b.example?body=[U+202E]evil"),
     ],
 )
 def test_address__of_a_link__leads_openly_elsewhere_or_is_none(address: str, target: str | None) -> None:
     assert outside_link(address) == target
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain", "plain"),
-        ("\u202egpj", "[U+202E]gpj"),
-        ("a\u200bb\ufeff", "a[U+200B]b[U+FEFF]"),
-        ("\u2066x\u2069", "[U+2066]x[U+2069]"),
-        ("\U000e0041", "[U+E0041]"),
-        ("a\x07", "a[U+0007]"),
-        ("می‌خواهم", "می‌خواهم"),
-        ("👩‍💻", "👩‍💻"),
-        ("e" + "\u0301" * 9, "e" + "\u0301" * 3),
-        ("line\nline\ttab", "line\nline\ttab"),
-    ],
-)
-def test_text__that_hides_or_reorders__becomes_visible(text: str, shown: str) -> None:
-    assert visible(text) == shown
 
 
 def test_word__that_nobody_reads__is_cut_and_counted() -> None:
@@ -178,25 +172,10 @@ def test_word__that_nobody_reads__is_cut_and_counted() -> None:
     assert "more characters" in shortened("長" * 4_000)
 
 
-@pytest.mark.parametrize(
-    ("text", "mixed"),
-    [
-        ("pаypal", True),
-        ("Ρaypal", True),
-        ("Привет, world", False),
-        ("naïve café", False),
-        ("東京 Tower", False),
-        ("", False),
-    ],
-)
-def test_word__of_two_alphabets__is_noticed(text: str, mixed: bool) -> None:
-    assert mixes_scripts(text) is mixed
-
-
 def test_title__that_tricks__is_marked_in_the_list_and_on_its_page(pages: Pages) -> None:
     pages.ledger.add(page=page_of(title="pаypal pays <script>alert(1)</script>"))
     for path in ("/", "/bounties/1"):
         html = pages.get(path).get_data(as_text=True)
-        assert "mixes alphabets" in html
+        assert "Letters of this title look like others" in html
         assert "<script>alert" not in html
         assert "&lt;script&gt;alert(1)" in html

@@ -64,8 +64,13 @@ def wei(value: int) -> str:
 
 
 def printable(value: object, length: int = 20) -> str:
-    """What somebody else chose, for a terminal: bounded, on one line, and without what would drive it."""
-    return "".join(c if c.isprintable() else " " if c.isspace() else "" for c in str(value)[:length])
+    """What somebody else chose, for a terminal: bounded, on one line, and nothing that drives it or hides in it."""
+    text = "".join(" " if c.isspace() else c for c in str(value)[:length])
+    if text.isascii():
+        return text if text.isprintable() else "".join(c for c in text if c.isprintable())
+    from service_common.domain.readable import readable  # with tables that ASCII does without
+
+    return "".join(c for c in readable(text) if c.isprintable())
 
 
 @dataclass(frozen=True, slots=True)

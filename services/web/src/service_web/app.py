@@ -4,6 +4,7 @@ from typing import Final
 
 from flask import Flask, Response, render_template, request
 from jinja2 import StrictUndefined
+from service_common.domain.readable import readable_line
 from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
 from service_common.web.app import PlainFlask
@@ -17,7 +18,6 @@ from werkzeug.exceptions import HTTPException
 from service_web import formatting
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable, forwarded_for
 from service_web.dependencies import EXTENSION, Dependencies
-from service_web.hostile import visible
 from service_web.policy import Policy
 from service_web.routes import assets, beacon, calendars, drawings, feeds, pages
 from service_web.texts import gettext, install_texts, marked
@@ -88,7 +88,7 @@ def _install_templates(app: Flask, dependencies: Dependencies) -> None:
         amount=formatting.amount,
         percent=formatting.percent,
         short=formatting.short,
-        visible=visible,
+        readable=readable_line,
     )
     app.jinja_env.globals.update(relative=formatting.relative, share=formatting.share)
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from service_common.clock import Clock
 from service_common.domain.challenge import MAX_SUMMARY, MAX_TITLE, ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
+from service_common.domain.readable import readable_line
 from service_common.errors import ServiceError
 from service_common.recent import Recent
 from service_common.types import BountyId, Bytes32
@@ -23,7 +24,7 @@ from service_common.wire.bounties import BountyDetail
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
-from service_web.hostile import mixes_scripts, visible
+from service_web.lookalikes import may_mislead
 from service_web.markdown import as_text, render, render_line
 
 MAX_KEPT_BYTES: Final = 8 * 1024 * 1024
@@ -46,8 +47,9 @@ class Challenge:
     def title(self) -> "Title":
         """For lists."""
         if self.page is None:
-            return Title(None, "", is_mixed=False)
-        return Title(visible(self.page.title), visible(self.page.summary), mixes_scripts(self.page.title))
+            return NO_TITLE
+        page = self.page
+        return Title(readable_line(page.title), readable_line(page.summary), may_mislead=may_mislead(page.title))
 
     @cached_property
     def body(self) -> Markup:
@@ -69,25 +71,22 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A bounty in a list. ``title`` None: its page cannot be shown. ``is_mixed``: a word of it mixes alphabets."""
+    """A bounty in a list. ``title`` None: its page cannot be shown. ``may_mislead``: its letters look like others."""
 
     title: str | None
     summary: str
-    is_mixed: bool
+    may_mislead: bool
 
 
-NO_TITLE: Final = Title(None, "", is_mixed=False)
+NO_TITLE: Final = Title(None, "", may_mislead=False)
 
 
 def stated_title(title: str | None, summary: str | None) -> Title:
     """A title that nobody has checked here, of a page's length at most and harmless to look at."""
     if title is None:
         return NO_TITLE
-    shown, rest = (
-        visible(text[:most].encode(errors="replace").decode())  # JSON can name halves of characters
-        for text, most in ((title, MAX_TITLE), (summary or "", MAX_SUMMARY))
-    )
-    return Title(shown, rest, mixes_scripts(shown))
+    stated = title[:MAX_TITLE]
+    return Title(readable_line(stated), readable_line((summary or "")[:MAX_SUMMARY]), may_mislead(stated))
 
 
 def read_challenge(text: str | None, commitment: Bytes32) -> Challenge | None:

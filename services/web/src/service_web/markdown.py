@@ -15,8 +15,9 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
+from service_common.domain.readable import readable
 
-from service_web.hostile import outside_link, shortened, visible
+from service_web.hostile import outside_link, shortened
 from service_web.texts import gettext
 
 MAX_LINES_AND_CELLS: Final = 40_000
@@ -61,7 +62,7 @@ class _Renderer(RendererHTML):
 
 def render(body: str) -> Markup:
     """The HTML of a body."""
-    text = shortened(visible(body))
+    text = shortened(readable(body))
     if not is_expensive(text):
         tokens = _MARKDOWN.parse(text)
         if all(token.level < MAX_NESTING - 1 for token in tokens):  # what is deeper, the parser leaves out
@@ -74,12 +75,12 @@ def render(body: str) -> Markup:
 
 def as_text(content: bytes) -> Markup:
     """Bytes that are in no known form, as the text they are."""
-    return Markup("<pre>{}</pre>").format(shortened(visible(content.decode("utf-8", "replace"))))
+    return Markup("<pre>{}</pre>").format(shortened(readable(content.decode("utf-8", "replace"))))
 
 
 def render_line(text: str) -> Markup:
     """The HTML of one entry of the frontmatter: emphasis, code and links, no blocks."""
-    shown = shortened(visible(text))
+    shown = shortened(readable(text))
     if is_expensive(shown):
         return escape(shown)
     return sanitized(_MARKDOWN.renderInline(shown))

@@ -3,7 +3,6 @@
 Every text is made safe for a terminal where it is read.
 """
 
-import re
 import shlex
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,17 +16,12 @@ from service_cli.shell.progress import REASONS
 from service_cli.shell.render.screen import Fact, Item, Screen
 from service_cli.shell.text import About, Token, moment, printable, relative
 
-_MARKS: Final = re.compile(
-    "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{3})"
-    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
-)
-"""More marks on one letter than any language has: they draw over the lines around them."""
 _MOST: Final = 300
 
 
 def safe(value: object, length: int = _MOST) -> str:
     """What somebody else chose: on one line, without what drives a terminal, reorders text or draws over others."""
-    return _MARKS.sub(r"\1", printable(value, length))
+    return printable(value, length)
 
 
 def short(value: str) -> str:

@@ -100,7 +100,7 @@ def bounty_page(deps: Dependencies, detail: BountyDetail, fresh: Freshness) -> B
     return BountyPage(
         detail=detail,
         deployment=deployment,
-        title=challenge.title if challenge else Title(None, "", is_mixed=False),
+        title=challenge.title if challenge else Title(None, "", may_mislead=False),
         challenge=challenge,
         differences=_differences(challenge, detail),
         stage=stage,

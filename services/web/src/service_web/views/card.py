@@ -26,15 +26,24 @@ def draw_card(title: str, number: str, award: str, note: str) -> bytes:
     pen.rectangle((0, 0, WIDTH, 18), fill=_ACCENT)
     pen.rectangle((0, HEIGHT - 190, WIDTH, HEIGHT), fill=_SHADE)
     pen.text((_MARGIN, 66), f"Bounty Escrow  ·  {number}", font=_font(30), fill=_MUTED)
-    shown = title if is_drawable(title) else number
-    lines = textwrap.wrap(shown, 36, max_lines=_TITLE_LINES, placeholder=" …") or [number]
-    for row, line in enumerate(lines):
+    shown = title if title.strip() and is_drawable(title) else number
+    for row, line in enumerate(_lines(shown, _font(64))):
         pen.text((_MARGIN, 136 + 84 * row), line, font=_font(64), fill=_TEXT)
     pen.text((_MARGIN, HEIGHT - 158), award, font=_font(60), fill=_ACCENT)
     pen.text((_MARGIN, HEIGHT - 76), note, font=_font(30), fill=_MUTED)
     made = io.BytesIO()
     picture.quantize(_COLOURS, Image.Quantize.FASTOCTREE).save(made, "PNG")  # 15 ms; the smallest takes 60
     return made.getvalue()
+
+
+def _lines(text: str, font: ImageFont.FreeTypeFont) -> list[str]:
+    """The text in as many lines as a title has, each within the margins, whatever its letters are as wide as."""
+    most = WIDTH - 2 * _MARGIN
+    for letters in range(48, 8, -2):
+        lines = textwrap.wrap(text, letters, max_lines=_TITLE_LINES, placeholder=" …")
+        if max(map(font.getlength, lines)) <= most:
+            return lines
+    return [text[:8]]
 
 
 @cache

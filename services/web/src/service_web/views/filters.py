@@ -11,12 +11,12 @@ from enum import StrEnum
 from typing import Final, TypeVar
 from urllib.parse import urlencode
 
+from service_common.domain.readable import readable_line
 from service_common.types import MAX_UINT256, parse_address
 from service_common.wire.cursor import BountySort, parse_cursor
 from service_common.wire.deployment import TokenDescription
 from service_common.wire.values import MAX_SEARCH
 
-from service_web.hostile import visible
 from service_web.texts import gettext, marked, ngettext
 
 T = TypeVar("T", bound=StrEnum)
@@ -129,7 +129,7 @@ def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict
         return kind(text or usual)
     except ValueError:
         problems[name] = gettext(
-            "“%(text)s” is not one of %(names)s.", text=visible((text or "")[:40]), names=", ".join(kind)
+            "“%(text)s” is not one of %(names)s.", text=readable_line((text or "")[:40]), names=", ".join(kind)
         )
         return usual
 
@@ -166,7 +166,7 @@ def _award(text: str, token: TokenDescription) -> int:
     part = "" if found is None else (found[2] or "").rstrip("0")
     amount = None if found is None else int(found[1] + part.ljust(decimals, "0"))
     if amount is None or len(part) > decimals or amount > MAX_UINT256:
-        raise ValueError(_not_an_amount(visible(text[:40]), decimals))
+        raise ValueError(_not_an_amount(readable_line(text[:40]), decimals))
     return amount
 
 
@@ -188,7 +188,7 @@ def _date(text: str, _: TokenDescription) -> int:
             raise ValueError
         return max(0, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
     except ValueError:
-        problem = gettext("“%(text)s” is not a date. Write it like 2030-01-31.", text=visible(text[:40]))
+        problem = gettext("“%(text)s” is not a date. Write it like 2030-01-31.", text=readable_line(text[:40]))
         raise ValueError(problem) from None
 
 
@@ -199,7 +199,7 @@ def _account(text: str, _: TokenDescription) -> str:
         raise ValueError(
             gettext(
                 "“%(text)s” is not an address. It must be exactly as copied: %(problem)s.",
-                text=visible(text[:50]),
+                text=readable_line(text[:50]),
                 problem=gettext(str(error)),
             )
         ) from None

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Final
 
+from service_common.domain.readable import readable_line
 from service_common.types import TokenAmount, UnixSeconds
 from service_common.wire.deployment import Deployment, DeploymentStatus, DeploymentTotals, IndexPosition
 from service_common.wire.values import IndexState
@@ -11,7 +12,6 @@ from service_common.wire.values import IndexState
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
 from service_web.api.rows import Head
 from service_web.dependencies import Dependencies
-from service_web.hostile import visible
 from service_web.texts import marked
 from service_web.views.freshness import Freshness, is_late
 
@@ -78,7 +78,7 @@ def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> S
         return NOTHING
     if (stated.chain_id, stated.hub_address) != (deployment.chain_id, deployment.hub_address):
         return NOTHING
-    version = visible(stated.service_version.encode(errors="replace").decode()[:_MOST_VERSION])
+    version = readable_line(stated.service_version[:_MOST_VERSION])
     return Status(_figures(stated), _position(stated, deps.clock.now()), stated.state, version)
 
 
