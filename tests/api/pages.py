@@ -19,6 +19,7 @@ def page_for(world: World, *, title: str = "A page", deadline: int | None = None
         **replaced,
     }
     for name, value in lines.items():
-        text, count = re.subn(rf"(?m)^{name}: .*$", f"{name}: {value}", text)
+        line = f"{name}: {value}".replace("\\", r"\\")
+        text, count = re.subn(rf"(?m)^{name}: .*$", line, text)
         assert count == 1
     return text.encode()

@@ -1,5 +1,6 @@
 """The bounty list: words, filters, orders, counts, and where the next page is."""
 
+import json
 import re
 import secrets
 from typing import Any
@@ -17,6 +18,7 @@ from sqlalchemy import delete, insert, update
 
 from tests.api.conftest import Service
 from tests.api.pages import JUDGING, page_for
+from tests.titles import HOSTILE, quoted
 from tests.world import ESCROW
 
 
@@ -190,6 +192,23 @@ def test_graphql__of_a_bounty__has_title_summary_and_award(service: Service) -> 
     assert bounty["title"] == "Also in GraphQL"
     fees = int(bounty["protocol_fee"]) + int(bounty["guardian_fee"])
     assert int(bounty["award_amount"]) == int(bounty["escrow_amount"]) - fees
+
+
+@pytest.mark.attack
+def test_title__that_is_hostile__is_data_as_it_was_written_for_programs_and_in_no_message(service: Service) -> None:
+    hostile = [HOSTILE[name].strip() for name in ("Thai marks", "right to left", "blank letters", "tags")]
+    titles = [*hostile, 'x"}]}</script><script>alert(1)</script>\u2028&\u0085']
+    for title in titles:
+        shown = published(service, quoted(title))
+        query = f'{{ bounty(id: "{shown}") {{ title }} }}'
+        graphql = service.client.post("/subgraph", json={"query": query})
+        rest = service.client.get("/api/bounties?limit=1")
+        assert graphql.get_json()["data"]["bounty"]["title"] == rest.get_json()["items"][0]["title"] == title
+        for answer in (graphql, rest):
+            assert answer.headers["Content-Type"] == "application/json"
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        facts = service.client.get("/api/changes").get_data(as_text=True)
+        assert not any(part in facts for part in (title, json.dumps(title)[1:-1]))
 
 
 def test_graphql__of_a_bounty_that_ended__has_when_by_which_transaction_and_what_is_due(service: Service) -> None:
