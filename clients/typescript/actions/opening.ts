@@ -20,7 +20,7 @@ import type { Recorded } from "./verdict.js";
 
 const MOST_LISTED = 200;
 const INERT =
-  "Tools obey some of its names without being asked. In the archive such a part of a path is inert_…_: .git is inert_.git_. " +
+  "Tools obey some of its names unprompted. In the archive such a part of a path is inert_…_: .git is inert_.git_. " +
   "To restore one, rename it.";
 const MOST_KEY_BYTES = 64 * 1024;
 const NO_KEY: Hex = `0x${"0".repeat(64)}`;

@@ -250,7 +250,7 @@ def test_template__of_what_a_poster_wrote__quotes_it_bounded_and_plain(ledger: L
         parse_challenge(ledger.page()), acceptance_criteria=("one\n<!-- two -->\u202e", "x" * 2_000), deliverables=()
     )
     lines = template(BountyId(7), VerdictKind.AWARDED, NAMED, page).splitlines()
-    assert "> <!-- two -->" in lines
+    assert "> <!-- two -->[U+202E]" in lines
     assert max(map(len, lines)) < 500
     assert not any("\u202e" in line for line in lines)
 

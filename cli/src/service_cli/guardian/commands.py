@@ -91,7 +91,7 @@ def guardian_open(
     directory, which must be new or empty. They stay there, readable by you, until you remove them;
     guardian:forget does once the bounty has ended.
 
-    What tools obey without being asked (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
+    What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
     .git is laid out as inert_.git_. --original-names keeps the names.
 
     Bytes may also come from anywhere else, with --from: each is checked against the commitment on chain, and the API is

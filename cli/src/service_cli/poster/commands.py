@@ -221,7 +221,7 @@ def poster_open_winning_submission(
     the files only to OUTPUT_DIR (default winning-submission/<bounty_id>/<submission_commitment>/, which must be
     new or empty). The server never sees the one-time private key, the content key or the files.
 
-    What tools obey without being asked (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
+    What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
     .git is laid out as inert_.git_. --original-names keeps the names.
 
     \b

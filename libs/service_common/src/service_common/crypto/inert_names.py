@@ -40,14 +40,14 @@ HARMLESS: Final = (
 OBEYED: Final = (
     Obeyed(
         r"\..*",
-        "hidden, and read without being asked for: version control (.git, .hg, .svn, .jj), environments (.env, "
+        "hidden, and read unprompted: version control (.git, .hg, .svn, .jj), environments (.env, "
         ".envrc), editors (.vscode, .idea, .vimrc), debuggers, shells, package managers (.gdbinit, .bashrc, .npmrc), "
         "versions (.tool-versions, .python-version), agents (.mcp.json)",
     ),
     Obeyed("head", "with objects and refs beside it, a directory is a repository whose config git obeys", True),
     Obeyed(r"_darcs|_fossil_|cvs", "version control, which prompts and editors query"),
     Obeyed(
-        r"[^.~]{1,8}~[0-9]{1,6}(\.[^.]{0,3})?", "a short name of Windows, which stands for another (git~1 for .git)"
+        r"[^.~]{1,8}~[0-9]{1,6}(\.[^.]{0,3})?", "a short name of Windows, the same file as another (git~1 for .git)"
     ),
     Obeyed(r"mise|mise(\..*)?\.toml", "mise sets variables and runs hooks when a shell enters the directory"),
     Obeyed(r"rust-toolchain(\.toml)?|bunfig\.toml", "names programs that run in the place of cargo, rustc or bun"),

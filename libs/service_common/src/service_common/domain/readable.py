@@ -1,6 +1,6 @@
 """Text of strangers made harmless for a reader's eyes: what hides, reorders or draws over others becomes visible.
 
-Decided by what Unicode says of a character, and by its neighbours: a joiner stays where a script joins letters, a
+Decided by a character's properties in Unicode, and by its neighbours: a joiner stays where a script joins letters, a
 zero-width space where a script has no other spaces, marks stay in the number that languages put on a letter. What does
 not is shown by its number, ``[U+202E]``, and what repeats by how often, ``[U+3000 ×57]`` or ``[+27]`` for marks. Titles
 and summaries in any language stay as they are. Escaping is others' work.
