@@ -1,6 +1,7 @@
 """Titles as people write them in many languages, and titles that hide, reorder, pile up, spread or imitate."""
 
 import json
+import unicodedata
 
 
 def quoted(text: str) -> str:
@@ -13,7 +14,7 @@ LEGITIMATE = {
     "English": "Halve the size of our tile set",
     "French": "Réécrire l’analyseur d’expressions, sans régression",
     "Vietnamese": "Tăng tốc độ tìm kiếm tiếng Việt có dấu",
-    "Vietnamese, decomposed": "Ta\u0306ng to\u0302\u0301c \u0111o\u0323\u0302 ti\u0300m Vie\u0323\u0302t",
+    "Vietnamese, decomposed": unicodedata.normalize("NFD", "Tăng tốc độ tìm kiếm tiếng Việt"),
     "Greek": "Ταχύτερη αναζήτηση στα ελληνικά κείμενα",
     "Greek, polytonic": "Ἐν ἀρχῇ ἦν ὁ λόγος· ᾧ πάντα",
     "Russian": "Ускорить поиск по русским текстам",

@@ -52,7 +52,7 @@ KEPT = words("""
     environment head.py header.h vscode notes.md index.html .gitignore .gitkeep .editorconfig configure a.b.c
     x~ file.~1~ v1~2.longer agents.py my-desktop.txt urls.txt path pth conftest.md
     \u0646\u0627\u0645\u0647\u200c\u0647\u0627.txt \u05e9\u05dc\u05d5\u05dd.md \u0e17\u0e35\u0e48.md
-    \u65e5\u672c\u8a9e.md \u2764\ufe0f.md caf\u00e9.py
+    \u65e5\u672c\u8a9e.md \u2764\ufe0f.md \u00e9t\u00e9.py
 """)
 
 
