@@ -606,7 +606,7 @@ export interface components {
             readonly verification_record?: components["schemas"]["VerificationRecord"];
             readonly verification_record_error?: components["schemas"]["RecordError"];
         };
-        /** @description A bounty's decimal id, from 1. */
+        /** @description A bounty's decimal id, from 1 to 2^63-1. */
         readonly BountyId: string;
         /** @description One bounty of the list. ``block`` is the one that last changed it. */
         readonly BountyItem: {
@@ -1332,7 +1332,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `bounty_not_found`: Check the bounty id and the deployment. */
+            /**
+             * @description `bounty_not_found`: Check the bounty id and the deployment.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -1471,6 +1474,7 @@ export interface operations {
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
              *     `winning_solution_key_not_found`: Ask a Guardian of the bounty's roster to run guardian:deliver-key, then try again.
+             *     `route_not_found`: See /api/docs for the routes of this service.
              */
             readonly 404: {
                 headers: {
@@ -1597,6 +1601,19 @@ export interface operations {
              *     `invalid_request`: Correct what the issues name and send the request again.
              */
             readonly 400: {
+                headers: {
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `route_not_found`: See /api/docs for the routes of this service. */
+            readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
                     readonly RateLimit: components["headers"]["RateLimit"];
@@ -1759,6 +1776,7 @@ export interface operations {
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
+             *     `route_not_found`: See /api/docs for the routes of this service.
              */
             readonly 404: {
                 headers: {
@@ -1927,7 +1945,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `bounty_not_found`: Check the bounty id and the deployment. */
+            /**
+             * @description `bounty_not_found`: Check the bounty id and the deployment.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -2099,7 +2120,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `bounty_not_found`: Check the bounty id and the deployment. */
+            /**
+             * @description `bounty_not_found`: Check the bounty id and the deployment.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -2269,6 +2293,7 @@ export interface operations {
             /**
              * @description `bounty_not_found`: Check the bounty id and the deployment.
              *     `submission_not_found`: Check the commitment against the bounty's active Submissions.
+             *     `route_not_found`: See /api/docs for the routes of this service.
              */
             readonly 404: {
                 headers: {
@@ -3599,7 +3624,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own. */
+            /**
+             * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -3713,7 +3741,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own. */
+            /**
+             * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -3841,7 +3872,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own. */
+            /**
+             * @description `webhook_not_found`: List your webhooks with GET /api/webhooks; each account sees its own.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -3954,7 +3988,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `written_verdict_not_found`: Check the commitment against the Verdict recorded on chain. */
+            /**
+             * @description `written_verdict_not_found`: Check the commitment against the Verdict recorded on chain.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
@@ -4109,7 +4146,10 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description `bounty_not_found`: Check the bounty id and the deployment. */
+            /**
+             * @description `bounty_not_found`: Check the bounty id and the deployment.
+             *     `route_not_found`: See /api/docs for the routes of this service.
+             */
             readonly 404: {
                 headers: {
                     readonly "Cache-Control": components["headers"]["Cache-Control"];
