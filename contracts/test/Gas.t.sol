@@ -83,6 +83,47 @@ contract GasTest is HubTest {
         measure("hub.gas.four_guardian_fees");
     }
 
+    function test_gas__thirty_two_awards_at_once() public {
+        Claim[] memory claims = new Claim[](32);
+        for (uint256 i = 0; i < 32; ++i) {
+            claims[i] = Claim(ClaimKind.AWARD, judgeable());
+            award(0, claims[i].bountyId, solver, WORK);
+            award(1, claims[i].bountyId, solver, WORK);
+            award(2, claims[i].bountyId, solver, WORK);
+        }
+        vm.prank(solver);
+        hub.claimMany(claims);
+        measure("hub.gas.thirty_two_awards");
+    }
+
+    function test_gas__a_roster_of_fifteen() public {
+        guardians = ascending(15);
+        rosterHash = publish(guardians, 15);
+        uint256 decided = create();
+        uint256 silent = create();
+        submitAs(solver, decided, WORK);
+        submitAs(solver, silent, WORK);
+        toReveal(decided);
+        for (uint256 i = 0; i < 15; ++i) {
+            award(i, decided, solver, WORK);
+        }
+        measure("hub.gas.deciding_verdict_of_fifteen");
+        toEnd(silent);
+        hub.settle(silent);
+        measure("hub.gas.settle_of_fifteen");
+    }
+
+    function test_gas__small_ones() public {
+        guardians = ascending(1);
+        rosterHash = publish(guardians, 1);
+        vm.prank(guardians[0]);
+        hub.heartbeat();
+        measure("hub.gas.heartbeat");
+        vm.prank(solver);
+        token.approve(address(hub), ESCROW);
+        measure("hub.gas.approve");
+    }
+
     function test_gas__lifecycle() public {
         uint256 bountyId = createAuthorized();
         measure("hub.gas.create_with_authorization");

@@ -1,7 +1,63 @@
-"""What this project's programs offer for gas: a bound, since an endpoint that suggests a price may lie about it."""
+"""What this project's programs spend on gas at most: how much a call may take, and what is offered for a unit of it.
 
+An endpoint that estimates gas or suggests a price may be wrong on purpose, and a contract that is not the Hub may take
+any amount. So each call has a bound that follows from what the Hub was measured to take, and a tip has one that follows
+from recent blocks and is capped whatever they show.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 GWEI: Final = 10**9
 MAX_FEE_WEI: Final = 500 * GWEI
 """The most that is offered for a unit of gas, tip included, unless somebody decides otherwise."""
+MAX_TIP_WEI: Final = 10 * GWEI
+"""The most that is offered as a tip, whatever an endpoint shows of recent blocks."""
+USUAL_COST_WEI: Final = 3 * 10**15
+"""0.003 ether: above what any of these calls costs on the networks of this release, so that more is a person's
+decision."""
+PLAIN_TIP_WEI: Final = GWEI // 10
+"""A tip that is offered without comparing it: many times what a rollup's blocks take, and next to nothing."""
+_TIP_MULTIPLE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class GasNeed:
+    """What a call takes, rounded up from ``contracts/snapshots/hub.gas.json``; ``further`` for each further claim."""
+
+    used: int
+    reaches_token: bool
+    further: int = 0
+
+    def most(self, parts: int = 1) -> int:
+        """The gas that is signed at most: twice the need, or three times where the token's code is part of it.
+
+        A claim pays somebody who never held the token, a token is replaced behind its proxy, and estimates have a
+        margin: all of that is within it.
+        """
+        return (3 if self.reaches_token else 2) * (self.used + self.further * (parts - 1))
+
+
+GAS_NEEDS: Final[Mapping[str, GasNeed]] = {
+    "approve": GasNeed(55_000, reaches_token=True),
+    "createBounty": GasNeed(146_000, reaches_token=True),
+    "createBountyWithAuthorization": GasNeed(175_000, reaches_token=True),
+    "submit": GasNeed(57_000, reaches_token=False),
+    "recordVerdict": GasNeed(67_000, reaches_token=False),
+    "settle": GasNeed(35_000, reaches_token=False),
+    "claim": GasNeed(60_000, reaches_token=True),
+    "claimRefund": GasNeed(60_000, reaches_token=True),
+    "claimGuardianFee": GasNeed(61_000, reaches_token=True),
+    "claimProtocolFee": GasNeed(60_000, reaches_token=True),
+    "claimMany": GasNeed(61_000, reaches_token=True, further=12_000),
+    "heartbeat": GasNeed(28_000, reaches_token=False),
+}
+"""By the function that is called; ``approve`` is the token's. What only the Hub's owner calls is not among them."""
+
+
+def reasonable_tip(suggested: int, recent: Sequence[int]) -> int:
+    """The tip to offer: as suggested, but at most twice the median of what ``recent`` blocks took, and never more
+    than ``MAX_TIP_WEI``. Without recent blocks, or where they took next to nothing, it is ``PLAIN_TIP_WEI`` at most."""
+    median = sorted(recent)[len(recent) // 2] if recent else 0
+    return min(suggested, max(_TIP_MULTIPLE * median, PLAIN_TIP_WEI), MAX_TIP_WEI)
