@@ -15,7 +15,7 @@ from service_common.auth.signature import account_of_key, parse_private_key
 from service_common.auth.typed_data import SigningDomain, typed_data
 from service_common.chain.blocks import header_at
 from service_common.chain.deployment import SIGNING_OFFSET_BLOCKS
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, quantity
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, parse_address
 
 from service_cli.api import audience_of
@@ -27,14 +27,21 @@ Event = dict[str, object]
 
 
 def settings_of(
-    values: Mapping[str, str], network: str | None = None, needs: Sequence[str] | None = CHAIN_AND_API
+    values: Mapping[str, str],
+    network: str | None = None,
+    needs: Sequence[str] | None = CHAIN_AND_API,
+    *,
+    max_cost: int | None = None,
 ) -> Settings:
     """The deployment that ``values`` select, by the names of the client's variables (keys included).
+
+    ``max_cost`` is what each transaction may cost for gas, in wei; without it 0.003 ether, and more is refused.
 
     Raises ``service_common.errors.ServiceError`` where a value is missing or malformed.
     """
     with redirected(OutputSink(lambda _name, _fields: None, lambda _words: None)):
-        return load_settings(network, None, needs, environment=Environment(dict(values), {}))
+        environment = Environment(dict(values), {})
+        return load_settings(network, None, needs, environment=environment, max_cost=max_cost)
 
 
 @contextmanager
@@ -132,7 +139,7 @@ def _recent_block(rpc: JsonRpc) -> tuple[ChainId, BlockNumber, Bytes32]:
     """The chain, and a block a little behind its tip."""
     try:
         chain_id = ChainId(quantity(rpc.call("eth_chainId")))
-        newest = quantity(rpc.call("eth_blockNumber"))
+        newest = block_number(rpc.call("eth_blockNumber"))
         block = header_at(rpc, BlockNumber(max(0, newest - SIGNING_OFFSET_BLOCKS)))
     except (RpcRefused, ValueError, TypeError) as error:
         raise ChainUnavailable("the RPC endpoint refused to answer, or answered in another shape") from error

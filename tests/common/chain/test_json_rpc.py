@@ -6,7 +6,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from service_common.chain.json_rpc import (
+    ChainUnavailable,
+    JsonRpc,
+    RpcRefused,
+    block_number,
+    block_time,
+    quantity,
+)
 
 from tests.raw_server import raw_server, whole
 from tests.serving import serving
@@ -88,3 +95,27 @@ def test_connection__of_whole_answers__is_kept_and_that_of_one_too_large_is_not(
             with pytest.raises(ChainUnavailable) as caught:
                 narrow.call("eth_blockNumber")
             assert caught.value.cause == "an answer of more than 10 bytes"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None, True, 16, -1, 1.5, 1e400, 10**400, [], {}, "", "16", "0x", "0X10", "-0x1", "0x-1", "0x+1", " 0x1", "0x1 ",
+        "0x1_0", "0x١", "0xg", "0x1.0", "0x1\n", hex(10**400), hex(2**256), "0x" + "0" * 65,
+    ],
+)  # fmt: skip
+def test_quantity_that_no_chain_has_is_a_malformed_answer(answer: object) -> None:
+    for read in (quantity, block_number, block_time):
+        with pytest.raises(ChainUnavailable):
+            read(answer)
+
+
+def test_quantity_is_bounded_by_what_it_counts() -> None:
+    assert quantity(hex(2**256 - 1)) == 2**256 - 1
+    assert quantity("0x0010") == 16
+    assert block_number(hex(2**63 - 1)) == 2**63 - 1
+    assert block_time(hex(253_402_300_799)) == 253_402_300_799
+    for read, much in ((block_number, 2**63), (block_time, 253_402_300_800)):
+        with pytest.raises(ChainUnavailable):
+            read(hex(much))

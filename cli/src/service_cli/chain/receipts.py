@@ -97,7 +97,7 @@ def read_logs(
     chain: ChainClient, contract: Address, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
 ) -> Iterator[Log]:
     """A contract's logs in ranges that endpoints serve; ``ChainUnavailable`` for an answer of another shape."""
-    end = quantity(chain.rpc.call("eth_blockNumber")) if last is None else last
+    end = block_number(chain.rpc.call("eth_blockNumber")) if last is None else last
     for start in range(first, end + 1, LOG_RANGE):
         wanted = {
             "address": contract,

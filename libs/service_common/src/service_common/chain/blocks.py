@@ -7,10 +7,10 @@ from service_common.chain.json_rpc import (
     JsonRpc,
     RpcRefused,
     block_number,
+    block_time,
     hash_of,
     hex_bytes,
     mapping,
-    quantity,
 )
 from service_common.types import BlockNumber, Bytes32, UnixSeconds
 
@@ -38,7 +38,7 @@ def parse_header(answer: object) -> Header:
         number=block_number(fields.get("number")),
         hash=hash_of(fields.get("hash")),
         parent_hash=hash_of(fields.get("parentHash")),
-        time=UnixSeconds(quantity(fields.get("timestamp"))),
+        time=block_time(fields.get("timestamp")),
         logs_bloom=logs_bloom,
     )
 

@@ -8,6 +8,7 @@ revert, a method it does not have).
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import Final
@@ -17,7 +18,7 @@ import urllib3
 
 from service_common.chain.endpoints import Endpoint, Endpoints
 from service_common.timely import timely_pools
-from service_common.types import Address, BlockNumber, Bytes32, parse_address, parse_bytes32
+from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, parse_address, parse_bytes32
 
 MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
@@ -192,18 +193,30 @@ def _result(answer: dict[str, object]) -> object:
     return RpcRefused(int(error.get("code", 0)), str(error.get("message", "")), revert)
 
 
-def quantity(value: object) -> int:
-    """A JSON-RPC quantity, such as ``0x1b4``."""
-    if not isinstance(value, str) or not value.startswith("0x"):
+_QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
+_LAST_SECOND: Final = 253_402_300_799
+"""The end of the year 9999, the last that calendars hold."""
+
+
+def quantity(value: object, most: int = 2**256 - 1) -> int:
+    """A JSON-RPC quantity, such as ``0x1b4``: digits only, at most those of a word, and at most ``most``.
+
+    What no chain has (a negative number, one of a thousand digits, a gas limit above that of any block) is a malformed
+    answer of the endpoint, and no number that somebody goes on to reckon with.
+    """
+    if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None or (found := int(value, 16)) > most:
         raise ChainUnavailable("an RPC endpoint answered a malformed quantity")
-    try:
-        return int(value, 16)
-    except ValueError as error:
-        raise ChainUnavailable("an RPC endpoint answered a malformed quantity") from error
+    return found
 
 
 def block_number(value: object) -> BlockNumber:
-    return BlockNumber(quantity(value))
+    """The number of a block."""
+    return BlockNumber(quantity(value, 2**63 - 1))
+
+
+def block_time(value: object) -> UnixSeconds:
+    """The time of a block, which some calendar has."""
+    return UnixSeconds(quantity(value, _LAST_SECOND))
 
 
 def hex_bytes(value: object) -> bytes:
