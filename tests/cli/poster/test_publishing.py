@@ -185,6 +185,22 @@ def test_publish_fund__killed_anywhere__funds_once_when_run_again(
     assert (before - balance(ledger), ledger.bounty_count() - bounties) == (ESCROW, 1)
 
 
+def test_publish_fund__mined_between_two_looks_of_the_run_after_a_kill__is_found(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    before, looks = balance(ledger), []
+    run_killed(poster, rpc, "poster:publish-fund", str(page), method="eth_sendRawTransaction", forward=True)
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getLogs":
+            looks.append(method)
+        return [] if method == "eth_getLogs" and len(looks) == 1 else result
+
+    rpc.after = after
+    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+    assert before - balance(ledger) == ESCROW
+
+
 def test_publish_fund__a_node_that_hides_the_creation__never_makes_a_second_escrow(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
