@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
+from hexbytes import HexBytes
 from local_stack.contract import Wallet
 from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.auth.signature import parse_private_key
-from service_common.chain.gas import MAX_FEE_WEI
+from service_common.chain.gas import MAX_FEE_WEI, MAX_TIP_WEI
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.settler import settlements
 from service_common.jobs.queues import QueueName, message, open_queue
@@ -247,13 +249,21 @@ def due(world: World) -> BountyId:
     return bounty_id
 
 
-def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpoint: Endpoint) -> None:
+@pytest.mark.attack
+@pytest.mark.parametrize("method", ["eth_maxPriorityFeePerGas", "eth_feeHistory"])
+def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpoint: Endpoint, method: str) -> None:
     due(world)
-    endpoint.change = lambda method, _params, result: hex(10**30) if method == "eth_maxPriorityFeePerGas" else result
+    history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
+    lies = {"eth_maxPriorityFeePerGas": hex(10**30), method: history if method == "eth_feeHistory" else hex(10**30)}
+    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
     poor = Wallet()  # cannot pay, so the row stays
     assert settler_with(world, poor, endpoint.url).settle_due() == 0
     with world.engine("service_indexer").connect() as connection:
-        assert connection.execute(select(settlements.c.max_fee_per_gas)).scalar() == MAX_FEE_WEI
+        row = connection.execute(select(settlements)).one()
+    signed = TypedTransaction.from_bytes(HexBytes(row.raw_transaction)).as_dict()
+    assert signed["gas"] == SETTLE_GAS <= 2 * 35_000
+    assert signed["maxPriorityFeePerGas"] <= MAX_TIP_WEI
+    assert int(row.max_fee_per_gas) == signed["maxFeePerGas"] <= MAX_FEE_WEI
 
 
 NONSENSE: list[tuple[str, object]] = [

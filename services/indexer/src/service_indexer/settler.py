@@ -3,8 +3,9 @@
 It has no authority, anyone may do the same. Its key pays gas, is never logged, and signs nothing but calls of
 ``settle`` on this Hub with a bounded fee; without a key it does nothing. A call is simulated first. The signed
 transaction is a row before it is sent, so a restart sends the same bytes; what stays unmined is replaced under the same
-nonce with a higher fee, at most up to ``MAX_FEE_WEI``. The row goes when the bounty's ending is final, unless its nonce
-is still unused and another row waits for it: no transaction is mined before all with lower nonces.
+nonce with a higher fee, at most up to ``MAX_FEE_WEI``. A tip is bounded by those of recent blocks. The row goes when
+the bounty's ending is final, unless its nonce is still unused and another row waits for it: no transaction is mined
+before all with lower nonces.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any, Final, cast
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from service_common.chain.gas import MAX_FEE_WEI
+from service_common.chain.gas import GAS_NEEDS, MAX_FEE_WEI, reasonable_tip
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
 from service_common.chain.reverts import explain
 from service_common.counters import counter_by
@@ -34,7 +35,8 @@ from web3.types import Nonce, TxParams, Wei
 
 from service_indexer.due import read_due
 
-SETTLE_GAS: Final = 150_000
+SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
+_RECENT_BLOCKS: Final = 20
 STUCK_AFTER: Final = timedelta(seconds=60)
 MAX_ATTEMPTS: Final = 10
 SETTLEMENTS: Final = counter_by(
@@ -217,8 +219,9 @@ class Settler:
 
     @usable_answers()
     def _current_fees(self) -> GasFees:
-        tip = self._eth.max_priority_fee
-        base = self._eth.fee_history(1, "latest")["baseFeePerGas"][-1]  # the next block's
+        history = self._eth.fee_history(_RECENT_BLOCKS, "latest", [50])
+        tip = reasonable_tip(self._eth.max_priority_fee, [row[0] for row in history.get("reward", ()) if row])
+        base = history["baseFeePerGas"][-1]  # the next block's
         return GasFees.capped(2 * base + tip, tip)
 
     def _forget_final(self, head: Head) -> None:
