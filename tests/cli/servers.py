@@ -134,6 +134,15 @@ class RpcProxy:
         self.before = lambda _method, _params: None
         self.after = lambda _method, _params, result: result
 
+    def charge(self, gwei: int) -> None:
+        """The endpoint shows blocks with this base fee."""
+
+        def after(method: str, _params: Params, found: object) -> object:
+            shown = method == "eth_getBlockByNumber" and isinstance(found, dict)
+            return {**found, "baseFeePerGas": hex(gwei * 10**9)} if shown else found  # type: ignore[dict-item]
+
+        self.after = after
+
     def lose_first_transaction(self) -> None:
         """The endpoint takes the first transaction, and drops it."""
 

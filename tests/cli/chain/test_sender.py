@@ -213,15 +213,10 @@ def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
 
 
-def with_tip(rpc: RpcProxy, gwei: int) -> None:
-    """From here on the endpoint suggests this tip. One that is paid is what the node itself suggests afterwards."""
-    rpc.after = lambda method, _params, found: hex(gwei * GWEI) if method == "eth_maxPriorityFeePerGas" else found
-
-
-def test_claim__an_endpoint_that_suggests_a_price_above_the_limit__signs_nothing_until_the_limit_is_raised(
+def test_claim__an_endpoint_that_shows_a_price_above_the_limit__signs_nothing_until_the_limit_is_raised(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
-    with_tip(rpc, MAX_FEE_WEI // GWEI + 1)
+    rpc.charge(MAX_FEE_WEI // GWEI // 2)  # twice that and a tip
     refused = solver.run("claim", bounty, code=1)
     assert (refused.names, refused.last["code"]) == (["claim.prepared", "claim.refused"], "gas_price_too_high")
     assert "SERVICE_MAX_GAS_PRICE_GWEI" in str(refused.last["next_action"])
@@ -230,19 +225,20 @@ def test_claim__an_endpoint_that_suggests_a_price_above_the_limit__signs_nothing
     assert unmoved.last["code"] == "gas_price_too_high"
     assert "SERVICE_MAX_GAS_PRICE_GWEI of .env is not used" in unmoved.words
     assert (rpc.sent(), purse.received()) == (0, (0, 0))
-    with_tip(rpc, 9)
-    lowered = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="9", code=1)
+    rpc.charge(5)
+    lowered = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10", code=1)
     assert lowered.last["code"] == "gas_price_too_high"
-    raised = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10")
+    raised = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="13")
     assert (raised.last["event"], purse.received()) == ("claim.claimed", (AWARD, 1))
 
 
 def test_claim__an_endpoint_that_lies_about_the_price__prints_the_call_for_a_wallet_with_its_own(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
 ) -> None:
-    with_tip(rpc, 10**9)
+    rpc.charge(10**9)
     ran = solver.run("claim", "--claimant-address", ledger.people.solvers[0].address, bounty)
     assert ran.last["event"] == "claim.transaction_prepared"
+    assert "your wallet decides on gas and price itself; this call takes about 60,000 gas" in ran.words
 
 
 def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_waits_in_the_journal(
@@ -250,7 +246,7 @@ def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_w
 ) -> None:
     monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
     rpc.lose_first_transaction()
-    with_tip(rpc, 9)
+    rpc.charge(4)
     refused = solver.run("claim", bounty, code=1, SERVICE_MAX_GAS_PRICE_GWEI="10")
     assert refused.last["code"] == "gas_price_too_high"
     assert (rpc.sent(), purse.received()) == (1, (0, 0))

@@ -14,7 +14,6 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.publishing import bounty_of, confirm
 from service_common.chain.abi import hub_abi
 from service_common.chain.deployment import deployment_of
-from service_common.chain.gas import MAX_FEE_WEI
 from service_common.domain.commitments import spec_commitment
 from service_common.types import Address, BlockNumber, ChainId
 
@@ -127,7 +126,6 @@ def test_publish_fund__an_answer_of_another_shape__signs_nothing_more(
         ("eth_blockNumber", "soon", "chain_unavailable"),
         ("eth_getBlockByNumber", None, "chain_unavailable"),
         ("eth_getBalance", "0x0", "gas_insufficient"),
-        ("eth_maxPriorityFeePerGas", hex(MAX_FEE_WEI + 1), "gas_price_too_high"),
     ],
 )
 def test_publish_fund__an_rpc_that_lies__signs_nothing(

@@ -20,7 +20,7 @@ from enum import Enum, auto
 from typing import Final, TypeVar
 
 from service_common.chain.blocks import Header, header_at
-from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, quantity
+from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
 from service_common.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock
@@ -33,6 +33,7 @@ from service_cli.chain.transactions import (
     TransactionStep,
     account_nonce,
     current_price,
+    nonce_of,
     sign_attempt,
     simulate,
 )
@@ -327,7 +328,7 @@ class _Sending:
     def _nonce_used(self, at: BlockNumber | str) -> bool:
         with chain_errors():
             tag = hex(at) if isinstance(at, int) else at
-            return quantity(account_nonce(self.chain, self.signer, tag)) > self.state.attempt.nonce
+            return nonce_of(account_nonce(self.chain, self.signer.address, tag)) > self.state.attempt.nonce
 
     def _is_known(self) -> bool:
         """Whether the node knows any of the attempt's transactions, mined or not."""

@@ -14,8 +14,9 @@ from service_common.auth.sign import RequestToSign
 from service_common.auth.typed_data import Approval
 from service_common.chain.blocks import Header, header_at
 from service_common.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS
+from service_common.chain.gas import USUAL_COST_WEI
 from service_common.chain.hub import BountyView, Hub, RosterView
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, hex_bytes, quantity
 from service_common.chain.reverts import explain
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
@@ -42,6 +43,8 @@ class ChainClient:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.chain_id = settings.chain_id
+        self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
+        """What a transaction of this run may cost for gas, in wei; a person at the terminal can raise it."""
         self.rpc = JsonRpc([settings.rpc_url()])
         self.hub = Hub(self.rpc, settings.hub_address())
 
@@ -140,7 +143,7 @@ class ChainClient:
         A key signs the same bytes the same way: a second signature over the same block would be the first one again.
         """
         with chain_errors():
-            number = quantity(self.rpc.call("eth_blockNumber")) - SIGNING_OFFSET_BLOCKS
+            number = block_number(self.rpc.call("eth_blockNumber")) - SIGNING_OFFSET_BLOCKS
             while number in used:
                 number -= 1
             block = header_at(self.rpc, BlockNumber(max(0, number)))
@@ -236,7 +239,7 @@ def chain_errors() -> Iterator[None]:
         raise CommandFailed(
             "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
         ) from error
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         message = "The chain gave an answer of another shape than the one requested."
         raise CommandFailed(
             "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."

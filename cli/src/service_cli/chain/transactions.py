@@ -3,14 +3,21 @@
 Call data is this client's own encoding, never bytes that somebody sent. Everything signed for one step has one account
 nonce, so that at most one of it can ever be mined; a replacement raises both fees by at least an eighth, as nodes
 require.
+
+What a transaction may cost is bounded before it is signed, whatever the endpoint answers: its gas by what the call was
+measured to take, the price of gas by a limit, its tip by recent blocks, and all of it together by what a person has
+agreed to.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from service_common.chain.abi import hub_abi
-from service_common.chain.json_rpc import mapping, quantity
+from service_common.chain.gas import GAS_NEEDS, GasNeed, reasonable_tip
+from service_common.chain.json_rpc import RpcRefused, block_number, mapping, quantity
 from service_common.domain.money import whole_tokens
 from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, Bytes32, bytes32, checksum_address
@@ -22,10 +29,14 @@ from service_cli.chain.signer import LocalSigner
 from service_cli.config.environment import GAS_PRICE_VARIABLE
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
-from service_cli.shell.output import warn
-from service_cli.shell.text import wei
+from service_cli.shell.output import say, warn
+from service_cli.shell.text import ether, wei
 
-_GAS_MARGIN: Final = 1.25
+_RECENT_BLOCKS: Final = 20
+"""Whose tips a suggested one is compared with."""
+
+
+AUTHORIZED: Final = "createBountyWithAuthorization"
 
 
 class ContractCall(Protocol):
@@ -38,6 +49,18 @@ class ContractCall(Protocol):
     @property
     def data(self) -> str:
         """Call data, 0x-hex."""
+
+    @property
+    def need(self) -> GasNeed:
+        """What it was measured to take."""
+
+    @property
+    def most_gas(self) -> int:
+        """The gas that is signed for it at most."""
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether an endpoint estimates its gas; else the most is signed."""
 
     def target(self, chain: ChainClient) -> Address:
         """The contract that is called."""
@@ -55,6 +78,21 @@ class HubCall:
     def data(self) -> str:
         return "0x" + hub_abi().functions[self.function].encode(*self.arguments).hex()
 
+    @property
+    def need(self) -> GasNeed:
+        return GAS_NEEDS[self.function]
+
+    @property
+    def most_gas(self) -> int:
+        parts = self.arguments[0] if self.function == "claimMany" else ()
+        return self.need.most(len(parts) if isinstance(parts, Sequence) and parts else 1)
+
+    @property
+    def is_estimated(self) -> bool:
+        """Not a creation with a signed authorization: its bytes are of use to anybody who sees them, so that all that
+        can be refused is refused before they exist."""
+        return self.function != AUTHORIZED
+
     def target(self, chain: ChainClient) -> Address:
         return chain.hub.address
 
@@ -70,6 +108,18 @@ class TokenApproval:
     @property
     def data(self) -> str:
         return "0x095ea7b3" + self.hub[2:].rjust(64, "0") + f"{self.amount:064x}"
+
+    @property
+    def need(self) -> GasNeed:
+        return GAS_NEEDS["approve"]
+
+    @property
+    def most_gas(self) -> int:
+        return self.need.most()
+
+    @property
+    def is_estimated(self) -> bool:
+        return True
 
     def target(self, chain: ChainClient) -> Address:
         return chain.settings.escrow_token()
@@ -177,8 +227,11 @@ class TransactionStep:
 
 def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:
     """Run the call without sending it; a revert is refused with its sentence, at no cost."""
-    with chain_errors():
-        chain.rpc.call("eth_call", {"from": sender, "to": call.target(chain), "data": call.data}, "latest")
+    request = {"from": sender, "to": call.target(chain), "data": call.data}
+    if not call.is_estimated:
+        request["gas"] = hex(call.most_gas)
+    with _gas_errors(call):
+        chain.rpc.call("eth_call", request, "latest")
 
 
 def prepared_transaction(chain: ChainClient, call: HubCall) -> dict[str, object]:
@@ -206,15 +259,50 @@ class GasCost:
 
 
 def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost:
-    """As the endpoint estimates it, with a margin; a revert is refused with its sentence."""
-    with chain_errors():
-        request = {"from": sender, "to": call.target(chain), "data": call.data}
-        gas = int(quantity(chain.rpc.call("eth_estimateGas", request)) * _GAS_MARGIN)
+    """As the endpoint estimates it, with a margin of a quarter; a revert is refused with its sentence.
+
+    ``gas_excessive`` where that is more than the call can need: the contract is not the Hub, or the endpoint is wrong.
+    """
+    gas = _estimated_gas(chain, sender, call) if call.is_estimated else call.most_gas
     return GasCost(gas, current_price(chain))
 
 
+def _estimated_gas(chain: ChainClient, sender: Address, call: ContractCall) -> int:
+    with _gas_errors(call):
+        request = {"from": sender, "to": call.target(chain), "data": call.data}
+        gas = quantity(chain.rpc.call("eth_estimateGas", request))
+    gas += gas // 4
+    if gas > call.most_gas:
+        raise _excessive(call, f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has")
+    return gas
+
+
+@contextmanager
+def _gas_errors(call: ContractCall) -> Iterator[None]:
+    """As ``chain_errors``; a call that used up all gas is no silent endpoint."""
+    with chain_errors():
+        try:
+            yield
+        except RpcRefused as refusal:
+            answer = refusal.message.lower().replace(" ", "")
+            if not refusal.data and ("outofgas" in answer or "gasrequiredexceeds" in answer):
+                raise _excessive(call, "more gas than it was given") from None
+            raise
+
+
+def _excessive(call: ContractCall, wanted: str) -> CommandRefused:
+    message = (
+        f"The call would take {wanted}; it takes about {call.need.used:,}, and this client signs at most "
+        f"{call.most_gas:,}. Nothing was signed for it."
+    )
+    next_action = (
+        "Check SERVICE_HUB_ADDRESS and SERVICE_RPC_URL: the contract is not the Hub, or the endpoint is wrong."
+    )
+    return CommandRefused("gas_excessive", message, next_action=next_action)
+
+
 def require_price(chain: ChainClient, price: GasPrice) -> None:
-    """Refuse a price above the limit: the endpoint that suggests it may lie, and what is offered as a tip is paid."""
+    """Refuse a price above the limit: the endpoint that suggests it may be wrong on purpose."""
     if price.cap > (limit := chain.settings.max_gas_price()):
         offered, most = (whole_tokens(one, 9) for one in (price.cap, limit))
         message = f"The transaction would offer {offered} gwei for each unit of gas; the limit is {most} gwei."
@@ -223,23 +311,73 @@ def require_price(chain: ChainClient, price: GasPrice) -> None:
 
 
 def require_affordable(chain: ChainClient, account: Address, call: ContractCall) -> None:
-    """Refuse a call whose gas costs more than the limit or than the account holds, before anything leads up to it."""
-    cost = gas_cost(chain, account, call)
-    require_price(chain, cost.price)
-    _require_balance(chain, account, cost)
+    """Refuse a call whose gas costs more than the limits or than the account holds, before anything leads up to it."""
+    _require_payable(chain, account, [gas_cost(chain, account, call)])
 
 
-def _require_balance(chain: ChainClient, account: Address, cost: GasCost) -> None:
-    if (balance := chain.balance(account)) < cost.wei:
-        message = f"{account} holds {wei(balance)}; the transaction may cost {wei(cost.wei)}."
+def require_means(chain: ChainClient, account: Address, functions: Sequence[str]) -> None:
+    """The same for calls that nobody can estimate yet.
+
+    Everything that the endpoint is asked for before a transaction is signed is read here, so that an answer which is
+    none ends the command before anything is signed.
+    """
+    _next_nonce(chain, account)
+    _require_payable(chain, account, _most_costs(chain, functions))
+
+
+def most_cost(chain: ChainClient, functions: Sequence[str]) -> int:
+    """What these calls cost together at most, in wei: each with the most gas that is signed for it."""
+    return sum(cost.wei for cost in _most_costs(chain, functions))
+
+
+def _most_costs(chain: ChainClient, functions: Sequence[str]) -> list[GasCost]:
+    price = current_price(chain)
+    require_price(chain, price)
+    return [GasCost(GAS_NEEDS[function].most(), price) for function in functions]
+
+
+def _require_payable(chain: ChainClient, account: Address, costs: Sequence[GasCost]) -> None:
+    """Refuse a price above the limit, a cost that was not agreed to, and an account that cannot pay all of them."""
+    for cost in costs:
+        require_price(chain, cost.price)
+    require_balance(chain, account, sum(cost.wei for cost in costs))
+    for cost in costs:
+        _require_agreed(chain, cost)
+
+
+def require_balance(chain: ChainClient, account: Address, cost: int) -> None:
+    if (balance := chain.balance(account)) < cost:
+        message = f"{account} holds {wei(balance)}; gas may cost {wei(cost)}."
         raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
 
 
-def warn_of_balance(chain: ChainClient, account: Address, call: ContractCall) -> None:
-    """The same for a wallet outside, whose gas somebody else may pay: said, and no reason to stop."""
+def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
+    """Above what is usual a person decides: at the terminal, or before by ``--max-cost``."""
+    if cost.wei <= (most := chain.agreed_cost):
+        return
+    message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {ether(most)}."
+    if chain.settings.max_cost is None and sys.stdin.isatty():
+        agreed = cost.wei + cost.wei // 4  # prices move from block to block, and a replacement costs an eighth more
+        warn(f"{message} Type yes to allow up to {ether(agreed)} for each transaction of this run.")
+        if sys.stdin.readline().strip() == "yes":
+            chain.agreed_cost = agreed
+            return
+    next_action = "Use another RPC endpoint, or wait; if the chain really costs that much, allow it with --max-cost."
+    raise CommandRefused("gas_cost_too_high", f"{message} Nothing was signed for it.", next_action=next_action)
+
+
+def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> None:
+    """For a wallet outside, which decides on gas and price itself: what the call takes, and what the account holds.
+
+    Gas beyond what the call can need is refused here, too, since the wallet would estimate the same; the rest is
+    reported and no reason to stop, since somebody else may pay for the wallet's gas.
+    """
+    say(f"your wallet decides on gas and price itself; this call takes about {call.need.used:,} gas")
     try:
-        _require_balance(chain, account, gas_cost(chain, account, call))
+        require_balance(chain, account, gas_cost(chain, account, call).wei)
     except CommandRefused as refused:
+        if refused.code == "gas_excessive":
+            raise
         if refused.code == "gas_insufficient":
             warn(f"warning: {refused.message}")
     except CommandFailed:  # an endpoint without prices; the wallet knows its own
@@ -249,13 +387,12 @@ def warn_of_balance(chain: ChainClient, account: Address, call: ContractCall) ->
 def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, replaces: Attempt | None) -> Attempt:
     """A first transaction, or one that takes the place of an earlier one that is not mined yet."""
     with chain_errors():
-        head = BlockNumber(quantity(chain.rpc.call("eth_blockNumber")))
-        nonce = replaces.nonce if replaces else quantity(account_nonce(chain, signer, "pending"))
+        head = block_number(chain.rpc.call("eth_blockNumber"))
+    nonce = replaces.nonce if replaces else _next_nonce(chain, signer.address)
     cost = gas_cost(chain, signer.address, call)
     if replaces is not None:
         cost = GasCost(cost.gas, cost.price.above(replaces.price))
-    require_price(chain, cost.price)
-    _require_balance(chain, signer.address, cost)
+    _require_payable(chain, signer.address, [cost])
     fields = {
         "chainId": chain.chain_id,
         "type": 2,
@@ -267,19 +404,42 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, re
         "maxFeePerGas": cost.price.cap,
         "maxPriorityFeePerGas": cost.price.tip,
     }
-    raw = "0x" + signer.sign_transaction(fields, call.summary).hex()
+    summary = f"{call.summary}; at most {ether(cost.wei)} for gas"
+    raw = "0x" + signer.sign_transaction(fields, summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
     return Attempt(nonce, start, call.data, cost.price, (*earlier, raw))
 
 
-def account_nonce(chain: ChainClient, signer: LocalSigner, tag: str) -> object:
+def _next_nonce(chain: ChainClient, account: Address) -> int:
+    with chain_errors():
+        return nonce_of(account_nonce(chain, account, "pending"))
+
+
+def account_nonce(chain: ChainClient, account: Address, tag: str) -> object:
     """How many transactions of the account are mined (``latest``, or up to a block) or known (``pending``)."""
-    return chain.rpc.call("eth_getTransactionCount", signer.address, tag)
+    return chain.rpc.call("eth_getTransactionCount", account, tag)
+
+
+def nonce_of(answer: object) -> int:
+    """A count of transactions in an answer; no account has more (EIP-2681)."""
+    return quantity(answer, 2**64 - 2)
 
 
 def current_price(chain: ChainClient) -> GasPrice:
-    """Twice the base fee, and the tip that the endpoint suggests."""
+    """Twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     with chain_errors():
-        tip = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
+        suggested = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
         base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
+        tip = reasonable_tip(suggested, _recent_tips(chain))
     return GasPrice(2 * base + tip, tip)
+
+
+def _recent_tips(chain: ChainClient) -> list[int]:
+    """The median tip of each recent block; none where the endpoint does not show them."""
+    try:
+        history = mapping(chain.rpc.call("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50]))
+    except RpcRefused:
+        return []
+    rewards = history.get("reward")
+    rows = rewards if isinstance(rewards, list) else []
+    return [quantity(row[0]) for row in rows[:_RECENT_BLOCKS] if isinstance(row, list) and row]

@@ -17,7 +17,7 @@ from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import base_units, shown_amount
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say
@@ -97,7 +97,7 @@ def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSi
             receipt = done_by_wallet(chain, paid(kind, bounty_id, account), journal)
         if receipt is None:
             call = _prepare(chain, bounty_id, account)
-            warn_of_balance(chain, account, call)
+            advise_wallet(chain, account, call)
             kind = AwardClaimed if call.function == "claim" else RefundClaimed
             receipt = give_to_wallet(
                 chain, wallet, call, paid(kind, bounty_id, account), journal, lambda: show_transaction(chain, call)

@@ -39,7 +39,7 @@ from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.token import amount_shown
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate, warn_of_balance
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
 from service_cli.claimant.claim import CLAIMANT_KEY, Payment, claiming_signer, paid, show_transaction
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -254,7 +254,7 @@ def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> None:
     for first in range(0, len(due.parts), MOST_CLAIMS):
         if accepted := _accepted(chain, due.parts[first : first + MOST_CLAIMS], tally):
             call = _call(accepted)
-            warn_of_balance(chain, account, call)
+            advise_wallet(chain, account, call)
             show_transaction(chain, call)
             tally.claimed |= {(part.kind, part.bounty_id): part.amount for part in accepted}
     tally.finish(chain, due)
@@ -278,7 +278,7 @@ def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: 
             if not (accepted := _accepted(chain, left[first : first + MOST_CLAIMS], tally)):
                 continue
             call = _call(accepted)
-            warn_of_balance(chain, account, call)
+            advise_wallet(chain, account, call)
             journal.note(BATCH, accepted)
             proof, show = _proof(accepted, account), partial(show_transaction, chain, call)
             if (receipt := give_to_wallet(chain, wallet, call, proof, journal, show)) is None:

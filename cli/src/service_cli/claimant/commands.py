@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from service_cli.config.settings import Settings
 
 
-@command("claim", "claim", api=True)
+@command("claim", "claim", api=True, sends=True)
 @click.option("--all", "everything", is_flag=True, help="Claim all that the account is owed in every role, in one go.")
 @click.option("--by-log", is_flag=True, help="With --all: find the bounties in the Hub's own log; ask no API.")
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
@@ -31,6 +31,7 @@ def claim(
     safe_file: "Path | None",
     network: str | None,
     api_base_url: str | None,
+    max_cost: int | None,
 ) -> None:
     """Claim the winner's award or the Poster's refund of a final bounty.
 
@@ -76,7 +77,7 @@ def claim(
     check_wallet_options("--claimant-address", claimant_address, browser=browser, safe_file=safe_file)
     if claimant_address is not None and not browser:  # a program reads what the wallet is to send
         print_json()
-    settings = load_settings(network, api_base_url, CHAIN)
+    settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
     if claimant_address is None:
         _claim(settings, bounty_id, None, by_log=by_log)
         return

@@ -76,6 +76,8 @@ class Settings:
     record: Deployment | None
     api_override: str | None
     network_source: str = "default"
+    max_cost: int | None = None
+    """Wei that one transaction may cost for gas, as the person decided beforehand."""
 
     def origin(self, name: str) -> tuple[str | None, str]:
         """A plain value as text, unchecked, and where it came from."""
@@ -185,6 +187,7 @@ def load_settings(
     api_base_url: str | None,
     needs: Sequence[str] | None = CHAIN_AND_API,
     environment: Environment | None = None,
+    max_cost: int | None = None,
 ) -> Settings:
     """The deployment of this run; shows on stderr what ``.env`` decides, and that it is mainnet by default.
 
@@ -200,7 +203,7 @@ def load_settings(
         chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
     exported = environment.exported.get("SERVICE_CHAIN_ID")
     source = "--network" if network else "default" if chosen is None else "environment" if exported else ".env"
-    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, source)
+    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, source, max_cost)
     if needs is None:
         return settings
     if chain_id == LOCAL_CHAIN_ID:

@@ -165,7 +165,7 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
     forget(load_settings(network, None, CHAIN), bounty_id)
 
 
-@command("guardian:verdict", "guardian_verdict", api=True)
+@command("guardian:verdict", "guardian_verdict", api=True, sends=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("kind", type=click.Choice(["awarded", "no_valid_submission"]))
 @click.option(
@@ -183,6 +183,7 @@ def guardian_verdict(
     replace: bool,
     network: str | None,
     api_base_url: str | None,
+    max_cost: int | None,
 ) -> None:
     """Publish your written Verdict, read it back by its commitment, and record the same Verdict on chain.
 
@@ -219,7 +220,7 @@ def guardian_verdict(
     named, path = _named(kind, rest, submission)
     if path is None and not template and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
-    settings = load_settings(network, api_base_url)
+    settings = load_settings(network, api_base_url, max_cost=max_cost)
     body = None if path is None or template else read_document(path)
     from service_cli.guardian.verdict import filled_in, named_by, print_template, record_from_editor, record_verdict
 
@@ -341,8 +342,8 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     show_keys(settings.environment, file, chain.current_roster().encryption_public_keys)
 
 
-@command("guardian:heartbeat", "guardian_heartbeat")
-def guardian_heartbeat(network: str | None) -> None:
+@command("guardian:heartbeat", "guardian_heartbeat", sends=True)
+def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
     """Record on chain that this Guardian is active, so that Posters see a living roster before they fund.
 
     \b
@@ -355,12 +356,12 @@ def guardian_heartbeat(network: str | None) -> None:
     from service_cli.config.settings import CHAIN, load_settings
     from service_cli.guardian.fee import heartbeat
 
-    heartbeat(load_settings(network, None, CHAIN))
+    heartbeat(load_settings(network, None, CHAIN, max_cost=max_cost))
 
 
-@command("guardian:claim-fee", "guardian_claim_fee")
+@command("guardian:claim-fee", "guardian_claim_fee", sends=True)
 @click.argument("bounty_id", type=BOUNTY_ID)
-def guardian_claim_fee(bounty_id: BountyId, network: str | None) -> None:
+def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int | None) -> None:
     """Claim your share of the Guardian fee of a final bounty in which your Verdict was recorded.
 
     An outcome whose block the chain has not finalized is waited for, half an hour at most.
@@ -376,4 +377,4 @@ def guardian_claim_fee(bounty_id: BountyId, network: str | None) -> None:
     from service_cli.config.settings import CHAIN, load_settings
     from service_cli.guardian.fee import claim_fee
 
-    claim_fee(load_settings(network, None, CHAIN), bounty_id)
+    claim_fee(load_settings(network, None, CHAIN, max_cost=max_cost), bounty_id)

@@ -153,7 +153,7 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
     check_page_file(load_settings(network, None, None), content, name, offline=offline)
 
 
-@command("poster:publish-fund", "publish_fund", api=True)
+@command("poster:publish-fund", "publish_fund", api=True, sends=True)
 @click.option("--check", is_flag=True, help="Only check the page and show what funding it would cost; needs no key.")
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role to check, too.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
@@ -167,6 +167,7 @@ def poster_publish_fund(
     again: bool,
     network: str | None,
     api_base_url: str | None,
+    max_cost: int | None,
 ) -> None:
     """Publish a challenge page and fund its bounty from your account.
 
@@ -199,9 +200,11 @@ def poster_publish_fund(
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
     if check:
-        check_page(load_settings(network, api_base_url, CHAIN), read_document(page), poster_address, page)
+        settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
+        check_page(settings, read_document(page), poster_address, page)
     else:
-        publish_and_fund(load_settings(network, api_base_url), read_document(page), yes=yes, again=again)
+        settings = load_settings(network, api_base_url, max_cost=max_cost)
+        publish_and_fund(settings, read_document(page), yes=yes, again=again)
 
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)

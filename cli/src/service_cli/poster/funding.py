@@ -17,13 +17,22 @@ from service_common.domain.abi_hashes import authorization_nonce
 from service_common.domain.challenge import ChallengePage
 from service_common.domain.hub_events import BountyCreated
 from service_common.domain.terms import Terms
-from service_common.types import BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32, parse_bounty_id, parse_bytes32
+from service_common.types import (
+    Address,
+    BlockNumber,
+    BountyId,
+    Bytes32,
+    UnixSeconds,
+    bytes32,
+    parse_bounty_id,
+    parse_bytes32,
+)
 
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
-from service_cli.chain.session import Session
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.token import (
     AuthorizationState,
@@ -33,7 +42,14 @@ from service_cli.chain.token import (
     takes_authorizations,
     token_of,
 )
-from service_cli.chain.transactions import HubCall, TokenApproval, Transaction, TransactionStep
+from service_cli.chain.transactions import (
+    AUTHORIZED,
+    HubCall,
+    TokenApproval,
+    Transaction,
+    TransactionStep,
+    require_means,
+)
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.poster.conditions import HubConditions
@@ -48,6 +64,21 @@ class FundingPath(StrEnum):
 
     AUTHORIZATION = "authorization"
     ALLOWANCE = "allowance"
+
+
+_CALLS: Final = {
+    FundingPath.AUTHORIZATION: (AUTHORIZED,),
+    FundingPath.ALLOWANCE: ("approve", "createBounty"),
+}
+
+
+def _path(chain: ChainClient, poster: Address) -> FundingPath:
+    return FundingPath.AUTHORIZATION if takes_authorizations(chain, poster) else FundingPath.ALLOWANCE
+
+
+def creation_calls(chain: ChainClient, poster: Address | None) -> tuple[str, ...]:
+    """The functions that an account's funding calls; of an account that is not known those that cost more."""
+    return _CALLS[FundingPath.ALLOWANCE if poster is None else _path(chain, poster)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +164,10 @@ class Funding:
         """Create the bounty by the path chosen once."""
         path = self.journal.get(PATH)
         if path is None:
-            takes = takes_authorizations(self.session.chain, self.session.account)
-            path = FundingPath.AUTHORIZATION if takes else FundingPath.ALLOWANCE
+            path = _path(self.session.chain, self.session.account)
             self.journal.note(PATH, path)
+        if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
+            require_means(self.session.chain, self.session.account, _CALLS[path])
         authorized = path is FundingPath.AUTHORIZATION
         try:
             call = self._authorized(conditions) if authorized else self._allowed(conditions)
@@ -167,7 +199,7 @@ class Funding:
         if kept is None or kept.terms != terms or kept.valid_before <= soon:
             kept = self._sign(terms, conditions)
         arguments = [terms.as_tuple(), self.session.account, 0, kept.valid_before, kept.signature]
-        return HubCall("createBountyWithAuthorization", arguments, self._summary(conditions))
+        return HubCall(AUTHORIZED, arguments, self._summary(conditions))
 
     def _sign(self, terms: Terms, conditions: HubConditions) -> Authorization:
         """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""

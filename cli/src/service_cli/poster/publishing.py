@@ -30,19 +30,17 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import current_price, require_price
+from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions
-from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding
+from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding, creation_calls
 from service_cli.poster.template import require_filled
 from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
 
 MOST_LISTED: Final = 10_000
-CREATION_GAS: Final = 350_000
-"""Above what any creation costs: to see before signing that the account can pay for it."""
 _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the configuration, then report it."
 
 
@@ -65,7 +63,8 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
             if not begun:
                 token = conditions.constants.token
                 check_terms(chain, conditions, challenge, session.account)
-                check_means(chain, session.account, challenge, token)
+                check_tokens(chain, session.account, challenge, token)
+                require_means(chain, session.account, creation_calls(chain, session.account))
                 _publish(session, page, commitment, challenge, conditions)
                 confirm(settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
             receipt = funding.run(conditions)
@@ -85,38 +84,29 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
     chain = ChainClient.checked(settings)
     conditions = read_conditions(chain)
     check_terms(chain, conditions, challenge, poster)
+    cost = most_cost(chain, creation_calls(chain, poster))
     if poster is not None:
-        check_means(chain, poster, challenge, conditions.constants.token)
+        check_tokens(chain, poster, challenge, conditions.constants.token)
+        require_balance(chain, poster, cost)
     before = funded_as(chain, commitment, poster)
     if before:
         whose = "this account" if poster is not None else "somebody"
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
     ids = None if before is None else [str(bounty_id) for bounty_id in before]
-    cost = _creation_cost(chain)
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
     shown = {"byte_length": len(page), **preview(chain, conditions, challenge, commitment), "funded_as": ids}
     shown["gas_cost_at_most"] = str(cost)
     event("publish_fund.checked", shown, lambda: replace(about_chain(chain)(), path=path))
 
 
-def check_means(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
-    """Refuse an account that cannot pay the escrow or the gas."""
+def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
+    """Refuse an account that cannot pay the escrow."""
     held = chain.token_balance(poster)
     if held < challenge.escrow_amount:
         message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
         raise CommandRefused(
             "balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow."
         )
-    cost = _creation_cost(chain)
-    if (ether := chain.balance(poster)) < cost:
-        message = f"{poster} holds {wei(ether)}; creating a bounty may cost {wei(cost)}."
-        raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
-
-
-def _creation_cost(chain: ChainClient) -> int:
-    price = current_price(chain)
-    require_price(chain, price)
-    return CREATION_GAS * price.cap
 
 
 def confirm(settings: Settings, what: str, *, yes: bool) -> None:

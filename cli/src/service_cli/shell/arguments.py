@@ -63,6 +63,17 @@ def _bounty_id(text: str) -> BountyId:
         ) from None  # one message for everything wrong with it
 
 
+_AMOUNT: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,18})?")
+
+
+def _ether(text: str) -> int:
+    """Wei."""
+    if _AMOUNT.fullmatch(text) is None:
+        raise ValueError("digits, perhaps with a point and at most 18 more, as in 0.01")
+    whole, _, part = text.partition(".")
+    return int(whole) * 10**18 + int(part.ljust(18, "0"))
+
+
 def _path(text: str) -> "Path":
     from pathlib import Path
 
@@ -76,6 +87,7 @@ ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
 COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID")
 BASE_URL: Final = Value("an API's address", _base_url, "URL")
+ETHER: Final = Value("an amount of ether", _ether, "ETHER")
 NEW_FILE: Final = Value("a file", _path, "FILE")
 PATH: Final = Value("a path", _path)
 """As click's own type, but pathlib is loaded only for a command that has a path."""

@@ -22,7 +22,7 @@ import click
 from service_common.errors import ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.arguments import BASE_URL, NETWORK_NAME, key_in_arguments, redacting
+from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
 from service_cli.shell.output import (
     OutputLost,
     ReaderGone,
@@ -172,16 +172,32 @@ NETWORK = click.option("--network", type=NETWORK_NAME, callback=_given_before, h
 UNUSED_NETWORK = click.option(
     "--network", type=NETWORK_NAME, expose_value=False, help="Taken as everywhere; this command uses no network."
 )
+MAX_COST = click.option(
+    "--max-cost",
+    type=ETHER,
+    help="What one transaction may cost for gas at most; without it 0.003 ether, and more after a question.",
+)
 API_BASE_URL = click.option("--api-base-url", type=BASE_URL, help="Another API than the network's own.")
 
 
 def command(
-    name: str, prefix: str, *, network: bool = True, api: bool = False, kind: type[click.Command] = HelpedCommand
+    name: str,
+    prefix: str,
+    *,
+    network: bool = True,
+    api: bool = False,
+    sends: bool = False,
+    kind: type[click.Command] = HelpedCommand,
 ) -> Callable[[Callable[..., None]], click.Command]:
-    """A command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``."""
+    """A command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``.
+
+    One that ``sends`` transactions takes ``--max-cost``.
+    """
 
     def decorate(run: Callable[..., None]) -> click.Command:
         wrapped: Callable[..., None] = ending(prefix)(run)
+        if sends:
+            wrapped = MAX_COST(wrapped)
         if api:
             wrapped = API_BASE_URL(wrapped)
         wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)

@@ -9,7 +9,7 @@ only. What is not known is None, and the text leaves it out.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from service_common.domain.money import whole_tokens
 
@@ -61,6 +61,16 @@ def amount(value: int, token: Token) -> str:
 def wei(value: int) -> str:
     """``0.000000001 ether (1000000000 wei)``."""
     return f"{whole_tokens(value, 18)} ether ({value} wei)"
+
+
+_ETHER_DIGITS: Final = 6
+
+
+def ether(value: int) -> str:
+    """``0.000123 ether``, rounded up."""
+    unit = 10 ** (18 - _ETHER_DIGITS)
+    whole, point, part = whole_tokens(-(-value // unit), _ETHER_DIGITS).partition(".")
+    return f"{int(whole):,}{point}{part} ether"
 
 
 def printable(value: object, length: int = 20) -> str:

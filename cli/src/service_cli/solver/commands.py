@@ -9,7 +9,7 @@ from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wall
 from service_cli.shell.command import command
 
 
-@command("solver:submit", "submit", api=True)
+@command("solver:submit", "submit", api=True, sends=True)
 @click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
 @click.option("--browser", is_flag=True, help="With --solver-address: sign and send on a page, in a browser wallet.")
 @click.option("--safe", "safe_file", type=NEW_FILE, help="With --solver-address: write the call for a Safe, too.")
@@ -35,6 +35,7 @@ def solver_submit(
     include_suspicious: bool,
     network: str | None,
     api_base_url: str | None,
+    max_cost: int | None,
 ) -> None:
     """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
 
@@ -90,7 +91,8 @@ def solver_submit(
     check_wallet_options("--solver-address", solver_address, browser=browser, safe_file=safe_file)
     if solver_address is not None and not browser:  # a program reads what the wallet is to sign
         print_json()
-    settings = load_settings(network, api_base_url, (*(CHAIN if without_api else CHAIN_AND_API), *BEACON))
+    needs = (*(CHAIN if without_api else CHAIN_AND_API), *BEACON)
+    settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
     options = SubmitOptions(accept_term_differences, without_api, replace, use_gitignore, include_suspicious)
     if solver_address is None:
         wallet: AbstractContextManager[Signer] = nullcontext(local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"))

@@ -23,11 +23,11 @@ from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     HubCall,
+    advise_wallet,
     gas_cost,
     require_affordable,
     require_price,
     simulate,
-    warn_of_balance,
 )
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
@@ -214,7 +214,7 @@ def _require_permitted(work: Work) -> None:
     if isinstance(work.session.signer, LocalSigner):
         require_affordable(work.chain, work.solver, call)
     else:
-        warn_of_balance(work.chain, work.solver, call)
+        advise_wallet(work.chain, work.solver, call)
 
 
 def placeholder(work: Work) -> HubCall:
@@ -267,6 +267,11 @@ def check_submission(
     warnings = [
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
         *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
+        *(
+            [f"recording it may cost {wei(cost.wei)}, for which you would be asked: see --max-cost"]
+            if cost.wei > work.chain.agreed_cost and isinstance(signer, LocalSigner)
+            else []
+        ),
         *(
             [f"other files than those recorded would replace your Submission {former}, and count from their own block"]
             if former != ZERO_BYTES32

@@ -14,7 +14,7 @@ from service_common.domain.money import whole_tokens
 
 from service_cli.shell.progress import REASONS
 from service_cli.shell.render.screen import Fact, Item, Screen
-from service_cli.shell.text import About, Token, moment, printable, relative
+from service_cli.shell.text import About, Token, ether, moment, printable, relative
 
 _MOST: Final = 300
 
@@ -89,9 +89,6 @@ def _list(value: object) -> Sequence[object]:
     return value
 
 
-_ETHER_DIGITS: Final = 6
-
-
 def tokens(value: int, token: Token | None) -> str:
     """``1,234.5 USDC``; base units of a token that is not known."""
     if token is None or not 0 < token.decimals <= 77:
@@ -100,13 +97,6 @@ def tokens(value: int, token: Token | None) -> str:
     # A name that is read from right to left could turn the numbers beside it around.
     symbol = "".join(c for c in safe(token.symbol, 20) if unicodedata.bidirectional(c) not in {"R", "AL", "AN"})
     return f"{int(whole):,}{point}{part} {symbol}"
-
-
-def ether(wei: int) -> str:
-    """``0.000123 ether``, rounded up."""
-    unit = 10 ** (18 - _ETHER_DIGITS)
-    whole, point, part = whole_tokens(-(-wei // unit), _ETHER_DIGITS).partition(".")
-    return f"{int(whole):,}{point}{part} ether"
 
 
 def size(count: int) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from service_cli.shell.render.fields import Fields, ether, time_left, to_the_minute, tokens
+from service_cli.shell.render.fields import Fields, time_left, to_the_minute, tokens
 from service_cli.shell.render.screen import Column, Fact, Heading, Item, Row, Screen, Shown
-from service_cli.shell.text import About
+from service_cli.shell.text import About, ether
 
 _TASKS = (Column("BOUNTY"), Column("WHAT"), Column("LEFT"), Column("UNTIL (UTC)", optional=1))
 _WHAT = {"judge": "judge", "claim": "claim", "claim_fee": "claim your share", "open": "open the work"}

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from service_cli.shell.render.fields import Fields, argument, at, counted, ether, following, size, tokens, transaction
+from service_cli.shell.render.fields import Fields, argument, at, counted, following, size, tokens, transaction
 from service_cli.shell.render.screen import Fact, Item, Screen, Shown
-from service_cli.shell.text import About, duration, relative
+from service_cli.shell.text import About, duration, ether, relative
 
 
 def _publication_prepared(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:

@@ -7,7 +7,6 @@ from service_cli.shell.render.fields import (
     argument,
     at,
     counted,
-    ether,
     following,
     short,
     size,
@@ -15,7 +14,7 @@ from service_cli.shell.render.fields import (
     transaction,
 )
 from service_cli.shell.render.screen import Fact, Item, Screen, Whole
-from service_cli.shell.text import About
+from service_cli.shell.text import About, ether
 
 _SIZE = len("999.9 bytes")
 

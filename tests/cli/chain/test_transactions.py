@@ -1,0 +1,197 @@
+"""What a transaction may cost: its gas, its tip and all of it, whatever the endpoint or the contract answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
+from hexbytes import HexBytes
+from service_common.chain.abi import hub_abi
+from service_common.chain.gas import GAS_NEEDS, GWEI, MAX_TIP_WEI, PLAIN_TIP_WEI
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.scenes import (
+    Case,
+    Stage,
+    claim,
+    claim_all,
+    claim_fee,
+    fund,
+    heartbeat,
+    judge,
+    make_stage,
+    replace_by_wallet,
+    seal,
+)
+from tests.cli.screen import at_terminal
+from tests.cli.servers import Params, RpcProxy
+from tests.cli.terminal import Terminal
+
+AUTHORIZED = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
+Answer = dict[str, object] | None
+OFFERED = Callable[[], list[dict[str, int]]]
+
+
+@pytest.fixture
+def stage(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Stage:
+    return make_stage(ledger, api, rpc, tmp_path)
+
+
+@pytest.fixture
+def offered(rpc: RpcProxy) -> OFFERED:
+    """The transactions that were sent, as they were signed."""
+    raws: list[str] = []
+
+    def before(method: str, params: Params) -> Answer:
+        if method == "eth_sendRawTransaction":
+            raws.append(str(params[0]))
+        return None
+
+    rpc.before = before
+    return lambda: [TypedTransaction.from_bytes(HexBytes(raw)).as_dict() for raw in raws]
+
+
+def estimating(gas: int) -> Callable[[str, Params, object], object]:
+    return lambda method, _params, found: hex(gas) if method == "eth_estimateGas" else found
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("scene", [seal, judge, heartbeat, claim, claim_all, claim_fee])
+def test_gas_above_its_need_is_refused(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
+    """A heartbeat of 27.5 million gas once cost 13.6 ether."""
+    case = scene(stage)
+    before = rpc.sent()
+    rpc.after = estimating(27_500_000)
+    ran = case.home.run(*case.words, code=1)
+    assert ran.last["code"] == "gas_excessive"
+    assert "34,375,000 gas" in str(ran.last["message"])
+    assert (rpc.sent(), "signing:" in ran.words, stage.api.approvals()) == (before, False, [])
+    rpc.honest()
+    assert case.home.run(*case.words).last["event"] == case.event
+
+
+@pytest.mark.attack
+def test_gas_is_signed_up_to_twice_the_need_of_a_heartbeat(stage: Stage, rpc: RpcProxy, offered: OFFERED) -> None:
+    case, most = heartbeat(stage), 2 * GAS_NEEDS["heartbeat"].used
+    rpc.after = estimating(most * 4 // 5 + 1)
+    assert case.home.run(*case.words, code=1).last["code"] == "gas_excessive"
+    rpc.after = estimating(most * 4 // 5)
+    assert case.home.run(*case.words).last["event"] == case.event
+    assert [each["gas"] for each in offered()] == [most]
+
+
+@pytest.mark.attack
+def test_gas_of_a_creation_is_bounded_without_showing_its_authorization(
+    stage: Stage, rpc: RpcProxy, offered: OFFERED
+) -> None:
+    case, most = fund(stage), 3 * GAS_NEEDS["createBountyWithAuthorization"].used
+    assert case.home.run(*case.words).last["event"] == case.event
+    assert [each["gas"] for each in offered()] == [most]
+    assert "eth_estimateGas" not in rpc.calls
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("answer", ["out of gas", "EVM error OutOfGas", "gas required exceeds allowance (525000)"])
+def test_creation_that_uses_up_its_gas_is_not_sent(stage: Stage, rpc: RpcProxy, answer: str) -> None:
+    case = fund(stage)
+    used_up: dict[str, object] = {"error": {"code": -32000, "message": answer}}
+    rpc.before = lambda method, params: used_up if method == "eth_call" and AUTHORIZED in str(params[0]) else None
+    assert case.home.run(*case.words, code=1).last["code"] == "gas_excessive"
+    assert rpc.sent() == 0
+
+
+@pytest.mark.attack
+def test_gas_above_its_need_is_not_given_to_a_wallet(stage: Stage, rpc: RpcProxy) -> None:
+    case = replace_by_wallet(stage)
+    rpc.after = estimating(27_500_000)
+    ran = case.home.run(*case.words, code=1)
+    assert (ran.names, ran.last["code"]) == (["submit.refused"], "gas_excessive")
+    rpc.honest()
+    ran = case.home.run(*case.words)
+    assert ran.last["event"] == case.event
+    assert "your wallet decides on gas and price itself; this call takes about 57,000 gas" in ran.words
+
+
+def history(tip: int) -> dict[str, object]:
+    return {"oldestBlock": "0x1", "baseFeePerGas": ["0x1"] * 6, "gasUsedRatio": [0.5] * 5, "reward": [[hex(tip)]] * 5}
+
+
+TIPS: list[tuple[int, int, int]] = [
+    (498 * GWEI, 0, PLAIN_TIP_WEI),
+    (498 * GWEI, GWEI, 2 * GWEI),
+    (498 * GWEI, 400 * GWEI, MAX_TIP_WEI),
+    (GWEI, GWEI, GWEI),
+    (0, GWEI, 0),
+]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("suggested", "recent", "tip"), TIPS)
+def test_tip_follows_recent_blocks_and_has_a_bound(
+    stage: Stage, rpc: RpcProxy, offered: OFFERED, suggested: int, recent: int, tip: int
+) -> None:
+    """A tip of 498 gwei once made a creation cost 0.083 ether."""
+    answers = {"eth_maxPriorityFeePerGas": hex(suggested), "eth_feeHistory": history(recent)}
+    rpc.after = lambda method, _params, found: answers.get(method, found)
+    case = heartbeat(stage)
+    assert case.home.run(*case.words).last["event"] == case.event
+    assert [each["maxPriorityFeePerGas"] for each in offered()] == [tip]
+
+
+@pytest.mark.attack
+def test_tip_of_an_endpoint_without_recent_blocks_is_small(stage: Stage, rpc: RpcProxy, offered: OFFERED) -> None:
+    noting, missing = rpc.before, {"error": {"code": -32601, "message": "the method does not exist"}}
+    rpc.before = lambda method, params: missing if method == "eth_feeHistory" else noting(method, params)  # type: ignore[assignment,return-value]
+    rpc.after = lambda method, _params, found: hex(498 * GWEI) if method == "eth_maxPriorityFeePerGas" else found
+    case = heartbeat(stage)
+    assert case.home.run(*case.words).last["event"] == case.event
+    assert [each["maxPriorityFeePerGas"] for each in offered()] == [PLAIN_TIP_WEI]
+
+
+def test_cost_is_in_the_line_that_says_what_is_signed(stage: Stage, rpc: RpcProxy, offered: OFFERED) -> None:
+    case = heartbeat(stage)
+    ran = case.home.run(*case.words)
+    (sent,) = offered()
+    most = -(-sent["gas"] * sent["maxFeePerGas"] // 10**12) / 10**6
+    assert f"signing: record a sign of life; at most {most:f}".rstrip("0") in ran.words
+    assert " ether for gas\n" in ran.words
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("scene", [fund, seal, judge, heartbeat, claim])
+def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
+    case = scene(stage)
+    rpc.charge(100)
+    ran = case.home.run(*case.words, code=1)
+    assert ran.last["code"] == "gas_cost_too_high"
+    assert "the limit is 0.003 ether" in str(ran.last["message"])
+    assert "--max-cost" in str(ran.last["next_action"])
+    assert (rpc.sent(), "signing:" in ran.words, stage.api.approvals()) == (0, False, [])
+    assert case.home.run(*case.words, "--max-cost", "0.0001", code=1).last["code"] == "gas_cost_too_high"
+    assert case.home.run(*case.words, "--max-cost", "0.2").last["event"] == case.event
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("typed", "code"), [("yes\n", 0), ("y\n", 1), ("\n", 1)])
+def test_cost_far_above_the_usual_is_asked_for_at_a_terminal(
+    stage: Stage, rpc: RpcProxy, typed: str, code: int
+) -> None:
+    case = heartbeat(stage)
+    rpc.charge(100)
+    seen = at_terminal(case.home, *case.words, typed=typed, prompt="Type yes", columns=200)
+    assert (seen.code, rpc.sent()) == (code, 1 - code)
+    assert "the limit is 0.003 ether" in seen.screen
+
+
+def test_cost_that_was_decided_beforehand_is_not_asked_for(stage: Stage, rpc: RpcProxy) -> None:
+    case = heartbeat(stage)
+    rpc.charge(100)
+    seen = at_terminal(case.home, *case.words, "--max-cost", "0.005", typed="yes\n", columns=200)
+    assert (seen.code, rpc.sent(), "Type yes" in seen.screen) == (1, 0, False)
+
+
+@pytest.mark.parametrize("amount", ["", "x", "-1", "1e3", "0x1", "1.", ".5", "1,5", "0." + "1" * 19, "9" * 10, "١"])
+def test_max_cost_is_an_amount_of_ether(shell: Terminal, amount: str) -> None:
+    assert "not an amount of ether" in shell.run("claim", "7", "--max-cost", amount, code=2).words
+    assert shell.run("claim", "7", "--max-cost", "0.01", code=1).last["code"] == "configuration_incomplete"
