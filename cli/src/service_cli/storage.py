@@ -3,10 +3,11 @@
 A storage address that the API names is an https address (http only beside an API that is http itself, as on
 one machine), and what it requests is a PUT with plain headers, or nothing is sent. An upload sends exactly the
 announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download is bounded by
-the announced length.
+the announced length. Either has to move at ``LEAST_RATE``, so that none goes on for ever.
 """
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -16,12 +17,17 @@ from typing import IO, Final
 from urllib.parse import urlsplit
 
 import urllib3
+from service_common.timely import timely_pools
 from service_common.wire.submissions import UploadTarget
 
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.shell.output import Progress
 
 _CHUNK: Final = 1024 * 1024
+BEGIN_SECONDS: Final = 120.0
+"""How long a storage may take before anything moves, and with what moves later too slowly, in all."""
+LEAST_RATE: Final = 16 * 1024
+"""Bytes a second: a gibibyte takes less than 19 hours, and what drips two minutes."""
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _OWN_HEADERS: Final = {"authorization", "connection", "content-length", "cookie", "host", "transfer-encoding"}
 _AGAIN: Final = "Run the command again: it continues here."
@@ -36,9 +42,11 @@ class UploadAddress:
 
 
 def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
-    """The file's blocks, with how much of it is on its way."""
-    done = 0
+    """The file's blocks, with how much of it is on its way; ``TimeoutError`` where the storage takes it too slowly."""
+    done, begun = 0, time.monotonic()
     while block := file.read(_CHUNK):
+        if time.monotonic() - begun > BEGIN_SECONDS + done / LEAST_RATE:
+            raise TimeoutError("the storage takes the bytes too slowly")
         yield block
         done += len(block)
         progress(done, size)
@@ -85,7 +93,8 @@ def upload(target: UploadAddress, file: Path) -> bool:
             )
             response.close()
     except urllib3.exceptions.HTTPError as error:
-        raise CommandFailed("storage_unreachable", "The upload broke off.", next_action=_AGAIN) from error
+        message = "The upload broke off, or was too slow to ever end."
+        raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     if response.status == 412:
         return False
     if not 200 <= response.status < 300:
@@ -102,7 +111,8 @@ def download(url: str, file: IO[bytes], byte_length: int) -> None:
             written = _download(http, url, file, byte_length)
             file.flush()
     except urllib3.exceptions.HTTPError as error:
-        raise CommandFailed("storage_unreachable", "The download broke off.", next_action=_AGAIN) from error
+        message = "The download broke off, or was too slow to ever end."
+        raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     except OSError as error:
         raise not_kept(byte_length, error) from None
     if written != byte_length:
@@ -135,7 +145,8 @@ def _download(http: urllib3.PoolManager, url: str, file: IO[bytes], byte_length:
 @contextmanager
 def _storage() -> Iterator[urllib3.PoolManager]:
     """Connections of one transfer."""
-    http = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=10.0, read=300.0))
+    timeout = urllib3.Timeout(connect=10.0, read=BEGIN_SECONDS)
+    http = timely_pools(BEGIN_SECONDS, least_rate=LEAST_RATE, retries=False, timeout=timeout)
     try:
         yield http
     finally:

@@ -1,5 +1,6 @@
 """``solver:submit`` when something beside it fails: the API away, a slow wallet, a read model behind the chain."""
 
+import io
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from service_cli import api as api_module
+from service_cli import storage
 from service_cli.bounty import facts as read_model
 from service_cli.errors import CommandFailed
 from service_cli.storage import UploadAddress, download, upload
@@ -17,6 +19,7 @@ from tests.cli.kill import CLIENT, run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy, Server, as_json
 from tests.cli.terminal import Ran, Terminal
+from tests.raw_server import raw_server, whole
 
 
 @pytest.fixture
@@ -216,6 +219,34 @@ def test_upload__whatever_the_storage_answers_beside_its_status__reads_nothing_o
     finally:
         storage.close()
     assert len(storage.requests[0].body) == 1_000
+
+
+@pytest.mark.attack
+def test_download_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte every two seconds once had no end: each wait for it was short."""
+    monkeypatch.setattr(storage, "BEGIN_SECONDS", 0.3)
+    answer = whole(bytes(2**30 // 2**20))
+    with (
+        raw_server(lambda: (answer[at : at + 1] for at in range(len(answer))), pause=0.02) as slow,
+        pytest.raises(CommandFailed) as failure,
+    ):
+        download(slow.url, io.BytesIO(), 2**30)
+    assert failure.value.code == "storage_unreachable"
+    assert "too slow" in failure.value.message
+
+
+@pytest.mark.attack
+def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ciphertext.age").write_bytes(bytes(3 * 2**20))
+    monkeypatch.setattr(storage, "BEGIN_SECONDS", 1e-9)
+    monkeypatch.setattr(storage, "LEAST_RATE", 2**60)
+    server = Server(lambda _: (200, b"", {}))
+    try:
+        with pytest.raises(CommandFailed) as failure:
+            upload(UploadAddress(server.url, {}), tmp_path / "ciphertext.age")
+    finally:
+        server.close()
+    assert failure.value.code == "storage_unreachable"
 
 
 def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin) -> None:
