@@ -1,9 +1,19 @@
-"""What has to survive a power cut: a file's bytes, and its name, which is on disk once the folder is."""
+"""Files of this machine: the client's own, which survive a power cut and which nobody else reads, and others, which are
+opened without waiting for anything."""
 
 import errno
+import fcntl
 import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, BinaryIO, Final
+
+from service_cli.errors import CommandFailed, CommandRefused
 
 _UNABLE: Final = {errno.EBADF, errno.EINVAL, errno.ENOTSUP}
 """What file systems answer that do not sync folders."""
@@ -25,3 +35,86 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A regular file, to be read; ``OSError`` for anything else, at once: opening a pipe would wait for its writer."""
+    return open(path, "rb", opener=_regular)
+
+
+def open_private(path: Path, mode: str) -> IO[str]:
+    """A regular file of mode 0600 of this client's own, to be written as text; ``OSError`` for anything else."""
+    return open(path, mode, encoding="utf-8", opener=_regular)
+
+
+def _regular(path: str, flags: int) -> int:
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return handle
+
+
+_OPENING: Final = "service-cli-opening-"
+_STARTING_SECONDS: Final = 60
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder of this user alone for ciphertext on its way; what a killed run left is removed by the next one.
+
+    One that a living run works on is locked. A run locks its folder at once, but not in one step with making it, so a
+    folder is left alone for a minute.
+    """
+    for left in Path(tempfile.gettempdir()).glob(f"{_OPENING}*"):
+        _remove_if_dead(left)
+    with tempfile.TemporaryDirectory(prefix=_OPENING) as name:
+        handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with suppress(OSError):  # a file system without locks: nothing removes it either
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield Path(name)
+        finally:
+            os.close(handle)
+
+
+def _remove_if_dead(folder: Path) -> None:
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            status = os.fstat(handle)
+            if status.st_uid == os.geteuid() and time.time() - status.st_mtime > _STARTING_SECONDS:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(handle)
+
+
+def state_directory() -> Path:
+    """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``.
+
+    A relative one is refused and not passed over: what was signed would be remembered in another place for each
+    directory, and money could be sent twice.
+    """
+    base = os.environ.get("XDG_STATE_HOME")
+    if base and not Path(base).is_absolute():
+        message = "XDG_STATE_HOME is malformed: it is not an absolute path."
+        next_action = "Set it to one that begins with /, or unset it; if an earlier release used it as it is, to where "
+        next_action += "that was."
+        raise CommandRefused("configuration_malformed", message, next_action=next_action)
+    return (Path(base) if base else Path.home() / ".local" / "state") / "service-cli"
+
+
+def private_file(folder: Path, name: str) -> IO[str]:
+    """A file of mode 0600, to be appended to, in a folder that with everything made above it is the owner's alone."""
+    try:
+        for level in reversed((folder, *folder.parents)):
+            if not level.is_dir():
+                level.mkdir(exist_ok=True, mode=0o700)
+                sync_folder(level.parent)
+        return open_private(folder / name, "a")
+    except OSError as error:
+        problem = f"The state directory {folder} cannot be used."
+        raise CommandFailed(
+            "journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME."
+        ) from error

@@ -3,7 +3,7 @@
 A storage address that the API names is an https address (http only beside an API that is http itself, as on
 one machine), and what it requests is a PUT with plain headers, or nothing is sent. An upload sends exactly the
 announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download is bounded by
-the announced length. Either has to move at ``LEAST_RATE``, so that none goes on for ever.
+the announced length. Either has to move at ``LEAST_RATE``, so that each has an end.
 """
 
 import re

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from service_cli.chain.journal import JournalEntry, open_journal, state_directory, text_entry
+from service_cli.chain.journal import JournalEntry, open_journal, text_entry
+from service_cli.disk import state_directory
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import whole_of
 from service_common.types import Address, ChainId
@@ -178,3 +179,43 @@ def test_journal__where_a_file_stands_in_the_way__fails_with_a_sentence(state: P
         pass
     assert failed.value.code == "journal_not_written"
     assert json.dumps(failed.value.next_action)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("depth", [1_000, 100_000])
+def test_journal_that_is_nested_deep_is_refused(depth: int) -> None:
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        file = journal.folder / "journal.json"
+    file.write_bytes(b'{"number":' + b"[" * depth + b"]" * depth + b"}")
+    with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1") as journal:
+        journal.get(NUMBER)
+    assert refused.value.code == "journal_unreadable"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("place", ["lock", "journal.json", "journal.new"])
+@pytest.mark.parametrize("read", [False, True], ids=["nobody reads it", "somebody reads it"])
+def test_pipe_in_place_of_a_file_is_refused_and_not_waited_for(place: str, read: bool) -> None:
+    with open_journal(CHAIN, HUB, "claim", "1") as journal:
+        folder = journal.folder
+    (folder / place).unlink(missing_ok=True)
+    os.mkfifo(folder / place)
+    reader = os.open(folder / place, os.O_RDONLY | os.O_NONBLOCK) if read else None
+    try:
+        with pytest.raises((CommandFailed, CommandRefused)) as ended, open_journal(CHAIN, HUB, "claim", "1") as journal:
+            journal.note(NUMBER, 1)
+    finally:
+        if reader is not None:
+            os.close(reader)
+    assert ended.value.code == ("journal_unreadable" if place == "journal.json" else "journal_not_written")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("base", ["state", "./state", "../state", "~/state", "$HOME/state"])
+def test_relative_state_directory_is_refused(monkeypatch: pytest.MonkeyPatch, state: Path, base: str) -> None:
+    """Each directory would have journals of its own, and money be sent once from each."""
+    monkeypatch.setenv("XDG_STATE_HOME", base)
+    monkeypatch.chdir(state)
+    with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+        pass
+    assert (refused.value.code, list(state.iterdir())) == ("configuration_malformed", [])

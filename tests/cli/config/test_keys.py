@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from service_cli.config import keys
 from service_cli.config.environment import Environment, read_dotenv
 from service_cli.config.keys import LoadedKeys, check_document, loaded_keys, secrets_among
 from service_cli.errors import CommandRefused
@@ -65,6 +66,44 @@ def test_key_file__that_is_a_pipe__is_read_once_and_known_from_then_on(tmp_path:
     assert [environment.secret(VARIABLE) for _ in range(2)] == [key, key]
     writer.join()
     assert loaded_keys(environment).inside(b"key = " + key.encode())
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("written", [None, b"", b"half a key"])
+def test_key_pipe_that_is_never_closed_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bytes | None
+) -> None:
+    monkeypatch.setattr(keys, "PIPE_SECONDS", 0.2)
+    path = pipe(tmp_path / "key")
+    writer = None if written is None else os.open(path, os.O_RDWR)
+    try:
+        if writer is not None:
+            os.write(writer, written or b"")
+        with pytest.raises(CommandRefused) as refused:
+            Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE)
+    finally:
+        if writer is not None:
+            os.close(writer)
+    assert "is a pipe that nobody has written to and closed" in refused.value.message
+
+
+@pytest.mark.attack
+def test_key_pipe_without_end_is_read_as_far_as_a_key_file(tmp_path: Path) -> None:
+    path = pipe(tmp_path / "key")
+    writer = Thread(target=lambda: path.write_bytes(b"a" * (64 * 1024 + 1)))
+    writer.start()
+    with pytest.raises(CommandRefused) as refused:
+        Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE)
+    writer.join()
+    assert "is larger than 64 KiB" in refused.value.message
+
+
+@pytest.mark.attack
+def test_user_s_own_file_that_is_a_pipe_is_refused_and_not_waited_for(shell: Terminal) -> None:
+    (shell.home / ".config" / "service-cli").mkdir(parents=True)
+    pipe(shell.home / ".config" / "service-cli" / "config.toml")
+    ran = shell.run("claim", "1", code=1)
+    assert (ran.last["code"], "is no regular file" in str(ran.last["message"])) == ("configuration_malformed", True)
 
 
 def test_dotenv__that_is_a_pipe__is_refused_and_not_waited_for(shell: Terminal) -> None:

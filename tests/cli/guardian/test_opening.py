@@ -1,7 +1,9 @@
 """Opening Submissions, one or all: bytes from the API or a folder, each checked, files only where they belong."""
 
 import json
+import os
 import tarfile
+import tempfile
 import time
 from collections.abc import Callable
 from io import BytesIO
@@ -23,6 +25,7 @@ from service_common.types import Address, BlockNumber, ChainId, UnixSeconds, byt
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
+from tests.cli.kill import spawn
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, RpcProxy, as_json
@@ -69,6 +72,45 @@ def test_open__altered_or_cut_ciphertext__writes_nothing(api: ApiTwin, guardian:
         guardian.run("guardian:open", *judged.names, "out", code=1)
         assert not (guardian.home / "out").exists()
         assert not [path for path in guardian.home.iterdir() if path.name.startswith(("out", ".out"))]
+
+
+@pytest.mark.attack
+def test_ciphertext_of_a_killed_opening_is_removed_by_the_next_one(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(api, judged)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    shell = Terminal(guardian.home, {**guardian.environment, "TMPDIR": str(tmp_path / "scratch")})
+    seen: list[int] = []
+
+    def kill_at_the_download(_moment: str) -> None:
+        if api.server.requests[-1].path.startswith("/objects/") and not seen:
+            seen.append(1)
+            process.kill()
+            process.wait()
+            raise Lost
+
+    api.server.watch = kill_at_the_download
+    process = spawn(shell, "guardian:open", *judged.names, "killed")
+    process.communicate(timeout=60)
+    (folder,) = (tmp_path / "scratch").iterdir()
+    os.utime(folder, (0, 0))
+    shell.run("guardian:open", *judged.names, "out")
+    assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", ["envelope.json", "ciphertext.age", "identity.age"])
+def test_pipe_in_a_folder_that_was_passed_on_is_refused_and_not_waited_for(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, name: str
+) -> None:
+    load(api, judged)
+    folder = guardian.home / "got"
+    folder.mkdir()
+    os.mkfifo(folder / name)
+    ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
+    assert (ran.last["code"], name in str(ran.last["message"])) == ("file_unreadable", True)
 
 
 def test_open__what_the_contract_does_not_record__is_refused_before_a_signature(

@@ -16,7 +16,7 @@ from typing import IO, Generic, Protocol, TypeVar
 
 from service_common.types import Address, ChainId
 
-from service_cli.disk import sync_folder
+from service_cli.disk import open_private, open_regular, private_file, state_directory, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import text_of
 
@@ -82,10 +82,11 @@ class Journal:
 
     def _load(self) -> dict[str, object]:
         try:
-            found = json.loads(self._file.read_text(encoding="utf-8"))
+            with open_regular(self._file) as file:
+                found = json.loads(file.read())
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise self._unreadable()
@@ -94,7 +95,7 @@ class Journal:
     def _save(self) -> None:
         draft = self._file.with_suffix(".new")
         try:
-            with open(draft, "w", encoding="utf-8", opener=_private) as file:
+            with open_private(draft, "w") as file:
                 json.dump(self._entries, file)
                 file.flush()
                 os.fsync(file.fileno())
@@ -109,7 +110,7 @@ class Journal:
 def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
     """The journal of one piece of work, held by this process alone."""
     folder = _folder(chain_id, hub, names)
-    with _private_file(folder, "lock") as lock:
+    with private_file(folder, "lock") as lock:
         _take(lock)
         yield Journal(folder)
 
@@ -117,14 +118,14 @@ def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journ
 @contextmanager
 def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
     """Held while a nonce is chosen and first offered, so that two commands of one account do not choose the same."""
-    with _private_file(state_directory() / "accounts", f"{chain_id}-{account}") as lock:
+    with private_file(state_directory() / "accounts", f"{chain_id}-{account}") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
     """Remember on this machine that a thing was done; nothing but that."""
-    with _private_file(_folder(chain_id, hub, names), "done"):
+    with private_file(_folder(chain_id, hub, names), "done"):
         pass
 
 
@@ -153,29 +154,8 @@ def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:
     return "winning", bounty_id, commitment
 
 
-def state_directory() -> Path:
-    """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``."""
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "service-cli"
-
-
 def _folder(chain_id: ChainId, hub: Address, names: Sequence[str]) -> Path:
     return state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)
-
-
-def _private_file(folder: Path, name: str) -> IO[str]:
-    """A file of mode 0600 in a folder that, with everything made above it, is the owner's alone."""
-    try:
-        for level in reversed((folder, *folder.parents)):
-            if not level.is_dir():
-                level.mkdir(exist_ok=True, mode=0o700)
-                sync_folder(level.parent)
-        return open(folder / name, "a", encoding="utf-8", opener=_private)
-    except OSError as error:
-        problem = f"The state directory {folder} cannot be used."
-        raise CommandFailed(
-            "journal_not_written", problem, next_action="Check its rights, or set XDG_STATE_HOME."
-        ) from error
 
 
 def _take(lock: IO[str]) -> None:
@@ -185,7 +165,3 @@ def _take(lock: IO[str]) -> None:
         raise CommandRefused(
             "already_running", "The same command is already running.", next_action="Wait for it, or stop it."
         ) from None
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -24,6 +24,7 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.transactions import HubCall, Proof
+from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.output import event, say
@@ -187,7 +188,7 @@ def _write_for_safe(chain: ChainClient, safe: Address, call: HubCall, file: Path
 
 def _has(file: Path, text: str) -> bool:
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             return is_same_batch(opened.read(_MOST_BYTES).decode(), text)
     except (OSError, ValueError):
         return False

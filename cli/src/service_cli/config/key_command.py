@@ -13,11 +13,10 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
-from service_cli.config.keys import MAX_KEY_FILE
+from service_cli.config.keys import MAX_KEY_FILE, PIPE_SECONDS
 from service_cli.errors import CommandFailed, CommandRefused
 
-TIME_LIMIT: Final = 120.0
-"""Seconds: somebody may have to unlock the password manager first."""
+TIME_LIMIT: Final = PIPE_SECONDS
 _CHUNK: Final = 4_096
 
 

@@ -1,15 +1,17 @@
 """Keys of this machine: read within bounds, parsed, and kept out of what is sealed, published and sent.
 
-At most 64 KiB of a regular file are read, or of a pipe as a shell makes it of ``<(pass show key)``; a device that never
-ends is refused. Before anything is sealed, signed or sent, a directory or document that holds a key of this run is
-refused with the file's name: every ``SERVICE_…_PRIVATE_KEY`` and keyring counts, of all roles, from a variable, its
-``_FILE``, ``.env``, or the command or keystore that this run has used. Files that only look like secrets are found,
-too; a person decides on them. No key is ever printed or part of an exception.
+At most 64 KiB of a regular file are read, or of a pipe as a shell makes it of ``<(pass show key)``, which is waited for
+two minutes; a device that never ends is refused. Before anything is sealed, signed or sent, a directory or document
+that holds a key of this run is refused with the file's name: every ``SERVICE_…_PRIVATE_KEY`` and keyring counts, of all
+roles, from a variable, its ``_FILE``, ``.env``, or the command or keystore that this run has used. Files that only look
+like secrets are found, too; a person decides on them. No key is ever printed or part of an exception.
 """
 
 import os
 import re
+import select
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -25,6 +27,8 @@ if TYPE_CHECKING:  # the environment reads its files with this module
     from service_cli.config.environment import Environment
 
 MAX_KEY_FILE: Final = 64 * 1024
+PIPE_SECONDS: Final = 120.0
+"""As long as a command that prints a key: somebody may have to unlock the password manager first."""
 
 
 class Unusable(Exception):
@@ -34,16 +38,17 @@ class Unusable(Exception):
 def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tuple[str, bool]:
     """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing.
 
-    ``errors`` is what becomes of bytes that are no text.
+    ``errors`` is what becomes of bytes that are no text. Into a pipe somebody has to write within ``PIPE_SECONDS``.
     """
     try:
-        piped = pipes and stat.S_ISFIFO(path.stat().st_mode)
-        waiting = 0 if piped else os.O_NONBLOCK
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | waiting | os.O_CLOEXEC)) as file:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC)) as file:
             status = os.fstat(file.fileno())
-            if not (stat.S_ISREG(status.st_mode) or (piped and stat.S_ISFIFO(status.st_mode))):
+            if stat.S_ISREG(status.st_mode):
+                data = file.read(MAX_KEY_FILE + 1)
+            elif pipes and stat.S_ISFIFO(status.st_mode):
+                data = _from_pipe(file.fileno())
+            else:
                 raise Unusable("is no regular file")
-            data = file.read(MAX_KEY_FILE + 1)
     except FileNotFoundError:
         raise
     except (OSError, ValueError):
@@ -54,6 +59,20 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
         return data.decode("utf-8", errors), bool(status.st_mode & 0o077)
     except UnicodeDecodeError:
         raise Unusable("is not text") from None
+
+
+def _from_pipe(handle: int) -> bytes:
+    """What is written into a pipe until it is closed, or has more than a key file."""
+    ends, data = time.monotonic() + PIPE_SECONDS, bytearray()
+    while len(data) <= MAX_KEY_FILE:
+        ready, _, _ = select.select([handle], [], [], max(0.0, ends - time.monotonic()))
+        if not ready:
+            raise Unusable(f"is a pipe that nobody has written to and closed within {PIPE_SECONDS:.0f} seconds")
+        chunk = os.read(handle, MAX_KEY_FILE)
+        if not chunk:
+            break
+        data += chunk
+    return bytes(data)
 
 
 _VARIABLE: Final = re.compile(r"SERVICE_[A-Z0-9_]*PRIVATE_KEYS?(?:_JSON)?(?:_FILE)?")

@@ -41,6 +41,7 @@ from service_cli.chain.journal import note_done, opened_name, was_done
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
 from service_cli.config.settings import Settings
+from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.forgetting import OpenedWork, Place
 from service_cli.shell.arguments import require_new
@@ -118,7 +119,7 @@ class Folder:
 
 def _read(path: Path, most: int) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(most)
     except OSError:
         raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None

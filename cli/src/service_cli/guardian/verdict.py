@@ -51,6 +51,7 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, require_affordable, simulate
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
+from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.opening import Choice
 from service_cli.json_values import object_of, text_of, whole_of
@@ -426,7 +427,8 @@ def _edit(draft: Path) -> None:
 
 def _finished(draft: Path) -> bytes:
     try:
-        return reasons_of(draft.read_text(encoding="utf-8")).encode()
+        with open_regular(draft) as file:
+            return reasons_of(file.read().decode()).encode()
     except (OSError, UnicodeDecodeError):
         message = f"The draft {draft} cannot be read as UTF-8."
         raise CommandRefused("verdict_body_malformed", message, next_action="Save it as UTF-8.") from None

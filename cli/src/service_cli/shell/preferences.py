@@ -110,8 +110,10 @@ def read_user_file() -> UserFile | None:
     if path is None:
         return None
     try:
-        with open(path, "rb") as file:  # noqa: PTH123  # pathlib takes longer to load than help to be shown
+        with open(path, "rb", opener=_at_once) as file:  # pathlib takes longer to load than help to be shown
             status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                _refuse(f"{path} is no regular file.", "Remove it, or put a file in its place.")
             data = file.read(_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -130,6 +132,11 @@ def read_user_file() -> UserFile | None:
         _refuse(f"{path} has a key other than {OUTPUT} and {KEYS_TABLE}.", fix)
     others = bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)) or status.st_uid not in {0, os.geteuid()}
     return UserFile(path, values, others)
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Opened without waiting: a pipe would wait for its writer."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def of_user(variable: str, default: str, name: str) -> str | None:
