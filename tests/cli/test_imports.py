@@ -95,6 +95,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
         for words in (["config"], ["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])
     ],
     (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
+    (1, SLOW | NEVER, ["env:allow"]),
     (0, NEVER | LATE, ["poster:check", "--offline", "page.md"]),
     *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
     (1, PUBLIC, ["guardian:judgeable", "--guardian-address", ADDRESS]),

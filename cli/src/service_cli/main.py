@@ -53,6 +53,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
+    "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
     "config": ("config.show", "Show each setting and where it came from."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("shell.completion", "Print a shell's completion script."),
@@ -97,7 +98,8 @@ Network: --network mainnet|staging|local (or a chain id), before or after any
          overridden by SERVICE_HUB_ADDRESS, SERVICE_RPC_URL,
          SERVICE_SUBGRAPH_ENDPOINT, SERVICE_ESCROW_TOKEN_ADDRESS,
          SERVICE_API_BASE_URL and SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS; .env
-         in the working directory is a fallback. local needs these six, and
+         in the working directory is a fallback, with which nothing is signed
+         before env:allow accepted it. local needs these six, and
          where something is sealed or opened the beacon's three, as stack.env
          of the local stack sets them. service-cli config shows what holds.
 Output:  events on stdout, one JSON object a line; sentences and tables with

@@ -32,6 +32,7 @@ from service_common.wire.submissions import SubmissionContent
 from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
+from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import Progress, event, remark, say, warn
@@ -246,6 +247,7 @@ def write_artifact(
     """
     ciphertext = submission.envelope.ciphertext
     output_dir.parent.mkdir(parents=True, exist_ok=True)
+    note_opened(output_dir)  # before it is there: a run that is killed may leave it behind
     with fetched_ciphertext(submission) as file, sealed_data_errors(), Progress("opening") as progress:
         opened = open_artifact(
             file,
@@ -258,6 +260,7 @@ def write_artifact(
             original_names=original_names,
             ready=ready,
         )
+    note_opened(output_dir)
     bound = opened.binding is not None
     fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
     event(name, submission.names() | fields | {"bound": bound, "renamed_count": len(opened.inert)})

@@ -8,7 +8,8 @@ from threading import Thread
 
 import pytest
 from service_cli.config import keys
-from service_cli.config.environment import Environment, read_dotenv
+from service_cli.config.env_file import read_env_file
+from service_cli.config.environment import Environment
 from service_cli.config.keys import LoadedKeys, check_document, loaded_keys, secrets_among
 from service_cli.errors import CommandRefused
 from service_common.crypto.x25519 import Identity
@@ -147,7 +148,7 @@ def test_dotenv__with_a_key_that_others_can_read__is_warned_about(
     monkeypatch.chdir(tmp_path)
     Path(".env").write_text(text)
     Path(".env").chmod(mode)
-    assert read_dotenv(Path(".env"))
+    assert read_env_file(Path(".env"))
     assert capsys.readouterr().err == told
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from service_cli.config.environment import Environment, read_dotenv
+from service_cli.config.env_file import read_env_file
+from service_cli.config.environment import Environment
 from service_cli.config.settings import LOCAL_VARIABLES, OVERRIDES, Settings, load_settings
 from service_cli.errors import CommandRefused
 
@@ -173,6 +174,12 @@ def dotenv(shell: Terminal, text: str) -> None:
     (shell.home / ".env").write_text(text)
 
 
+def variables_of(path: Path) -> Mapping[str, str]:
+    found = read_env_file(path)
+    assert found is not None
+    return found.values
+
+
 def environment(exported: Mapping[str, str], fallback: Mapping[str, str]) -> Environment:
     return Environment(exported, fallback)
 
@@ -223,7 +230,7 @@ def test_dotenv__with_foreign_lines_that_nobody_can_read__gives_what_is_ours(
 ) -> None:
     file = tmp_path / ".env"
     file.write_bytes(FOREIGN.encode("latin-1") + b"SERVICE_CHAIN_ID=84532 # staging\nSERVICE_DEBUG='a b'\n")
-    assert read_dotenv(file) == {"SERVICE_CHAIN_ID": "84532", "SERVICE_DEBUG": "a b"}
+    assert variables_of(file) == {"SERVICE_CHAIN_ID": "84532", "SERVICE_DEBUG": "a b"}
     assert capsys.readouterr().err == ""
 
 
@@ -236,7 +243,7 @@ def test_dotenv__with_a_quote_left_open_above_a_line_of_ours__does_not_lose_it_s
 
 def test_dotenv__with_a_keyring_on_several_lines__is_read(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON='[\n  \"a\"\n]'\n")
-    assert read_dotenv(tmp_path / ".env") == {"SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": '[\n  "a"\n]'}
+    assert variables_of(tmp_path / ".env") == {"SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": '[\n  "a"\n]'}
 
 
 def test_dotenv__that_names_another_variable__does_not_get_its_value(
@@ -244,15 +251,15 @@ def test_dotenv__that_names_another_variable__does_not_get_its_value(
 ) -> None:
     monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", "a key")
     (tmp_path / ".env").write_text("SERVICE_API_BASE_URL=https://a.example/${SERVICE_POSTER_PRIVATE_KEY}\n")
-    assert "a key" not in read_dotenv(tmp_path / ".env")["SERVICE_API_BASE_URL"]
+    assert "a key" not in variables_of(tmp_path / ".env")["SERVICE_API_BASE_URL"]
 
 
 def test_dotenv__of_nothing_but_blanks__takes_no_square_time(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("A=x" + " " * 65_000 + "y\nSERVICE_CHAIN_ID=1\n")
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_CPU, (3, 3))\n"
-        "from pathlib import Path; from service_cli.config.environment import read_dotenv\n"
-        "print(read_dotenv(Path('.env')))"
+        "from pathlib import Path; from service_cli.config.env_file import read_env_file\n"
+        "print(read_env_file(Path('.env')).values)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
     assert done.stdout == b"{'SERVICE_CHAIN_ID': '1'}\n"

@@ -67,6 +67,14 @@ def funder(stage: Stage) -> Case:
     return case
 
 
+def owner_of_a_file(stage: Stage) -> Case:
+    """Somebody with a ``.env`` that was accepted."""
+    found = anyone(stage)
+    (found.home.home / ".env").write_text("SERVICE_FINALITY_DEPTH=2\n")
+    found.home.run("env:allow")
+    return found
+
+
 def subscriber(stage: Stage) -> Case:
     """An account with one webhook."""
     found = anyone(stage)
@@ -88,6 +96,7 @@ READY: dict[str, Callable[[Stage], Case]] = {
     "guardian:keys": keeper,
     "guardian:heartbeat": scenes.heartbeat,
     "guardian:claim-fee": scenes.claim_fee,
+    "env:allow": owner_of_a_file,
     **dict.fromkeys((name for name in COMMANDS if name.startswith("webhook:")), subscriber),
 }
 """What a command needs before its example can be typed; the others only look."""

@@ -24,6 +24,8 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.transactions import HubCall, Proof
+from service_cli.config.acceptance import require_accepted
+from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
@@ -57,8 +59,14 @@ class ExternalSigner:
 
 
 @contextmanager
-def external_signer(address: Address, *, browser: bool, safe_file: Path | None) -> Iterator[ExternalSigner]:
-    """The wallet that a command's options choose; a page is closed at the end."""
+def external_signer(
+    settings: Settings, address: Address, *, browser: bool, safe_file: Path | None
+) -> Iterator[ExternalSigner]:
+    """The wallet that a command's options choose; a page is closed at the end.
+
+    Nothing is given to it with values of a ``.env`` that was not accepted.
+    """
+    require_accepted(settings)
     if not browser:
         yield ExternalSigner(address, safe_file=safe_file)
         return

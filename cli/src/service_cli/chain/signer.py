@@ -23,6 +23,7 @@ from service_common.auth.signature import account_of_key, parse_private_key
 from service_common.chain.deployment import NETWORKS
 from service_common.types import Address, parse_address
 
+from service_cli.config.acceptance import require_accepted
 from service_cli.config.environment import (
     DOTENV,
     PASSPHRASE_FORMS,
@@ -77,7 +78,8 @@ _WALLETS: Final = {
 
 
 def local_signer(settings: Settings, variable: str) -> LocalSigner:
-    """The signer behind a key variable, or a refusal that names it."""
+    """The signer behind a key variable, or a refusal that names it; a ``.env`` that was not accepted gives none."""
+    require_accepted(settings, variable)
     environment = settings.environment
     source = environment.source(variable)
     if source is None:

@@ -83,7 +83,7 @@ def claim(
         return
     from service_cli.chain.outside import external_signer
 
-    with external_signer(claimant_address, browser=browser, safe_file=safe_file) as signer:
+    with external_signer(settings, claimant_address, browser=browser, safe_file=safe_file) as signer:
         _claim(settings, bounty_id, signer, by_log=by_log)
 
 

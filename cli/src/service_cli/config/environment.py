@@ -2,72 +2,27 @@
 
 A key is set by a variable, a file, a command that prints it, or a keystore. What is exported wins in any form, and two
 forms at one level are refused. Of ``.env`` only ``SERVICE_`` variables are used; a malformed line of one is refused by
-its number. What ``.env`` decides is shown in one line before anything is signed with it, since somebody else may have
-put it there; for the same reason no command of it is ever run. A variable that looks mistyped is named. No message
-quotes a key, a command, the credential in an address, or a value of unexpected form.
+its number. What ``.env`` decides is shown in one line, and nothing is signed with it before it was accepted
+(``acceptance``), since somebody else may have put it there; for the same reason no command of it is ever run. A
+variable that looks mistyped is named. No message quotes a key, a command, the credential in an address, or a value of
+unexpected form.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from io import StringIO
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from service_cli.config.env_file import ACCEPTED_VARIABLE, EnvFile, read_env_file
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 from service_cli.shell.preferences import KEYS_TABLE, OUTPUT_VARIABLE, read_user_file
 from service_cli.shell.text import printable
-
-_KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")
-
-
-_OWN: Final = re.compile(r"^[^\S\r\n]*(?:export[^\S\r\n]+)?['\"]?SERVICE_", re.MULTILINE)
-_BLANKS: Final = re.compile(r"[^\S\r\n]{64,}")
-
-
-def read_dotenv(path: Path) -> dict[str, str]:
-    """The variables of the file by python-dotenv's rules, ``${…}`` not expanded; none where there is no file.
-
-    Only names that begin with ``SERVICE_`` are used, and only their lines are complained about. Nothing is expanded,
-    since a file that somebody else wrote could put a key of the environment into an address.
-    """
-    if path.is_dir():  # some name a virtual environment so
-        return {}
-    try:
-        text, exposed = read_small(path, errors="surrogateescape")
-    except FileNotFoundError:
-        return {}
-    except Unusable as error:
-        raise CommandRefused(
-            "environment_file_unreadable", f"{path} {error}.", next_action="Fix or remove it."
-        ) from None
-    from dotenv.parser import parse_stream  # takes a while, and most runs have no such file
-
-    found: dict[str, str] = {}
-    for binding in parse_stream(StringIO(_BLANKS.sub(" " * 64, text))):  # it takes square time over blanks
-        name, value, own = binding.key or "", binding.value, _OWN.search(binding.original.string)
-        if own is None or not (binding.error or name.startswith("SERVICE_")):
-            continue
-        if binding.error or value is None or not _is_text(name + value):  # with what a quote left open above took in
-            number = binding.original.line + binding.original.string[: own.start()].count("\n")
-            problem = f"Line {number} of {path} is not NAME=value."
-            next_action = "Fix that line, or a quote left open above."
-            raise CommandRefused("environment_file_malformed", problem, next_action=next_action)
-        found[name] = value
-    keys = [name for name in found if found[name] and _KEY_NAME.fullmatch(name)]
-    if exposed and keys:
-        warn(f"warning: {path} holds {', '.join(keys)} and can be read by other users; chmod 600 it")
-    return found
-
-
-def _is_text(value: str) -> bool:
-    return "".join(value.split()).isprintable()
-
 
 SECRETS: Final = (
     "SERVICE_POSTER_PRIVATE_KEY",
@@ -141,6 +96,8 @@ class Environment:
     fallback: Mapping[str, str]
     own: Mapping[str, str] = field(default_factory=dict)
     own_path: str = ""
+    file: EnvFile | None = None
+    """Where ``fallback`` came from; None where a program gave it."""
     read: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     """Secrets by the file, command or keystore they came from: a pipe gives its content once."""
 
@@ -148,11 +105,21 @@ class Environment:
     def of_process() -> "Environment":
         """This process's environment, the user's configuration file, and the ``.env`` of the working directory."""
         path, own = configured_keys()
-        return Environment(dict(os.environ), read_dotenv(Path(DOTENV)), own, path)
+        file = read_env_file(Path(DOTENV))
+        return Environment(dict(os.environ), file.values if file else {}, own, path, file)
 
     def get(self, name: str) -> str | None:
         """A plain value; an exported one wins, an empty one counts as unset."""
         return self.exported.get(name) or self.fallback.get(name) or None
+
+    def taken(self, secrets: Collection[str] = SECRETS) -> tuple[str, ...]:
+        """What is taken from ``.env`` by a run that uses these keys: the names that nothing else sets."""
+        accounts = [name for name in secrets if name.endswith(_ACCOUNT_KEY)]
+        sources = [*map(self.sources, secrets), *(self._sources(passphrase_of(n), PASSPHRASE_FORMS) for n in accounts)]
+        keys = {source.variable for found in sources for source in found if source.level == DOTENV}
+        plain = set(_KNOWN) - set(KEY_VARIABLES) - set(_EXPORTED_ONLY) - {"SERVICE_DEBUG"}
+        decided = {name for name in plain if self.fallback.get(name) and not self.exported.get(name)}
+        return tuple(sorted(keys | decided))
 
     def source(self, name: str) -> KeySource | None:
         """Where a key is taken from; two forms of it at one level are refused."""
@@ -272,10 +239,12 @@ _KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG", OUTPUT_VARIABLE, GAS_PRICE_VARIABLE,
+    ACCEPTED_VARIABLE,
 )  # fmt: skip
 _EXPORTED_ONLY: Final = {
     OUTPUT_VARIABLE: "since programs rely on the output",
     GAS_PRICE_VARIABLE: "since the file may be somebody else's",
+    ACCEPTED_VARIABLE: "since a file cannot accept itself",
 }
 _OF_OTHER_PROGRAMS: Final = {
     "SERVICE_RPC_URLS",

@@ -88,6 +88,11 @@ class Settings:
         for level, source in ((self.environment.exported, "environment"), (self.environment.fallback, ".env")):
             if level.get(name):
                 return level[name], source
+        known = self.recorded(name)
+        return (None, "unset") if known is None else (known, "network")
+
+    def recorded(self, name: str) -> str | None:
+        """What the network's record knows, as text."""
         beacon = self.record.beacon if self.record else None
         recorded = {
             "SERVICE_BEACON_URLS": ",".join(beacon.urls) if beacon else None,
@@ -95,7 +100,7 @@ class Settings:
             "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
         }
         known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
-        return (None, "unset") if known is None else (str(known), "network")
+        return None if known is None else str(known)
 
     def knows(self, name: str) -> bool:
         """Whether a value is set, given as an option, or part of the network's record."""

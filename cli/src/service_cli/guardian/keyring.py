@@ -17,6 +17,7 @@ from service_common.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, r
 from service_common.errors import ServiceError
 from service_common.types import Bytes32
 
+from service_cli.config.acceptance import file_in_use, require_known
 from service_cli.config.environment import Environment, KeyForm
 from service_cli.config.keys import Unusable, read_small
 from service_cli.disk import sync_folder
@@ -62,6 +63,8 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
 
 
 def _target(environment: Environment, path: Path | None) -> Path:
+    if (file := file_in_use(environment, VARIABLE)) is not None:
+        require_known(environment, file, VARIABLE)  # where the key is written, and what is kept beside it
     sources = environment.sources(VARIABLE)
     named = path or next((found.value for found in sources if found.form is KeyForm.FILE), None)
     if named is None:

@@ -97,7 +97,7 @@ def solver_submit(
     if solver_address is None:
         wallet: AbstractContextManager[Signer] = nullcontext(local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"))
     else:
-        wallet = external_signer(solver_address, browser=browser, safe_file=safe_file)
+        wallet = external_signer(settings, solver_address, browser=browser, safe_file=safe_file)
     with wallet as signer:
         if check:
             from service_cli.solver.submission import check_submission

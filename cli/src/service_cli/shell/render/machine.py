@@ -18,6 +18,18 @@ def _setting(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
         yield f"{name} = {value} ({fields.text('source')})"
 
 
+def _accepted(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    yield f"{screen.good('Done.')} You accepted {fields.text('path', 600)} as it is; commands sign with what it sets."
+    yield Fact("Sets", ", ".join(fields.texts("variables")))
+    if differing := fields.texts("differing"):
+        yield Fact("Differs", f"from the network's record: {', '.join(differing)}")
+    yield Fact("Content", fields.text("digest"), whole=True)
+
+
+def _revoked(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
+    yield f"{screen.good('Done.')} {fields.text('path', 600)} is not accepted any more: nothing is signed with it."
+
+
 def _check(fields: Fields, _about: About, screen: Screen) -> Iterator[Item]:
     name, detail, fix = fields.text("name"), fields.text("detail", 600), fields.maybe("fix")
     if fields.values["ok"]:
@@ -89,6 +101,8 @@ def _audit_finished(fields: Fields, about: About, screen: Screen) -> Iterator[It
 
 TEXTS = {
     "config.value": _setting,
+    "env_allow.accepted": _accepted,
+    "env_allow.revoked": _revoked,
     "doctor.check": _check,
     "status.account": _account,
     "status.task": _task,

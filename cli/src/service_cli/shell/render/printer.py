@@ -47,6 +47,7 @@ MODULES: Final = {
     "webhook_rotate": "webhook",
     "webhook_remove": "webhook",
     "config": "machine",
+    "env_allow": "machine",
     "doctor": "machine",
     "status": "machine",
     "service_audit": "machine",
