@@ -11,12 +11,14 @@ from service_cli.chain.session import ChainClient
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
+from service_cli.poster.conditions import read_conditions
 from service_cli.poster.publishing import bounty_of, confirm
 from service_common.chain.abi import hub_abi
 from service_common.chain.deployment import deployment_of
 from service_common.domain.commitments import spec_commitment
 from service_common.types import Address, BlockNumber, ChainId
 
+from tests.campaign import size, source
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import run_killed
@@ -136,6 +138,150 @@ def test_publish_fund__an_rpc_that_lies__signs_nothing(
     assert ran.last["code"] == code
     assert "let the Hub" not in ran.words
     assert rpc.sent() == 0
+
+
+DECIMALS = "0x313ce567"
+
+
+def with_decimals(rpc: RpcProxy, answer: object) -> None:
+    """The endpoint answers this for the token's decimals."""
+
+    def after(method: str, params: Params, result: object) -> object:
+        call = params[0] if params else None
+        return answer if isinstance(call, dict) and call.get("data") == DECIMALS else result
+
+    rpc.after = after
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (hex(0), "token_decimals_mismatch"),
+        (hex(5), "token_decimals_mismatch"),
+        (hex(36), "token_decimals_mismatch"),
+        (hex(37), "chain_unavailable"),
+        (hex(255), "chain_unavailable"),
+        (hex(10**400), "chain_unavailable"),
+        ("-0x1", "chain_unavailable"),
+        (6, "chain_unavailable"),
+    ],
+)
+def test_decimals_of_one_endpoint_are_not_believed(
+    api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, answer: object, code: str
+) -> None:
+    """Between 0 and 255 they were accepted and funded."""
+    with_decimals(rpc, answer)
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == code
+    assert (rpc.sent(), "signing:" in ran.words, api.approvals()) == (0, False, [])
+    rpc.honest()
+    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("path", "value", "code"),
+    [
+        (("escrow_token", "decimals"), 18, "token_decimals_mismatch"),
+        (("escrow_token", "decimals"), "6", "answer_malformed"),
+        (("escrow_token", "decimals"), -1, "token_decimals_mismatch"),
+        (("escrow_token", "address"), "0x" + "11" * 20, "deployment_mismatch"),
+    ],
+)
+def test_decimals_of_the_api_are_compared(
+    api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, path: tuple[str, ...], value: object, code: str
+) -> None:
+    api.lies["deployment"] = lie_at(*path, value=value)
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert (ran.last["code"], rpc.sent(), "signing:" in ran.words) == (code, 0, False)
+
+
+@pytest.mark.attack
+def test_decimals_are_those_of_the_network_s_record(api: ApiTwin) -> None:
+    record = deployment_of(ChainId(8453))
+    assert record is not None
+    assert record.escrow_token_decimals == 6
+    here = replace(record, hub_address=api.hub.address, escrow_token_address=api.hub.token())
+    settings = Settings(Environment(api.variables(), {}), ChainId(31337), here, None)
+    assert ChainClient(settings).token.decimals == 6
+    other = replace(settings, record=replace(here, escrow_token_decimals=18))
+    with pytest.raises(CommandRefused) as refused:
+        read_conditions(ChainClient(other))
+    assert refused.value.code == "token_decimals_mismatch"
+    unknown = replace(settings, record=replace(here, escrow_token_address=Address("0x" + "11" * 20)))
+    assert read_conditions(ChainClient(unknown)).constants.token.decimals == 6
+
+
+NUMBERS: list[object] = [hex(10**400), "-0x1", "0x", "many", 10**400, 1e400, None, [], {"a": 1}]
+ASKED = [
+    "eth_chainId",
+    "eth_getBalance",
+    "eth_getTransactionCount",
+    "eth_maxPriorityFeePerGas",
+    "eth_feeHistory",
+    "baseFeePerGas",
+    "number",
+    "timestamp",
+]
+
+
+WRONG = [(asked, number) for asked in ASKED for number in NUMBERS]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("asked", "number"), source("numbers").sample(WRONG, size(16, len(WRONG))), ids=lambda each: str(each)[:12]
+)
+def test_number_that_no_chain_has_ends_before_an_authorization(
+    rpc: RpcProxy, poster: Terminal, page: Path, asked: str, number: object
+) -> None:
+    """An estimate of 10**400 gas ended in OverflowError, after the authorization was signed."""
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == asked:
+            return {"reward": [[number]]} if method == "eth_feeHistory" else number
+        in_block = method == "eth_getBlockByNumber" and isinstance(result, dict) and asked in result
+        return {**result, asked: number} if in_block else result  # type: ignore[dict-item]
+
+    rpc.after = after
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "chain_unavailable"
+    assert (rpc.sent(), "signing: let" in ran.words) == (0, False)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("gas", NUMBERS, ids=lambda gas: str(gas)[:8])
+def test_estimate_that_no_chain_has_is_a_malformed_answer(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, gas: object
+) -> None:
+    guardian = person(ledger, api, rpc, tmp_path / "guardian", "guardian-1")
+    rpc.after = lambda method, _params, result: gas if method == "eth_estimateGas" else result
+    ran = guardian.run("guardian:heartbeat", code=1)
+    assert (ran.last["code"], rpc.sent(), "signing:" in ran.words) == ("chain_unavailable", 0, False)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("kept", [False, True], ids=["a first run", "signed by an earlier run"])
+def test_authorization_is_neither_signed_nor_shown_without_ether_for_gas(
+    rpc: RpcProxy, poster: Terminal, page: Path, kept: bool
+) -> None:
+    shown: list[str] = []
+    authorized = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
+    if kept:
+        away: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
+        rpc.before = lambda _method, params: away if authorized in str(params[:1]) else None
+        assert "signing: let" in poster.run("poster:publish-fund", str(page), code=1).words
+
+    def before(method: str, params: Params) -> dict[str, object] | None:
+        if method in {"eth_call", "eth_estimateGas"} and isinstance(params[0], dict):
+            shown.append(str(params[0].get("data"))[:10])
+        return {"result": "0x0"} if method == "eth_getBalance" else None
+
+    rpc.before = before
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "gas_insufficient"
+    assert ("signing: let" in ran.words, authorized in shown) == (False, False)
 
 
 def test_publish_fund__a_hub_of_the_release_before__is_refused_by_name_before_the_key_is_used(

@@ -4,7 +4,7 @@ Before anything is signed, the RPC's chain id, the Hub's code, its token and its
 configuration; a disagreement is refused. An unreachable endpoint is ``CommandFailed``, never a guess.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,11 +102,20 @@ class ChainClient:
 
     @cached_property
     def token(self) -> "EscrowToken":
-        """How the escrow token describes itself; queried once."""
+        """How the escrow token describes itself; queried once. Decimals other than the network's record are refused."""
         from service_common.chain.hub_constants import read_token
 
         with chain_errors():
-            return read_token(self.rpc, self.settings.escrow_token())
+            token = read_token(self.rpc, self.settings.escrow_token())
+        self.require_recorded(token)
+        return token
+
+    def require_recorded(self, token: "EscrowToken") -> None:
+        """Refuse decimals other than those of the network's record, where that knows this token."""
+        record = self.settings.record
+        known = record.escrow_token_decimals if record and record.escrow_token_address == token.address else None
+        if known not in {None, token.decimals}:
+            raise decimals_mismatch({"the RPC endpoint": token.decimals, "the network's record": known})
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """One bounty; an unknown id is refused."""
@@ -252,6 +261,14 @@ def chain_errors() -> Iterator[None]:
             ) from error
         refusal = explain(error)
         raise CommandRefused(refusal.code, refusal.message, next_action=refusal.next_action) from error
+
+
+def decimals_mismatch(found: Mapping[str, int | None]) -> CommandRefused:
+    """Two sources give a token different decimals: every amount would be shown wrong by one of them."""
+    named = ", ".join(f"{decimals} by {source}" for source, decimals in found.items())
+    message = f"The escrow token has other decimals for each of two sources: {named}. Nothing was signed."
+    next_action = "Use another RPC endpoint or API: one of the two is wrong, and amounts would be shown wrong."
+    return CommandRefused("token_decimals_mismatch", message, next_action=next_action)
 
 
 def _incoherent(message: str) -> CommandRefused:

@@ -6,17 +6,19 @@ before anything is signed. Nothing here needs a key.
 
 from dataclasses import dataclass
 
-from service_common.chain.hub_constants import HubConstants, read_hub_constants, term_issues
+from service_common.chain.hub_constants import EscrowToken, HubConstants, read_hub_constants, term_issues
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.money import fee_amount
 from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.errors import Issue
 from service_common.types import Address, Bytes32, TokenAmount, UnixSeconds
+from service_common.wire.deployment import Deployment
 
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.api import ApiClient
+from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
+from service_cli.errors import COHERENT, CommandRefused
 from service_cli.shell.output import remark
 from service_cli.shell.text import amount, moment
 
@@ -64,7 +66,18 @@ def read_conditions(chain: ChainClient) -> HubConditions:
     with chain_errors():
         protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
         constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)
+    chain.require_recorded(constants.token)
     return HubConditions(roster, roster_until, protocol_bps, guardian_bps, recipient, constants)
+
+
+def require_same_token(api: ApiClient, token: EscrowToken) -> None:
+    """Refuse a token that the API describes otherwise than the chain: what is paid is read with its decimals."""
+    served = api.get("/api/deployment").read(Deployment).escrow_token
+    if served.address != token.address:
+        message = f"The API's escrow token is {served.address}, not {token.address} as on the chain."
+        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+    if served.decimals != token.decimals:
+        raise decimals_mismatch({"the RPC endpoint": token.decimals, "the API": served.decimals})
 
 
 def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:

@@ -34,7 +34,7 @@ from service_cli.chain.transactions import most_cost, require_balance, require_m
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions
+from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
 from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding, creation_calls
 from service_cli.poster.template import require_filled
 from service_cli.shell.output import event, remark, say, warn
@@ -62,6 +62,7 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
             conditions = read_conditions(chain)
             if not begun:
                 token = conditions.constants.token
+                require_same_token(session.api, token)
                 check_terms(chain, conditions, challenge, session.account)
                 check_tokens(chain, session.account, challenge, token)
                 require_means(chain, session.account, creation_calls(chain, session.account))

@@ -39,6 +39,7 @@ class Deployment:
     hub_address: Address | None
     deploy_block: BlockNumber | None
     escrow_token_address: Address | None
+    escrow_token_decimals: int | None
     rpc_url: str | None
     api_base_url: str | None
     subgraph_endpoint: str | None
@@ -78,6 +79,7 @@ def _load(name: str) -> Deployment:
         hub_address=parse_address(record["hub_address"]) if record["hub_address"] else None,
         deploy_block=record["deploy_block"],
         escrow_token_address=parse_address(record["escrow_token_address"]),
+        escrow_token_decimals=record["escrow_token_decimals"],
         rpc_url=record["rpc_url"],
         api_base_url=record["api_base_url"],
         subgraph_endpoint=record["subgraph_endpoint"],

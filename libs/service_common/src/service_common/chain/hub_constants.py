@@ -17,6 +17,9 @@ from service_common.types import Address, ChainId, TokenAmount, UnixSeconds
 
 _TEXT: Final = Function("text", (), (Parameter("", "string"),))
 """What each of a token's texts is returned as."""
+MAX_DECIMALS: Final = 36
+"""Twice those of ether, and more than any token in use has; with the 255 that a contract can return, any amount is
+nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,17 @@ def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
     return EscrowToken(
         address=address,
         symbol=_text(rpc, address, "95d89b41"),
-        decimals=quantity(rpc.call("eth_call", {"to": address, "data": "0x313ce567"}, "latest")),
+        decimals=_decimals(rpc, address),
         name=_text(rpc, address, "06fdde03"),
         version=_text(rpc, address, "54fd4d50"),
     )
+
+
+def _decimals(rpc: JsonRpc, address: Address) -> int:
+    found = quantity(rpc.call("eth_call", {"to": address, "data": "0x313ce567"}, "latest"))
+    if found > MAX_DECIMALS:
+        raise ChainUnavailable(f"the escrow token has {found} decimals by this endpoint, more than {MAX_DECIMALS}")
+    return found
 
 
 def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
