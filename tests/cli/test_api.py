@@ -2,8 +2,10 @@
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.utils import formatdate
 from pathlib import Path
 from threading import Event, Thread
 
@@ -11,6 +13,7 @@ import pytest
 import urllib3
 from service_cli import api as api_module
 
+from tests import raw_server as raw
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy
@@ -310,3 +313,29 @@ def test_rpc__that_gives_no_answer__is_named_with_host_and_cause_and_never_its_p
     assert ran.last["code"] == "chain_unavailable"
     assert ran.last["message"] == f"The RPC endpoint at {host} did not answer usefully: {cause}."
     assert SECRET not in ran.stdout + ran.words
+
+
+DAY = 86_400
+DATES: list[tuple[str, bool]] = [
+    (formatdate(time.time() - DAY, usegmt=True), True),
+    (formatdate(time.time() + DAY, usegmt=True), True),
+    (formatdate(time.time(), usegmt=True), False),
+    ("Mon, 01 Jan 0001 00:00:00 GMT", True),
+    ("Mon, 99 Jan 99999999999999999999 00:00:00 GMT", False),
+    ("yesterday", False),
+    ("", False),
+    (" " * 60_000, False),
+]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("date", "named"), DATES, ids=lambda each: str(each)[:16])
+def test_clock_that_is_far_from_the_api_s_is_named_once(
+    capsys: pytest.CaptureFixture[str], date: str, named: bool
+) -> None:
+    head = f"HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: 2\r\n\r\n".encode()
+    with raw.raw_server(lambda: [head + b"{}"]) as server:
+        client = api_module.ApiClient(server.url.rpartition("/v1")[0], None)
+        for _ in range(2):
+            assert client.get("/api/bounties").json() == {}
+    assert capsys.readouterr().err.count("warning: this machine's clock is") == int(named)

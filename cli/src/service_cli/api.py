@@ -9,8 +9,9 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -21,8 +22,8 @@ from service_common.timely import timely_pools
 from service_common.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
-from service_cli.shell.output import say
-from service_cli.shell.text import printable
+from service_cli.shell.output import say, warn
+from service_cli.shell.text import clock_off, printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
     from service_common.auth.sign import RequestToSign
@@ -109,6 +110,7 @@ class ApiClient:
     def __init__(self, base_url: str, chain: "ChainClient | None", peer: Peer = API) -> None:
         self.base_url, self._chain = base_url, chain
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
+        self._clock_named = False
         self._http = timely_pools(ANSWER_SECONDS, retries=False, timeout=TIMEOUT)
 
     @property
@@ -182,11 +184,22 @@ class ApiClient:
                 next_action=f"Check {self.peer.setting}, then run it again.",
             ) from error
 
+    def _name_clock(self, response: urllib3.BaseHTTPResponse) -> None:
+        """Report once where the peer's clock and this machine's are far apart: times are shown by the latter."""
+        if self._clock_named or not (date := response.headers.get("Date", "")[:40]):
+            return
+        with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
+            there = int(parsedate_to_datetime(date).timestamp())
+            if (off := clock_off(there, int(time.time()), f"that of {self.peer.named}")) is not None:
+                self._clock_named = True
+                warn(f"warning: {off}; set it, or times are shown wrong")
+
     def _settle(self, attempt: Callable[[], urllib3.BaseHTTPResponse], retry: tuple[int, ...]) -> Answer:
         ends, refused = time.monotonic() + PATIENCE_SECONDS, 0
         while True:
             response = attempt()
             data = _read(response, self.peer)
+            self._name_clock(response)
             if 200 <= response.status < 300:
                 return Answer(response.status, data, self.peer)
             error = _error(response.status, data, self.peer)

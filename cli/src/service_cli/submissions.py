@@ -36,7 +36,7 @@ from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import Progress, event, remark, say, warn
-from service_cli.shell.text import moment, printable
+from service_cli.shell.text import clock_off, moment, printable
 from service_cli.storage import download, not_kept, storage_url
 
 WAIT_SECONDS: Final = 10
@@ -48,17 +48,23 @@ def beacon_of(settings: Settings) -> BeaconInfo:
     return beacon_info(settings.beacon(), Urllib3Get())
 
 
-def round_signature(settings: Settings, info: BeaconInfo, number: int) -> Beacon:
-    """The signature of a round; a round that is nearly due is waited for, a later one is refused."""
+def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_time: int | None = None) -> Beacon:
+    """The signature of a round; a round that is nearly due is waited for, a later one is refused.
+
+    What is due is known by this machine's clock; where that is far from the chain's time, the refusal names it.
+    """
     client = BeaconClient(settings.beacon().urls, info, Urllib3Get(), SystemClock())
     ends, shown = time.monotonic() + WAIT_SECONDS, False
     while isinstance(found := client.round(number), NotYet):
         if found.retry_after > WAIT_SECONDS or time.monotonic() > ends:
-            due = moment(int(found.due_at), int(time.time()))
+            now = int(time.time())
+            due = moment(int(found.due_at), now)
             message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
-            raise CommandRefused(
-                "reveal_point_not_reached", message, next_action="Run the command again after that time."
-            )
+            next_action = "Run the command again after that time."
+            if chain_time is not None and (off := clock_off(chain_time, now, "the newest block")) is not None:
+                message = f"{message} But {off}."
+                next_action = "Set this machine's clock, then run the command again."
+            raise CommandRefused("reveal_point_not_reached", message, next_action=next_action)
         if not shown:
             say(f"waiting for the beacon's round {number}")
             shown = True

@@ -293,6 +293,25 @@ def test_words__of_a_reveal_point_ahead__say_when_it_is(
         submissions.round_signature(settings, ledger.beacon.info, 7)
 
 
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("ahead", "named"),
+    [(-86_400, "is 1 d behind the newest block"), (86_400, "is 1 d ahead of the newest block"), (60, None)],
+)
+def test_clock_a_day_off_is_named_where_the_reveal_point_is(
+    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, ahead: int, named: str | None
+) -> None:
+    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
+    now = int(time.time())
+    late = NotYet(round=7, due_at=UnixSeconds(now + 3_600), retry_after=3_600)
+    monkeypatch.setattr("service_cli.submissions.BeaconClient.round", lambda _self, _number: late)
+    with pytest.raises(CommandRefused) as refused:
+        submissions.round_signature(settings, ledger.beacon.info, 7, now - ahead)
+    assert refused.value.code == "reveal_point_not_reached"
+    assert (named or "clock") in refused.value.message or named is None
+    assert ("clock" in refused.value.message + refused.value.next_action) is (named is not None)
+
+
 def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:
     """An archive of these names, types and contents."""
     file = BytesIO()

@@ -632,6 +632,18 @@ def test_bounty_of__on_a_public_chain_of_unknown_beginning__is_found_in_the_list
     assert bounty_of(ChainClient(known), poster, commitment) == bounty
 
 
+def test_clock_that_is_far_from_a_public_chain_s_is_named_once(
+    api: ApiTwin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chain = ChainClient(Settings(Environment(api.variables(), {}), ChainId(31337), None, None))
+    chain.latest()
+    assert capsys.readouterr().err == ""  # a local chain has a time of its own
+    monkeypatch.setattr(ChainClient, "is_local", False)
+    for named in (1, 0):
+        chain.latest()
+        assert capsys.readouterr().err.count("ahead of the newest block; set it, or use") == named
+
+
 class Typed(io.StringIO):
     """A stream that is a terminal."""
 

@@ -2,7 +2,8 @@
 
 import re
 
-from service_cli.shell.text import amount, duration, moment
+import pytest
+from service_cli.shell.text import amount, clock_off, duration, moment
 
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal
@@ -31,3 +32,16 @@ def test_words__of_funding_and_claiming__are_in_moments_and_whole_tokens(ledger:
     assert re.search(r"UTC \(\d+ s ago\)", late.words)
     dear = poster.run("poster:publish-fund", "-", stdin=ledger.page(escrow=10**30), code=1)
     assert f"the page asks for {10**24} {symbol} ({10**30} base units)" in dear.words
+
+
+@pytest.mark.parametrize(
+    ("there", "now", "named"),
+    [
+        (0, 600, None),
+        (600, 0, None),
+        (0, 601, "this machine's clock is 10 min 1 s ahead of the API"),
+        (86_400, 0, "this machine's clock is 1 d behind the API"),
+    ],
+)
+def test_clock_is_named_where_it_is_far_off(there: int, now: int, named: str | None) -> None:
+    assert clock_off(there, now, "the API") == named

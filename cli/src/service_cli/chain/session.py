@@ -4,6 +4,7 @@ Before anything is signed, the RPC's chain id, the Hub's code, its token and its
 configuration; a disagreement is refused. An unreachable endpoint is ``CommandFailed``, never a guess.
 """
 
+import time
 from collections.abc import Container, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -25,13 +26,15 @@ from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
-from service_cli.shell.text import printable
+from service_cli.shell.output import warn
+from service_cli.shell.text import clock_off, printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from service_common.chain.hub_constants import EscrowToken
 
     from service_cli.api import ApiClient
 
+_BLOCK = "the newest block"
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 _OTHER_RELEASE = "Use a release of service-cli that its operator names for this Hub; bounties on it stay as they are."
@@ -45,6 +48,7 @@ class ChainClient:
         self.chain_id = settings.chain_id
         self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
         """What a transaction of this run may cost for gas, in wei; a person at the terminal can raise it."""
+        self._clock_named = False
         self.rpc = JsonRpc([settings.rpc_url()])
         self.hub = Hub(self.rpc, settings.hub_address())
 
@@ -87,9 +91,13 @@ class ChainClient:
             raise _incoherent(f"The Hub's reveal delay is {delay} seconds, not {self.settings.reveal_delay()}.")
 
     def latest(self) -> Header:
-        """The newest block."""
+        """The newest block. Where its time and this machine's are far apart, that is reported once."""
         with chain_errors():
-            return header_at(self.rpc, "latest")
+            header = header_at(self.rpc, "latest")
+        if not (self.is_local or self._clock_named) and (off := clock_off(header.time, int(time.time()), _BLOCK)):
+            self._clock_named = True
+            warn(f"warning: {off}; set it, or use an RPC endpoint that keeps up")
+        return header
 
     def finalized(self) -> Header:
         """The newest block that is final: by the chain's own tag, or where it has none, by the deployment's depth."""

@@ -263,7 +263,8 @@ class _Opening:
         """The content key, from both locks of the capsule."""
         envelope = submission.envelope
         roster_size = len(self.chain.pinned_roster(self.bounty).members)
-        signature = round_signature(self.chain.settings, self.info, envelope.reveal_policy.round)
+        now, number = self.chain.latest().time, envelope.reveal_policy.round
+        signature = round_signature(self.chain.settings, self.info, number, now)
         with sealed_data_errors():
             return open_capsule(
                 envelope.key_capsule,

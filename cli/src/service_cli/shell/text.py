@@ -53,6 +53,18 @@ def duration(seconds: int) -> str:
     return " ".join(parts[:2])
 
 
+CLOCK_SECONDS: Final = 600
+"""How far this machine's clock may be off before it is named beside the times that it makes wrong."""
+
+
+def clock_off(time_there: int, now: int, whose: str) -> str | None:
+    """A sentence where this machine's clock and another one are far apart; None where they are not."""
+    if abs(now - time_there) <= CLOCK_SECONDS:
+        return None
+    direction = "behind" if now < time_there else "ahead of"
+    return f"this machine's clock is {duration(abs(now - time_there))} {direction} {whose}"
+
+
 def amount(value: int, token: Token) -> str:
     """``25 USDC (25000000 base units)``."""
     return f"{whole_tokens(value, token.decimals)} {printable(token.symbol)} ({value} base units)"
