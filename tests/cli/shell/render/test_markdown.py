@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from service_cli.shell.render.markdown import markdown_items
+from service_cli.shell.render.markdown import markdown_items, plain_items
 from service_cli.shell.render.screen import Screen
 
 
@@ -67,3 +67,24 @@ def test_markdown__wrapped__keeps_the_bar_before_every_line() -> None:
     lines = shown("- " + "word " * 40 + "\n\n> " + "quoted " * 40, 40).split("\n")
     assert all(line.startswith("|") for line in lines)
     assert max(map(len, lines)) <= 40
+
+
+def plain(text: str) -> list[str]:
+    screen = Screen(60, colours=False, now=0)
+    return [line for item in plain_items(text) for line in screen.lines(item)]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("line", ["\n", "\r\n", " \n", "\t\n", "\u2028", "\u3000\n"])
+def test_millions_of_empty_lines_are_one(line: str) -> None:
+    """Three million once filled the terminal, and memory with it."""
+    text = line * (3_000_000 // len(line))
+    left = len(text) - 256 * 1024
+    assert plain(text) == ["|", f"| [… {left:,} more characters; without --text it is there in full]"]
+    assert plain(f"a{line}{line}{line}b") == ["| a", "|", "| b"]
+
+
+def test_text_of_a_page_s_length_is_shown_whole() -> None:
+    text = "a\n" * (128 * 1024)
+    assert plain(text) == ["| a"] * (128 * 1024)
+    assert plain(f"{text}b")[-1] == "| [… 1 more characters; without --text it is there in full]"

@@ -19,6 +19,7 @@ MAX_LINES_AND_CELLS: Final = 40_000
 MAX_MARKS: Final = 20_000
 """Of each kind: each may open something whose end the parser looks for."""
 MAX_NESTING: Final = 20
+_MOST_OF_A_TEXT: Final = 256 * 1024
 _MOST_IN_A_LINE: Final = 20_000
 _EMPTY: Final = Quoted("", verbatim=True)
 
@@ -43,9 +44,17 @@ def markdown_items(body: str) -> Iterator[Item]:
 
 
 def plain_items(text: str) -> Iterator[Item]:
-    """Each line as it is, but for what would drive a terminal."""
-    for line in text.splitlines():
-        yield Quoted(_line(line.expandtabs(4)), verbatim=True)
+    """Each line as it is, but for what would drive a terminal; empty ones that follow each other are one.
+
+    No more than a page may have is shown: an answer that is no page may have megabytes.
+    """
+    after_empty = False
+    for line in text[:_MOST_OF_A_TEXT].splitlines():
+        if line.strip() or not after_empty:
+            yield Quoted(_line(line.expandtabs(4)), verbatim=True)
+        after_empty = not line.strip()
+    if (left := len(text) - _MOST_OF_A_TEXT) > 0:
+        yield Quoted(f"[… {left:,} more characters; without --text it is there in full]", verbatim=True)
 
 
 def _is_expensive(text: str) -> bool:
