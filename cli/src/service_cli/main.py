@@ -108,8 +108,8 @@ Output:  events on stdout, one JSON object a line; sentences and tables with
          wallet signs or sends is always JSON; on stderr is text for people
 Keys:    SERVICE_…_PRIVATE_KEY, or better a file, command or keystore:
          …_PRIVATE_KEY_FILE, …_PRIVATE_KEY_COMMAND, SERVICE_…_KEYSTORE
-Gas:     a transaction costs 0.003 ether at most; more is asked for, or
-         allowed by --max-cost. At most 500 gwei are offered for a unit of
+Gas:     a transaction costs 0.003 ether at most; more takes a yes, or
+         --max-cost. At most 500 gwei are offered for a unit of
          gas, or SERVICE_MAX_GAS_PRICE_GWEI, exported; a wallet outside
          decides on gas and price itself
 Exit:    0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted

@@ -1,4 +1,4 @@
-"""What a transaction may cost: its gas, its tip and all of it, whatever the endpoint or the contract answers."""
+"""What a transaction may cost: its gas, its tip and all of it, for any answer of endpoint or contract."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -4,7 +4,7 @@ Call data is this client's own encoding, never bytes that somebody sent. Everyth
 nonce, so that at most one of it can ever be mined; a replacement raises both fees by at least an eighth, as nodes
 require.
 
-What a transaction may cost is bounded before it is signed, whatever the endpoint answers: its gas by what the call was
+What a transaction may cost is bounded before it is signed, for any answer of the endpoint: its gas by what the call was
 measured to take, the price of gas by a limit, its tip by recent blocks, and all of it together by what a person has
 agreed to.
 """
@@ -318,7 +318,7 @@ def require_affordable(chain: ChainClient, account: Address, call: ContractCall)
 def require_means(chain: ChainClient, account: Address, functions: Sequence[str]) -> None:
     """The same for calls that nobody can estimate yet.
 
-    Everything that the endpoint is asked for before a transaction is signed is read here, so that an answer which is
+    Everything that the endpoint answers before a transaction is signed is read here, so that an answer which is
     none ends the command before anything is signed.
     """
     _next_nonce(chain, account)

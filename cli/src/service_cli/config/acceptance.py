@@ -57,8 +57,8 @@ def require_elsewhere(file: EnvFile) -> None:
 
 
 def differences(settings: Settings) -> list[Issue]:
-    """Each value taken from the ``.env`` that says something else than the network's record; the network itself where
-    the run names another one."""
+    """Each value taken from the ``.env`` that is not that of the network's record; the network itself where the run
+    names another one."""
     issues, values, record = [], settings.environment.fallback, settings.record
     if settings.network_source in {"--network", "environment"} and (named := values.get("SERVICE_CHAIN_ID")):
         try:

@@ -1,9 +1,9 @@
 """The ``.env`` of the working directory: read within bounds, and used for what is signed only once it was accepted.
 
 Somebody else may have put it there, and it could choose the network, the endpoint, the contract and the service that a
-key of this user works for. So it is accepted as direnv does it, by the directory and the content that were seen. What
-says another network, endpoint, Hub or service than the network's record has to be accepted expressly. Below a directory
-of opened work, which a Solver filled, no ``.env`` is accepted.
+key of this user works for. So it is accepted as direnv does it, by the directory and the content that were seen. Values
+that differ from the network's record have to be accepted expressly. Below a directory of opened work, which a Solver
+filled, no ``.env`` is accepted.
 """
 
 import hashlib

@@ -268,7 +268,7 @@ def check_submission(
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
         *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
         *(
-            [f"recording it may cost {wei(cost.wei)}, for which you would be asked: see --max-cost"]
+            [f"recording it may cost {wei(cost.wei)}, which takes a yes or --max-cost"]
             if cost.wei > work.chain.agreed_cost and isinstance(signer, LocalSigner)
             else []
         ),

@@ -2,7 +2,7 @@
 
 An endpoint that estimates gas or suggests a price may be wrong on purpose, and a contract that is not the Hub may take
 any amount. So each call has a bound that follows from what the Hub was measured to take, and a tip has one that follows
-from recent blocks and is capped whatever they show.
+from recent blocks, and a cap of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ GWEI: Final = 10**9
 MAX_FEE_WEI: Final = 500 * GWEI
 """The most that is offered for a unit of gas, tip included, unless somebody decides otherwise."""
 MAX_TIP_WEI: Final = 10 * GWEI
-"""The most that is offered as a tip, whatever an endpoint shows of recent blocks."""
+"""The most that is offered as a tip, even if an endpoint shows higher ones in recent blocks."""
 USUAL_COST_WEI: Final = 3 * 10**15
 """0.003 ether: above what any of these calls costs on the networks of this release, so that more is a person's
 decision."""
