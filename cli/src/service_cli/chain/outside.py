@@ -237,7 +237,7 @@ def _sending(chain: ChainClient, account: Address, call: HubCall, *, again: bool
             ("What it is", f"a transaction that calls {call.function} of the Hub; it was simulated and succeeds"),
             ("Hub", target),
             ("Chain", str(chain.chain_id)),
-            ("Value", f"0: it sends no ether; it takes about {call.need.used:,} gas, which the wallet prices"),
+            ("Value", f"0: it sends no ether; it takes about {call.usual_gas:,} gas, which the wallet prices"),
             ("Account", account),
         ],
         button="Send from the wallet",

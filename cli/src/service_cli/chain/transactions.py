@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from service_common.chain.abi import hub_abi
-from service_common.chain.gas import GAS_NEEDS, GasNeed, reasonable_tip
+from service_common.chain.gas import GAS_NEEDS, reasonable_tip
 from service_common.chain.json_rpc import RpcRefused, block_number, mapping, quantity
 from service_common.domain.money import whole_tokens
 from service_common.keccak import keccak256
@@ -51,7 +51,7 @@ class ContractCall(Protocol):
         """Call data, 0x-hex."""
 
     @property
-    def need(self) -> GasNeed:
+    def usual_gas(self) -> int:
         """What it was measured to take."""
 
     @property
@@ -79,13 +79,17 @@ class HubCall:
         return "0x" + hub_abi().functions[self.function].encode(*self.arguments).hex()
 
     @property
-    def need(self) -> GasNeed:
-        return GAS_NEEDS[self.function]
+    def usual_gas(self) -> int:
+        return GAS_NEEDS[self.function].usual(self._parts)
 
     @property
     def most_gas(self) -> int:
-        parts = self.arguments[0] if self.function == "claimMany" else ()
-        return self.need.most(len(parts) if isinstance(parts, Sequence) and parts else 1)
+        return GAS_NEEDS[self.function].most(self._parts)
+
+    @property
+    def _parts(self) -> int:
+        claims = self.arguments[0] if self.function == "claimMany" else ()
+        return len(claims) if isinstance(claims, Sequence) and claims else 1
 
     @property
     def is_estimated(self) -> bool:
@@ -110,12 +114,12 @@ class TokenApproval:
         return "0x095ea7b3" + self.hub[2:].rjust(64, "0") + f"{self.amount:064x}"
 
     @property
-    def need(self) -> GasNeed:
-        return GAS_NEEDS["approve"]
+    def usual_gas(self) -> int:
+        return GAS_NEEDS["approve"].usual()
 
     @property
     def most_gas(self) -> int:
-        return self.need.most()
+        return GAS_NEEDS["approve"].most()
 
     @property
     def is_estimated(self) -> bool:
@@ -292,7 +296,7 @@ def _gas_errors(call: ContractCall) -> Iterator[None]:
 
 def _excessive(call: ContractCall, wanted: str) -> CommandRefused:
     message = (
-        f"The call would take {wanted}; it takes about {call.need.used:,}, and this client signs at most "
+        f"The call would take {wanted}; it takes about {call.usual_gas:,}, and this client signs at most "
         f"{call.most_gas:,}. Nothing was signed for it."
     )
     next_action = (
@@ -372,7 +376,7 @@ def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> N
     Gas beyond what the call can need is refused here, too, since the wallet would estimate the same; the rest is
     reported and no reason to stop, since somebody else may pay for the wallet's gas.
     """
-    say(f"your wallet decides on gas and price itself; this call takes about {call.need.used:,} gas")
+    say(f"your wallet decides on gas and price itself; this call takes about {call.usual_gas:,} gas")
     try:
         require_balance(chain, account, gas_cost(chain, account, call).wei)
     except CommandRefused as refused:

@@ -30,13 +30,17 @@ class GasNeed:
     reaches_token: bool
     further: int = 0
 
+    def usual(self, parts: int = 1) -> int:
+        """What a call with so many claims takes."""
+        return self.used + self.further * (parts - 1)
+
     def most(self, parts: int = 1) -> int:
         """The gas that is signed at most: twice the need, or three times where the token's code is part of it.
 
         A claim pays somebody who never held the token, a token is replaced behind its proxy, and estimates have a
         margin: all of that is within it.
         """
-        return (3 if self.reaches_token else 2) * (self.used + self.further * (parts - 1))
+        return (3 if self.reaches_token else 2) * self.usual(parts)
 
 
 GAS_NEEDS: Final[Mapping[str, GasNeed]] = {
