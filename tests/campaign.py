@@ -7,8 +7,10 @@ gives Hypothesis the same seed.
 
 import os
 import random
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
+T = TypeVar("T")
 FULL: Final = os.environ.get("SERVICE_CAMPAIGN") == "full"
 SEED: Final = int(os.environ.get("SERVICE_CAMPAIGN_SEED", "1"))
 
@@ -21,3 +23,8 @@ def size(default: int, full: int) -> int:
 def source(label: str) -> random.Random:
     """Random choices of one test: the same for the same seed."""
     return random.Random(f"{label}/{SEED}")
+
+
+def some(label: str, cases: Sequence[T], default: int) -> list[T]:
+    """So many of these cases, drawn by the seed; all of them in a campaign."""
+    return list(cases) if FULL else source(label).sample(list(cases), default)

@@ -9,6 +9,7 @@ from hexbytes import HexBytes
 from service_common.chain.abi import hub_abi
 from service_common.chain.gas import GAS_NEEDS, GWEI, MAX_TIP_WEI, PLAIN_TIP_WEI
 
+from tests.campaign import some
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
 from tests.cli.scenes import (
@@ -57,7 +58,7 @@ def estimating(gas: int) -> Callable[[str, Params, object], object]:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("scene", [seal, judge, heartbeat, claim, claim_all, claim_fee])
+@pytest.mark.parametrize("scene", some("gas", [seal, judge, heartbeat, claim, claim_all, claim_fee], 3))
 def test_gas_above_its_need_is_refused(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
     """A heartbeat of 27.5 million gas once cost 13.6 ether."""
     case = scene(stage)
@@ -159,7 +160,7 @@ def test_cost_is_in_the_line_that_says_what_is_signed(stage: Stage, rpc: RpcProx
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("scene", [fund, seal, judge, heartbeat, claim])
+@pytest.mark.parametrize("scene", some("cost", [fund, seal, judge, heartbeat, claim], 3))
 def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
     case = scene(stage)
     rpc.charge(100)
