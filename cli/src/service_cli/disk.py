@@ -2,14 +2,8 @@
 opened without waiting for anything."""
 
 import errno
-import fcntl
 import os
-import shutil
 import stat
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, Final
 
@@ -53,41 +47,6 @@ def _regular(path: str, flags: int) -> int:
         os.close(handle)
         raise OSError(errno.EINVAL, "it is no regular file")
     return handle
-
-
-_OPENING: Final = "service-cli-opening-"
-_STARTING_SECONDS: Final = 60
-
-
-@contextmanager
-def temporary_folder() -> Iterator[Path]:
-    """A folder of this user alone for ciphertext on its way; what a killed run left is removed by the next one.
-
-    One that a living run works on is locked. A run locks its folder at once, but not in one step with making it, so a
-    folder is left alone for a minute.
-    """
-    for left in Path(tempfile.gettempdir()).glob(f"{_OPENING}*"):
-        _remove_if_dead(left)
-    with tempfile.TemporaryDirectory(prefix=_OPENING) as name:
-        handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            with suppress(OSError):  # a file system without locks: nothing removes it either
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield Path(name)
-        finally:
-            os.close(handle)
-
-
-def _remove_if_dead(folder: Path) -> None:
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            status = os.fstat(handle)
-            if status.st_uid == os.geteuid() and time.time() - status.st_mtime > _STARTING_SECONDS:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-        finally:
-            os.close(handle)
 
 
 def state_directory() -> Path:

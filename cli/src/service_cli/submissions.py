@@ -5,6 +5,7 @@ ciphertext must have the committed length and digest. The API is only one place 
 only below the given directory, and only when everything was authentic and nothing in it names another bounty or Solver.
 """
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
