@@ -17,6 +17,8 @@ from service_common.types import Address, BlockNumber, BountyId, Bytes32, bytes3
 
 from service_cli.chain.session import ChainClient, chain_errors
 
+RECENT_BLOCKS: Final = 50_000
+"""A day of blocks, and more."""
 LOG_RANGE: Final = 5_000
 """Blocks per ``eth_getLogs``: what public endpoints serve in one answer."""
 E = TypeVar("E")
@@ -31,6 +33,8 @@ class Receipt:
     block_number: BlockNumber
     events: tuple[HubEvent, ...]
     succeeded: bool = True
+    topics: tuple[Topics, ...] = ()
+    """Those of each event's log, in the order of ``events``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +52,8 @@ class ExpectedEvent(Generic[E]):
 
     def found(self, chain: ChainClient, start: BlockNumber) -> Iterator[tuple[Log, E]]:
         """Each such event from ``since``, else ``start``, in the order of the chain."""
-        topic = next(topic for topic, event in hub_abi().events.items() if event.name == self.kind.__name__)
         first = start if self.since is None else self.since
-        for log, event in hub_events(chain, first, [topic, *self.topics]):
+        for log, event in hub_events(chain, first, [self._topic(), *self.topics]):
             if isinstance(event, self.kind) and self.matches(event):
                 yield log, event
 
@@ -59,8 +62,18 @@ class ExpectedEvent(Generic[E]):
         receipt = None
         for log, event in self.found(chain, start):
             if isinstance(event, HubEvent):
-                receipt = Receipt(log.tx_hash, log.block_number, (event,))
+                receipt = Receipt(log.tx_hash, log.block_number, (event,), topics=(log.topics,))
         return receipt
+
+    def proven_by(self, receipt: Receipt) -> bool:
+        """Whether a receipt has such an event: one that only states success proves nothing."""
+        return any(
+            isinstance(event, self.kind) and self.matches(event) and _has(topics, [self._topic(), *self.topics])
+            for event, topics in zip(receipt.events, receipt.topics, strict=True)
+        )
+
+    def _topic(self) -> Bytes32:
+        return next(topic for topic, event in hub_abi().events.items() if event.name == self.kind.__name__)
 
 
 def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
@@ -76,12 +89,18 @@ def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
         if header_at(chain.rpc, number).hash != hash_of(fields.get("blockHash")):
             return None
         logs = fields.get("logs")
-        events = tuple(
-            decode_log(log)
-            for log in map(parse_log, logs if isinstance(logs, list) else [])
-            if log.address == chain.hub.address
-        )
-        return Receipt(tx_hash, number, events, quantity(fields.get("status")) == 1)
+        own = [
+            log for log in map(parse_log, logs if isinstance(logs, list) else []) if log.address == chain.hub.address
+        ]
+        topics = tuple(log.topics for log in own)
+        return Receipt(tx_hash, number, tuple(map(decode_log, own)), quantity(fields.get("status")) == 1, topics)
+
+
+def _has(topics: Topics, wanted: Topics) -> bool:
+    """Whether a log's topics are those that are named; None stands for any."""
+    return len(topics) >= len(wanted) and all(
+        one is None or one == other for one, other in zip(wanted, topics, strict=False)
+    )
 
 
 def hub_events(
@@ -96,8 +115,14 @@ def hub_events(
 def read_logs(
     chain: ChainClient, contract: Address, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
 ) -> Iterator[Log]:
-    """A contract's logs in ranges that endpoints serve; ``ChainUnavailable`` for an answer of another shape."""
+    """A contract's logs in ranges that endpoints serve; ``ChainUnavailable`` for an answer of another shape.
+
+    A first block that the chain does not have was an endpoint's word, too: then the log is read from where the Hub's
+    begins, or where that is unknown from as far back as a day of work is.
+    """
     end = block_number(chain.rpc.call("eth_blockNumber")) if last is None else last
+    if first > end:
+        first = first_block(chain) or BlockNumber(max(0, end - RECENT_BLOCKS))
     for start in range(first, end + 1, LOG_RANGE):
         wanted = {
             "address": contract,

@@ -32,7 +32,8 @@ from service_cli.chain.transactions import (
     Transaction,
     TransactionStep,
     account_nonce,
-    current_price,
+    gas_cost,
+    next_nonce,
     nonce_of,
     sign_attempt,
     simulate,
@@ -141,7 +142,7 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
     ``transaction_pending`` and ``transaction_unknown`` otherwise.
     """
     for tx_hash in journal.get(step.given_up) or ():
-        if (receipt := receipt_of(session.chain, tx_hash)) is not None and receipt.succeeded:
+        if (receipt := receipt_of(session.chain, tx_hash)) is not None and _is_done(transaction, receipt):
             return receipt
     for _ in range(MAX_RACES):
         sending = _Sending(session, transaction, journal, step)
@@ -185,6 +186,11 @@ def is_part(chain: ChainClient, head: Header) -> bool:
         return header_at(chain.rpc, head.number).hash == head.hash
 
 
+def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
+    """Whether a receipt shows what the transaction was to bring about; that it succeeded is only somebody's word."""
+    return receipt.succeeded and (transaction.expects is None or transaction.expects.proven_by(receipt))
+
+
 def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
     """The newest block with enough blocks on top, itself counted."""
     wanted = _LOCAL_CONFIRMATIONS if chain.is_local else _CONFIRMATIONS
@@ -201,6 +207,7 @@ class _Sending:
         self.transaction, self.call = transaction, transaction.call
         self.journal, self.step = journal, step
         self.searched_at = time.monotonic()
+        self.is_warned = False
         self.state: Kept | Offered | Contended | Missing
         if (kept := journal.get(step.attempt)) is not None:
             self.state = Kept(kept, Reach.EARLIER_RUN)
@@ -233,7 +240,7 @@ class _Sending:
     def _look(self, head: Header) -> Ending | None:
         """What the chain below ``head`` shows: how this ended, or None while it has not."""
         for tx_hash in self.state.attempt.hashes:
-            if (receipt := receipt_of(self.chain, tx_hash)) is not None:
+            if (receipt := receipt_of(self.chain, tx_hash)) is not None and not self._is_hollow(receipt):
                 self._not_missing()
                 return self._mined(receipt, head) if self._is_deep(receipt, head) else None
         if self._nonce_used("latest"):
@@ -270,6 +277,14 @@ class _Sending:
         code, what = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
         message = f"Transaction {self.state.attempt.hashes[-1]} is not {what} yet."
         return CommandFailed(code, message, next_action="Run the command again: it waits for the same transaction.")
+
+    def _is_hollow(self, receipt: Receipt) -> bool:
+        """Whether a receipt states success and lacks the event without which there is none: it is passed over."""
+        hollow = receipt.succeeded and not _is_done(self.transaction, receipt)
+        if hollow and not self.is_warned:
+            self.is_warned = True
+            say("the endpoint shows this transaction as successful without what it brings about; that is not believed")
+        return hollow
 
     def _mined(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
         """A receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
@@ -363,8 +378,38 @@ class _Sending:
         if same and self._is_known():
             return
         simulate(self.chain, self.signer.address, self.call)
-        if not same or current_price(self.chain).cap > state.attempt.price.cap:
+        if state.attempt.nonce > next_nonce(self.chain, self.signer.address):
+            self.state = self._at_its_nonce(state)
+        elif not same or self._is_too_little(state.attempt):
             self.state = Kept(self._sign(state.attempt), state.reach)
+
+    def _is_too_little(self, attempt: Attempt) -> bool:
+        """Whether the price or the gas of an earlier run, which are an endpoint's word, do not suffice now."""
+        cost = gas_cost(self.chain, self.signer.address, self.call)
+        return cost.price.cap > attempt.price.cap or 0 < attempt.gas < cost.gas
+
+    def _at_its_nonce(self, state: Kept) -> Kept:
+        """The same with the nonce that the account has: the one of an earlier run was another endpoint's word.
+
+        That one can still be mined once the account has come so far, so only what does no more twice than once is
+        signed again; its hashes stay in the journal, to be looked for.
+        """
+        nonce = next_nonce(self.chain, self.signer.address)
+        if not self.call.is_repeatable:
+            message = (
+                f"An earlier run signed this with nonce {state.attempt.nonce}; the account's next one is {nonce}. "
+                "Signed again it could be mined twice."
+            )
+            next_action = (
+                f"Send {state.attempt.nonce - nonce} transactions from the account to itself, without ether, then run "
+                "the command again: it goes on with what it signed."
+            )
+            raise CommandRefused("nonce_ahead", message, next_action=next_action)
+        say(
+            f"an earlier run signed this with nonce {state.attempt.nonce}, the account's next one is {nonce}: signing anew"
+        )
+        self.step.give_up(self.journal, state.attempt)
+        return Kept(self._sign(None), Reach.THIS_RUN)
 
     def _offer(self, attempt: Attempt, replacements: int) -> None:
         """Send the newest transaction to the node."""

@@ -62,6 +62,10 @@ class ContractCall(Protocol):
     def is_estimated(self) -> bool:
         """Whether an endpoint estimates its gas; else the most is signed."""
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether mined twice it does no more than once: the second time the Hub or the token refuses it."""
+
     def target(self, chain: ChainClient) -> Address:
         """The contract that is called."""
 
@@ -97,6 +101,11 @@ class HubCall:
         can be refused is refused before they exist."""
         return self.function != AUTHORIZED
 
+    @property
+    def is_repeatable(self) -> bool:
+        """Not a creation by allowance, which the Hub takes as often as it is allowed to."""
+        return self.function != "createBounty"
+
     def target(self, chain: ChainClient) -> Address:
         return chain.hub.address
 
@@ -125,6 +134,10 @@ class TokenApproval:
     def is_estimated(self) -> bool:
         return True
 
+    @property
+    def is_repeatable(self) -> bool:
+        return False
+
     def target(self, chain: ChainClient) -> Address:
         return chain.settings.escrow_token()
 
@@ -134,6 +147,9 @@ class Proof(Protocol):
 
     def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
         """The newest transaction since ``start`` that did it."""
+
+    def proven_by(self, receipt: Receipt) -> bool:
+        """Whether a receipt shows that it was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +182,8 @@ class Attempt:
     data: str
     price: GasPrice
     raws: tuple[str, ...]
+    gas: int = 0
+    """Of the newest; 0 where a release before signed it and did not note it."""
 
     @property
     def hashes(self) -> tuple[Bytes32, ...]:
@@ -180,6 +198,7 @@ class Attempt:
             "fee_cap": str(self.price.cap),
             "fee_tip": str(self.price.tip),
             "raws": list(self.raws),
+            **({"gas": self.gas} if self.gas else {}),
         }
 
     @staticmethod
@@ -191,6 +210,7 @@ class Attempt:
             data=text_of(fields["data"]),
             price=GasPrice(whole_of(fields["fee_cap"]), whole_of(fields["fee_tip"])),
             raws=tuple(map(text_of, list_of(fields["raws"]))),
+            gas=whole_of(fields.get("gas", 0)),
         )
 
 
@@ -325,7 +345,7 @@ def require_means(chain: ChainClient, account: Address, functions: Sequence[str]
     Everything that the endpoint answers before a transaction is signed is read here, so that an answer which is
     none ends the command before anything is signed.
     """
-    _next_nonce(chain, account)
+    next_nonce(chain, account)
     _require_payable(chain, account, _most_costs(chain, functions))
 
 
@@ -392,7 +412,7 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, re
     """A first transaction, or one that takes the place of an earlier one that is not mined yet."""
     with chain_errors():
         head = block_number(chain.rpc.call("eth_blockNumber"))
-    nonce = replaces.nonce if replaces else _next_nonce(chain, signer.address)
+    nonce = replaces.nonce if replaces else next_nonce(chain, signer.address)
     cost = gas_cost(chain, signer.address, call)
     if replaces is not None:
         cost = GasCost(cost.gas, cost.price.above(replaces.price))
@@ -411,10 +431,11 @@ def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, re
     summary = f"{call.summary}; at most {ether(cost.wei)} for gas"
     raw = "0x" + signer.sign_transaction(fields, summary).hex()
     earlier, start = (replaces.raws, replaces.from_block) if replaces else ((), head)
-    return Attempt(nonce, start, call.data, cost.price, (*earlier, raw))
+    return Attempt(nonce, start, call.data, cost.price, (*earlier, raw), cost.gas)
 
 
-def _next_nonce(chain: ChainClient, account: Address) -> int:
+def next_nonce(chain: ChainClient, account: Address) -> int:
+    """The nonce of the account's next transaction, those that wait for a block counted."""
     with chain_errors():
         return nonce_of(account_nonce(chain, account, "pending"))
 
