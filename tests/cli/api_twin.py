@@ -7,9 +7,13 @@ one route's answer; ``scripts`` answer in a route's place. End-to-end tests run 
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 from urllib.parse import parse_qs
 
+from service_cli.json_values import object_of
+from service_common.chain.abi import hub_abi
 from service_common.chain.eip3009 import authorization_typed_data
+from service_common.chain.events import Log, decode_log, parse_log
 from service_common.chain.hub import BountyView, Hub
 from service_common.chain.hub_constants import read_token
 from service_common.chain.json_rpc import JsonRpc
@@ -21,7 +25,7 @@ from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.envelope import parse_envelope
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_common.domain.hub_events import BountyTerms
+from service_common.domain.hub_events import BountyCreated, BountyTerms, HubEvent, SubmissionRecorded
 from service_common.domain.lifecycle import BountyStatus, Outcome
 from service_common.domain.locator import storage_locator
 from service_common.domain.money import fee_amount
@@ -39,7 +43,7 @@ from service_common.types import (
     UnixSeconds,
     bytes32,
 )
-from service_common.wire.bounties import Block, BountyDetail, BountyItem, ChallengeTerms, Facts
+from service_common.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from service_common.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
 from service_common.wire.values import Finality
 
@@ -47,6 +51,7 @@ from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, Server, as_json
 from tests.cli.webhooks_twin import WebhooksTwin
 
+E = TypeVar("E", bound=HubEvent)
 Json = dict[str, object]
 BLOCK = Block(BlockNumber(1), Bytes32("0x" + "11" * 32))
 Lie = Callable[[Json], object]
@@ -201,8 +206,8 @@ class ApiTwin:
                 hub_address=self.hub.address,
                 facts=self._facts(view),
                 guardian_roster=self._roster(view.roster_version),
-                active_submissions=(),
-                active_submission_count=0,
+                active_submissions=(submissions := self.submissions(int(bounty_id))),
+                active_submission_count=len(submissions),
                 challenge=page.decode() if page else None,
                 challenge_terms=ChallengeTerms(page is not None, ()),
                 finality=Finality.FINALIZED,
@@ -367,7 +372,43 @@ class ApiTwin:
         return sealed_box.wrap(identity, recipient)
 
     def _subgraph(self, request: Request) -> Json:
-        return {"data": self.subgraph}
+        asked = object_of(request.json())
+        if "query Funded(" not in str(asked["query"]):
+            return {"data": self.subgraph}
+        wanted = object_of(asked["variables"])
+        rows = [
+            {
+                "bounty_id": str(event.bounty_id),
+                "authorization_nonce": event.authorization_nonce,
+                "block_number": log.block_number,
+            }
+            for log, event in self._logged(BountyCreated)
+            if (event.poster, event.spec_commitment) == (wanted["poster"], wanted["page"])
+        ]
+        return {"data": {"bounties": rows}}
+
+    def submissions(self, bounty_id: int) -> tuple[ActiveSubmission, ...]:
+        """Each Solver's last Submission, in the order of the chain."""
+        latest = {
+            event.solver: (log, event)
+            for log, event in self._logged(SubmissionRecorded)
+            if event.bounty_id == bounty_id
+        }
+        ordered = sorted(latest.values(), key=lambda found: (found[0].block_number, found[0].log_index))
+        return tuple(
+            ActiveSubmission(
+                event.solver, event.submission_commitment, UnixSeconds(0), log.block_number, log.block_hash
+            )
+            for log, event in ordered
+        )
+
+    def _logged(self, kind: type[E]) -> list[tuple[Log, E]]:
+        topic = next(topic for topic, event in hub_abi().events.items() if event.name == kind.__name__)
+        wanted = {"address": self.hub.address, "fromBlock": "0x0", "toBlock": "latest", "topics": [topic]}
+        found = self.rpc.call("eth_getLogs", wanted)
+        assert isinstance(found, list)
+        decoded = [(log, decode_log(log)) for log in map(parse_log, found)]
+        return [(log, event) for log, event in decoded if isinstance(event, kind)]
 
 
 def refusal(status: int, code: str, message: str, **headers: str) -> Reply:

@@ -152,6 +152,7 @@ class Ledger:
             "SERVICE_HUB_ADDRESS": self.contract.address,
             "SERVICE_ESCROW_TOKEN_ADDRESS": self.token.address,
             "SERVICE_RPC_URL": self.node.url,
+            "SERVICE_LOCAL_TIME": "moved",
             "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": str(TERMS.reveal_delay),
             "SERVICE_BEACON_URLS": self.beacon_url,
             "SERVICE_BEACON_CHAIN_HASH": self.beacon.info.chain_hash,

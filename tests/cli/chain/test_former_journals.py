@@ -9,10 +9,12 @@ from service_cli.chain.transactions import TransactionStep
 from service_cli.claimant.claim import FUNCTION
 from service_cli.errors import CommandRefused
 from service_cli.guardian.verdict import RECORDED
-from service_cli.poster.funding import AUTHORIZATION, CREATE, FUNDED, NONCES, PATH, SALT, TERMS, FundingPath
+from service_cli.poster.funding import AUTHORIZATION, CREATE, FUNDED, NONCES, PATH, TERMS, FundingPath
 from service_cli.solver.sealing import CONTENT, PREPARED, SEALED, SEALED_AT, SHOWN, UPLOADED
 
 FORMER = json.loads((Path(__file__).parent / "former_journals.json").read_text(encoding="utf-8"))
+SALT = text_entry("salt")
+"""Not read any more."""
 RECORD = TransactionStep(next(name for name in FORMER["submit"] if name.startswith("submit_")))
 VERDICT = TransactionStep("verdict_transaction")
 ENTRIES: dict[str, list[JournalEntry[object]]] = {

@@ -12,11 +12,11 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import read_conditions
-from service_cli.poster.publishing import bounty_of, confirm
+from service_cli.poster.publishing import confirm
 from service_common.chain.abi import hub_abi
 from service_common.chain.deployment import deployment_of
 from service_common.domain.commitments import spec_commitment
-from service_common.types import Address, BlockNumber, ChainId
+from service_common.types import Address, ChainId
 
 from tests.campaign import some
 from tests.cli.api_twin import ApiTwin
@@ -355,7 +355,10 @@ def test_publish_fund__a_node_that_hides_the_creation__never_makes_a_second_escr
     }
     rpc.after = lambda method, _params, result: hidden.get(method, result)
     assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "transaction_replaced"
-    assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "authorization_used"
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "sources_disagree"
+    assert "The RPC endpoint at 127.0.0.1" in str(ran.last["message"])
+    assert "the API at 127.0.0.1" in str(ran.last["message"]).replace("The API", "the API")
     rpc.honest()
     assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
     assert before - balance(ledger) == ESCROW
@@ -435,10 +438,11 @@ def set_fees(ledger: Ledger, protocol: int, guardian: int) -> None:
     ledger.contract.transact(owner, "setFeePolicy", protocol, guardian, recipient)
 
 
-def test_publish_fund__a_cancelled_authorization__is_followed_by_one_with_another_nonce(
+def test_publish_fund__a_cancelled_authorization__is_followed_by_another_once_its_time_is_over(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
     before = balance(ledger)
+    page.write_bytes(ledger.page(seconds=20_000))
     refuse_sending(rpc)
     poster.run("poster:publish-fund", str(page), code=1)
     (journal,) = poster.home.rglob("journal.json")
@@ -448,6 +452,10 @@ def test_publish_fund__a_cancelled_authorization__is_followed_by_one_with_anothe
     signature = cancellation(ledger, nonce)
     ledger.token.transact(wallet, "cancelAuthorization", wallet.address, bytes.fromhex(nonce[2:]), signature)
     rpc.honest()
+    ran = poster.run("poster:publish-fund", str(page), code=1)
+    assert ran.last["code"] == "authorization_outstanding"  # that it was cancelled is one endpoint's word
+    assert "signing:" not in ran.words.replace("signing: publish", "")
+    ledger.advance_to(ledger.time() + 3_700)
     assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
     assert len(json.loads(journal.read_text())["nonces"]) == 2
     assert before - balance(ledger) == ESCROW
@@ -609,26 +617,6 @@ def test_check__of_a_page_that_was_funded__names_the_bounties(
     ]
     ran = poster.run("poster:publish-fund", "--check", "--poster-address", other, page_path)
     assert ran.last["funded_as"] == []
-
-
-def test_bounty_of__on_a_public_chain_of_unknown_beginning__is_found_in_the_list_and_checked_on_chain(
-    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ChainClient, "is_local", False)
-    settings = Settings(Environment(api.variables(), {}), ChainId(31337), None, None)
-    bounty, page = ledger.fund()
-    poster, commitment = Address(ledger.people.poster.address), spec_commitment(page)
-    items = [api.item(number, spec_commitment=commitment) for number in (1, bounty)]
-    api.listed = {"items": items, "next_cursor": None}
-    assert bounty_of(ChainClient(settings), poster, commitment) == bounty
-    false = [{**items[1], "bounty_id": "x"}, {**items[1], "bounty_id": "999999"}, {}]
-    api.listed = {"items": false, "next_cursor": None}
-    assert bounty_of(ChainClient(settings), poster, commitment) is None
-    assert api.server.requests[-1].query.startswith(f"poster_address={poster}&limit=")
-    record = deployment_of(ChainId(8453))
-    assert record is not None
-    known = replace(settings, record=replace(record, hub_address=api.hub.address, deploy_block=BlockNumber(0)))
-    assert bounty_of(ChainClient(known), poster, commitment) == bounty
 
 
 def test_clock_that_is_far_from_a_public_chain_s_is_named_once(

@@ -57,9 +57,10 @@ def wait_until(
     raise CommandFailed("not_finalized", f"Still waiting until {what}.", next_action="Run the command again later.")
 
 
-def wait_finalized(
-    api: ApiClient, bounty_id: BountyId, what: str = "the chain has finalized the bounty's last change"
-) -> dict[str, object]:
+LAST_CHANGE: Final = "the chain has finalized the bounty's last change"
+
+
+def wait_finalized(api: ApiClient, bounty_id: BountyId, what: str = LAST_CHANGE) -> dict[str, object]:
     """The detail once the bounty's last change is finalized."""
     return wait_until(api, bounty_id, lambda detail: detail.get("finality") == "finalized", what)
 

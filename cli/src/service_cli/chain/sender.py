@@ -405,9 +405,7 @@ class _Sending:
                 "the command again: it goes on with what it signed."
             )
             raise CommandRefused("nonce_ahead", message, next_action=next_action)
-        say(
-            f"an earlier run signed this with nonce {state.attempt.nonce}, the account's next one is {nonce}: signing anew"
-        )
+        say(f"an earlier run signed this with nonce {state.attempt.nonce}, the next one is {nonce}: signing anew")
         self.step.give_up(self.journal, state.attempt)
         return Kept(self._sign(None), Reach.THIS_RUN)
 

@@ -17,7 +17,15 @@ from service_common.chain.blocks import Header, header_at
 from service_common.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS
 from service_common.chain.gas import USUAL_COST_WEI
 from service_common.chain.hub import BountyView, Hub, RosterView
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, hex_bytes, quantity
+from service_common.chain.json_rpc import (
+    ChainUnavailable,
+    JsonRpc,
+    RpcRefused,
+    block_number,
+    hex_bytes,
+    host_of,
+    quantity,
+)
 from service_common.chain.reverts import explain
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
@@ -41,16 +49,30 @@ _OTHER_RELEASE = "Use a release of service-cli that its operator names for this 
 
 
 class ChainClient:
-    """Reads of one deployment's chain."""
+    """Reads of one deployment's chain over one endpoint, the first of those that are configured unless named."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, url: str | None = None) -> None:
         self.settings = settings
+        self.url = url or settings.rpc_url()
         self.chain_id = settings.chain_id
         self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
         """What a transaction of this run may cost for gas, in wei; a person at the terminal can raise it."""
         self._clock_named = False
-        self.rpc = JsonRpc([settings.rpc_url()])
+        self.rpc = JsonRpc([self.url])
         self.hub = Hub(self.rpc, settings.hub_address())
+
+    @property
+    def named(self) -> str:
+        """The endpoint as messages name it: by its host, never with a path that may hold a credential."""
+        return f"the RPC endpoint at {printable(host_of(self.url), 100)}"
+
+    @cached_property
+    def further(self) -> tuple["ChainClient", ...]:
+        """The same over each further endpoint that is configured, refused where it is another deployment's."""
+        each = tuple(ChainClient(self.settings, url) for url in self.settings.further_rpc_urls())
+        for other in each:
+            other.check_deployment()
+        return each
 
     @property
     def is_local(self) -> bool:
@@ -69,7 +91,8 @@ class ChainClient:
         with chain_errors():
             served = quantity(self.rpc.call("eth_chainId"))
             if served != self.chain_id:
-                raise _incoherent(f"The RPC endpoint serves chain {served}, not {self.chain_id}.")
+                where = f" at {printable(host_of(self.url), 100)}"
+                raise _incoherent(f"The RPC endpoint{where} serves chain {served}, not {self.chain_id}.")
             if self.rpc.call("eth_getCode", self.hub.address, "latest") in {"0x", None}:
                 raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
             try:

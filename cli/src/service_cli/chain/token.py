@@ -1,8 +1,7 @@
 """The escrow token as a Poster's client needs it: balance, allowance, and what became of an authorization.
 
-An authorization counts as expired only when the token and the chain's finalized time agree on it, and as
-cancelled only when the token logged it; whether the token takes authorizations of this account at all is decided by
-asking it, before anything is signed.
+An authorization counts as cancelled only when the token logged it. Whether the token takes authorizations of this
+account at all is decided by asking it, before anything is signed.
 """
 
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from service_common.chain.hub_constants import EscrowToken, read_token
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes
 from service_common.errors import ServiceError
 from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
+from service_common.types import Address, BlockNumber, Bytes32, bytes32
 
 from service_cli.chain.receipts import account_topic, read_logs
 from service_cli.chain.session import ChainClient, chain_errors
@@ -27,12 +26,10 @@ _DOMAIN: Final = keccak256(b"EIP712Domain(string name,string version,uint256 cha
 
 
 class AuthorizationState(Enum):
-    """What can still become of a signed authorization."""
+    """What the token has of an authorization's nonce."""
 
-    LIVE = "live"
+    UNUSED = "unused"
     USED = "used"
-    EXPIRED = "expired"
-    """Unused, and its last moment is behind the chain's finalized time: no block can hold its use any more."""
     CANCELLED = "cancelled"
 
 
@@ -86,17 +83,13 @@ def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
     return len(state) == 32 and separator == _separator(chain, token)
 
 
-def authorization_state(
-    chain: ChainClient, owner: Address, nonce: Bytes32, valid_before: UnixSeconds, since: BlockNumber
-) -> AuthorizationState:
-    """What became of it, by the token's own state, its log of cancellations and the chain's finalized time."""
+def authorization_state(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> AuthorizationState:
+    """What became of it, by the token's own state and its log of cancellations: this endpoint's word."""
     with chain_errors():
         state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:])
-        spent = int.from_bytes(state, "big") != 0
-        if spent:
-            return AuthorizationState.CANCELLED if _cancelled(chain, owner, nonce, since) else AuthorizationState.USED
-    expired = chain.finalized().time >= valid_before
-    return AuthorizationState.EXPIRED if expired else AuthorizationState.LIVE
+        if int.from_bytes(state, "big") == 0:
+            return AuthorizationState.UNUSED
+        return AuthorizationState.CANCELLED if _cancelled(chain, owner, nonce, since) else AuthorizationState.USED
 
 
 def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> bool:

@@ -72,6 +72,10 @@ KEY_VARIABLES: Final = (
 )
 """Every variable that sets a key, or the passphrase of one."""
 GAS_PRICE_VARIABLE: Final = "SERVICE_MAX_GAS_PRICE_GWEI"
+FURTHER_VARIABLE: Final = "SERVICE_RPC_URLS"
+"""Endpoints that are asked beside ``SERVICE_RPC_URL``."""
+LOCAL_TIME_VARIABLE: Final = "SERVICE_LOCAL_TIME"
+"""``moved`` where somebody moves the time of a local chain, so that this machine's clock says nothing about it."""
 DOTENV: Final = ".env"
 _EXPORTED: Final = "environment"
 
@@ -233,21 +237,22 @@ def _run_command(source: KeySource) -> str:
 
 _ACCOUNTS: Final = ("SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS")
 _URLS: Final = ("SERVICE_RPC_URL", "SERVICE_API_BASE_URL", "SERVICE_SUBGRAPH_ENDPOINT")
+_LISTS: Final = (FURTHER_VARIABLE,)
 _ACCOUNT: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _NETWORK: Final = re.compile(r"[a-z0-9]{1,16}")
 _KNOWN: Final = (
-    *_ACCOUNTS, *_URLS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
+    *_ACCOUNTS, *_URLS, *_LISTS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG", OUTPUT_VARIABLE, GAS_PRICE_VARIABLE,
-    ACCEPTED_VARIABLE,
+    ACCEPTED_VARIABLE, LOCAL_TIME_VARIABLE,
 )  # fmt: skip
 _EXPORTED_ONLY: Final = {
     OUTPUT_VARIABLE: "since programs rely on the output",
     GAS_PRICE_VARIABLE: "since the file may be somebody else's",
     ACCEPTED_VARIABLE: "since a file cannot accept itself",
+    LOCAL_TIME_VARIABLE: "since it takes this machine's clock out of account",
 }
 _OF_OTHER_PROGRAMS: Final = {
-    "SERVICE_RPC_URLS",
     "SERVICE_SETTLER_PRIVATE_KEY",
     "SERVICE_SETTLER_PRIVATE_KEY_FILE",
 }
@@ -294,6 +299,8 @@ def _shown(environment: Environment, name: str) -> str:
     value = environment.fallback[name]
     if name in _URLS:
         return f"{name}={without_credentials(value)}"
+    if name in _LISTS:
+        return f"{name}={','.join(without_credentials(url) for url in value.split(','))}"
     form = _ACCOUNT if name in _ACCOUNTS else _NETWORK if name == "SERVICE_CHAIN_ID" else None
     return printable(name, 80) if form is None else f"{name}={value if form.fullmatch(value) else 'malformed'}"
 

@@ -21,7 +21,13 @@ from service_common.chain.deployment import (
 from service_common.chain.gas import GWEI, MAX_FEE_WEI
 from service_common.types import Address, ChainId, parse_address
 
-from service_cli.config.environment import GAS_PRICE_VARIABLE, Environment, tell_sources
+from service_cli.config.environment import (
+    FURTHER_VARIABLE,
+    GAS_PRICE_VARIABLE,
+    LOCAL_TIME_VARIABLE,
+    Environment,
+    tell_sources,
+)
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
 
@@ -55,6 +61,7 @@ _WANTED: Final = {
     "SERVICE_HUB_ADDRESS": _ACCOUNT,
     "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
     "SERVICE_RPC_URL": _URL,
+    FURTHER_VARIABLE: "http or https addresses, separated by commas",
     "SERVICE_SUBGRAPH_ENDPOINT": _URL,
     "SERVICE_API_BASE_URL": "an http or https address, perhaps with a path",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
@@ -122,6 +129,12 @@ class Settings:
     def rpc_url(self) -> str:
         return self._value("SERVICE_RPC_URL", _parse_url, self.record.rpc_url if self.record else None)
 
+    def further_rpc_urls(self) -> tuple[str, ...]:
+        """Endpoints that are asked beside the first one, so that what cannot be taken back is not one party's word."""
+        text = self.environment.get(FURTHER_VARIABLE)
+        named = () if text is None else _checked(FURTHER_VARIABLE, _parse_urls, text)
+        return tuple(url for url in dict.fromkeys(named) if url != self.rpc_url())
+
     def subgraph_endpoint(self) -> str:
         known = self.record.subgraph_endpoint if self.record else None
         return self._value("SERVICE_SUBGRAPH_ENDPOINT", _parse_url, known)
@@ -150,6 +163,10 @@ class Settings:
         """
         text = self.environment.exported.get(GAS_PRICE_VARIABLE)
         return _checked(GAS_PRICE_VARIABLE, _parse_from_one, text) * GWEI if text else MAX_FEE_WEI
+
+    def has_moved_time(self) -> bool:
+        """Whether the chain's time is moved by hand, which only that of the local network can be."""
+        return self.chain_id == LOCAL_CHAIN_ID and self.environment.exported.get(LOCAL_TIME_VARIABLE) == "moved"
 
     def beacon(self) -> BeaconRecord:
         """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""

@@ -4,7 +4,13 @@ Secrets are never shown, only that they are set; of an RPC address only the host
 key that is set in two forms is shown as refused.
 """
 
-from service_cli.config.environment import GAS_PRICE_VARIABLE, SECRETS, contradiction, without_credentials
+from service_cli.config.environment import (
+    FURTHER_VARIABLE,
+    GAS_PRICE_VARIABLE,
+    SECRETS,
+    contradiction,
+    without_credentials,
+)
 from service_cli.config.settings import LOCAL_VARIABLES, Settings
 from service_cli.shell.command import chosen_output, command
 from service_cli.shell.output import event, remark
@@ -14,7 +20,7 @@ from service_cli.shell.preferences import OUTPUT_VARIABLE
 def show_configuration(settings: Settings) -> None:
     """The command ``config``."""
     _show("SERVICE_CHAIN_ID", str(settings.chain_id), settings.network_source)
-    for name in (*LOCAL_VARIABLES, "SERVICE_FINALITY_DEPTH", GAS_PRICE_VARIABLE):
+    for name in (*LOCAL_VARIABLES, FURTHER_VARIABLE, "SERVICE_FINALITY_DEPTH", GAS_PRICE_VARIABLE):
         value, source = settings.origin(name)
         _show(name, _plain(name, value), source)
     for name in SECRETS:
@@ -40,7 +46,7 @@ def _secret(settings: Settings, name: str) -> tuple[str | None, str]:
 
 def _plain(name: str, value: str | None) -> str | None:
     """Addresses without what may be a credential in them."""
-    if not value or (name != "SERVICE_RPC_URL" and "@" not in value):
+    if not value or (name not in {"SERVICE_RPC_URL", FURTHER_VARIABLE} and "@" not in value):
         return value
     return ",".join(without_credentials(url) for url in value.split(","))
 

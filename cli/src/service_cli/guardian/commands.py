@@ -217,21 +217,23 @@ def guardian_verdict(
 
     from service_cli.config.settings import load_settings
 
-    named, path = _named(kind, rest, submission)
+    pair, path = _named(kind, rest, submission)
     if path is None and not template and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
     settings = load_settings(network, api_base_url, max_cost=max_cost)
     body = None if path is None or template else read_document(path)
     from service_cli.guardian.verdict import filled_in, named_by, print_template, record_from_editor, record_verdict
+    from service_cli.witnesses.numbers import named_in_full
 
+    meant = None if pair is None else named_in_full(pair)
     if submission is not None:
-        named = named_by(settings, bounty_id, submission)
+        meant = named_by(settings, bounty_id, submission)
     if template:
-        print_template(settings, bounty_id, VerdictKind(kind), named)
+        print_template(settings, bounty_id, VerdictKind(kind), meant)
     elif body is not None:
-        record_verdict(settings, bounty_id, VerdictKind(kind), named, filled_in(body), replace=replace)
+        record_verdict(settings, bounty_id, VerdictKind(kind), meant, filled_in(body), replace=replace)
     else:
-        record_from_editor(settings, bounty_id, VerdictKind(kind), named, replace=replace)
+        record_from_editor(settings, bounty_id, VerdictKind(kind), meant, replace=replace)
 
 
 def _named(

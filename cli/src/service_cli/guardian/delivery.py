@@ -1,7 +1,7 @@
 """``guardian:deliver-key``: the winning work's content key, wrapped to the deployment's delivery key.
 
-Only the finalized winner's key, as the chain has it at its finalized block, and only to the key that the Hub publishes
-on chain: a swapped delivery key in the API's answer is refused before anything is opened.
+Only the finalized winner's key, as every endpoint has it at its finalized block and the API shows it, and only to the
+key that the Hub publishes on chain: a swapped delivery key in the API's answer is refused before anything is opened.
 """
 
 from service_common.crypto import sealed_box
@@ -10,7 +10,6 @@ from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
 from service_common.wire.delivery import DeliveryKey
 
 from service_cli.api import ApiClient, api_of
-from service_cli.bounty.facts import check_detail, wait_finalized
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
 from service_cli.config.settings import Settings
@@ -18,6 +17,8 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.opening import keyring_of, open_as_guardian
 from service_cli.shell.output import event
 from service_cli.shell.text import moment
+from service_cli.witnesses.bounties import Pair, final_winner
+from service_cli.witnesses.vouching import Vouched
 
 
 def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, Bytes32] | None) -> None:
@@ -35,13 +36,15 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, B
     if named not in (None, winner):
         message = "The contract does not name this Submission as the winner."
         raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
-    solver, commitment = winner
     api = api_of(settings, chain)
-    check_detail(chain, bounty_id, bounty, wait_finalized(api, bounty_id))
-    _require_final(chain, bounty_id, winner)
+    _deliver(chain, api, bounty_id, final_winner(chain, bounty_id, winner, api))
+
+
+def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vouched[Pair]) -> None:
+    solver, commitment = winner.value
     delivery_key = _delivery_key(api, chain)
-    session = Session(chain, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    submission, identity = open_as_guardian(session, keyring_of(settings), bounty_id, winner)
+    session = Session(chain, local_signer(chain.settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    submission, identity = open_as_guardian(session, keyring_of(chain.settings), bounty_id, winner.value)
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(
         session.signer,
@@ -54,19 +57,6 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, B
         summary=f"deliver the winning key of bounty {bounty_id}, sealed to the delivery key {delivery_key}",
     )
     event("guardian_deliver_key.stored", submission.names() | {"created": answer.status == 201})
-
-
-def _require_final(chain: ChainClient, bounty_id: BountyId, winner: tuple[Address, Bytes32]) -> None:
-    """The award is in the finalized block; the API's answer is not enough to deliver a key."""
-    finalized = chain.finalized().number
-    with chain_errors():
-        view = chain.hub.bounty(bounty_id, finalized)
-    if view is None or view.outcome is not Outcome.AWARDED:
-        message = "The award is not in a block that the chain has finalized; it could still be undone."
-        raise CommandFailed("not_finalized", message, next_action="Run the command again when the block is finalized.")
-    if (view.winner, view.winning_submission) != winner:
-        message = "The contract does not name this Submission as the finalized winner."
-        raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:

@@ -36,7 +36,7 @@ from service_common.errors import Issue, ServiceError
 from service_common.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of
-from service_cli.bounty.facts import RecordedSubmission, recorded_submissions
+from service_cli.bounty.facts import RecordedSubmission
 from service_cli.chain.journal import note_done, opened_name, was_done
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
@@ -58,6 +58,9 @@ from service_cli.submissions import (
     sealed_data_errors,
     write_artifact,
 )
+from service_cli.witnesses.numbers import listing, note_opened_as
+from service_cli.witnesses.table import Fact
+from service_cli.witnesses.vouching import disagreement
 
 ACCOUNT_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _MAX_PASSED: Final = MAX_IDENTITY_FILE + 1_024
@@ -335,16 +338,20 @@ def _how_to_name(count: int) -> str:
 def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, original_names: bool) -> None:
     """``guardian:open`` of a whole bounty: a directory below ``output`` for each Submission."""
     listed = _Listed.read(settings, bounty_id, with_api=True)
+    if listed.api_agrees is False:
+        warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
     opened, before, problems = 0, 0, list[Issue]()
     for one in listed.submissions:
         target = output / one.commitment
         if _is_opened(listed.chain, bounty_id, one) and target.is_dir() and any(target.iterdir()):
             before += 1
+            listed.note_opened(bounty_id, one)
             remark(f"Submission {one.number} was opened before, in {target}")
             continue
         try:
             pair = (one.solver, one.commitment)
             guardian_open(settings, bounty_id, *pair, target, original_names=original_names, quiet_end=True)
+            listed.note_opened(bounty_id, one)
             opened += 1
         except CommandFailed:
             warn(f"stopped at Submission {one.number}; run the command again, it continues there")
@@ -373,10 +380,14 @@ def open_chosen(
     original_names: bool,
 ) -> None:
     """``guardian:open`` of the one Submission that ``choice`` names."""
-    one = choice.of(_Listed.read(settings, bounty_id, with_api=source is None).submissions)
+    listed = _Listed.read(settings, bounty_id, with_api=source is None)
+    one = choice.of(listed.submissions)
+    if listed.api_agrees is False:
+        raise disagreement(Fact.NUMBER, listed.chain.named, "the API")
     target = output or default_output(bounty_id) / one.commitment
     pair = (one.solver, one.commitment)
     guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
+    listed.note_opened(bounty_id, one)
 
 
 def default_output(bounty_id: BountyId) -> Path:
@@ -390,6 +401,14 @@ class _Listed:
 
     chain: ChainClient
     submissions: list[RecordedSubmission]
+    api_agrees: bool | None
+    """Whether the API lists the same; None where it could not be asked."""
+
+    def note_opened(self, bounty_id: BountyId, one: RecordedSubmission) -> None:
+        """Remember the number of what was opened, where that is not the word of one endpoint alone."""
+        if self.api_agrees:
+            with suppress(CommandFailed):
+                note_opened_as(self.chain, bounty_id, one)
 
     @staticmethod
     def read(settings: Settings, bounty_id: BountyId, *, with_api: bool) -> "_Listed":
@@ -405,7 +424,8 @@ class _Listed:
         if now < bounty.reveal_at:
             message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
             raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
-        found = recorded_submissions(chain, _api(settings), bounty_id)
+        listed = listing(chain, _api(settings), bounty_id)
+        found = listed.submissions
         for one in found:
             numbers = {"number": one.number, "of": len(found), "block_number": one.block_number}
             event("guardian_open.submission_listed", _names(bounty_id, one) | numbers)
@@ -413,7 +433,7 @@ class _Listed:
             remark(f"Submission {one.number} of {len(found)}: {one.commitment} by {one.solver}{done}")
         if not found:
             say(f"bounty {bounty_id} has no Submission")
-        return _Listed(chain, found)
+        return _Listed(chain, found, listed.api_agrees)
 
 
 def _require_guardian(session: Session[LocalSigner], bounty_id: BountyId) -> None:

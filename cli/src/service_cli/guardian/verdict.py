@@ -21,6 +21,7 @@ from typing import Final
 
 import click
 from service_common.chain.hub import BountyView
+from service_common.chain.json_rpc import block_number
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.hub_events import VerdictRecorded
@@ -41,10 +42,9 @@ from service_common.types import (
 )
 
 from service_cli.api import ApiClient, api_of, bounty_detail
-from service_cli.bounty.facts import check_detail, recorded_submissions, wait_finalized
 from service_cli.chain.about import about_sent
-from service_cli.chain.journal import JournalEntry, opened_name, was_done
-from service_cli.chain.receipts import ExpectedEvent, account_topic, bounty_topic
+from service_cli.chain.journal import Journal, JournalEntry, opened_name, was_done
+from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
@@ -57,9 +57,15 @@ from service_cli.guardian.opening import Choice
 from service_cli.json_values import object_of, text_of, whole_of
 from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import moment, printable
+from service_cli.witnesses.bounties import Pair, terms_of
+from service_cli.witnesses.numbers import named_by_place
+from service_cli.witnesses.table import Fact
+from service_cli.witnesses.vouching import Vouched, agreed
 
-Named = tuple[Address, Bytes32] | None
+Named = Pair | None
 """The Solver and Submission that an awarded Verdict names."""
+Meant = Vouched[Pair] | None
+"""The same before it is judged, with who vouches that it is the one that is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,31 +135,33 @@ RECORDED: Final = JournalEntry("recorded", AnchoredVerdict.to_json, AnchoredVerd
 
 
 def record_verdict(
-    settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes, *, replace: bool
+    settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, *, replace: bool
 ) -> None:
     """The command ``guardian:verdict`` with the reasons as ``body``."""
     session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    record(session, bounty_id, kind, named, body, replace=replace)
+    record(session, bounty_id, kind, meant, body, replace=replace)
 
 
 def record(
-    session: Session[LocalSigner], bounty_id: BountyId, kind: VerdictKind, named: Named, body: bytes, *, replace: bool
+    session: Session[LocalSigner], bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, *, replace: bool
 ) -> None:
-    """Publish these reasons and record the Verdict, once; then show how the Guardians stand."""
-    chain = session.chain
+    """Publish these reasons and record the Verdict, once; then show how the Guardians stand.
+
+    What an earlier run reported is looked for again: a reorg may have taken it out, or an endpoint invented it.
+    """
+    chain, named = session.chain, None if meant is None else meant.value
     check_document(session.settings.environment, body, "The Verdict's body")
     document = render_verdict(_written(session, bounty_id, kind, named, body))
     verdict = Verdict(bounty_id, session.account, kind, named, report_commitment(document))
     with session.journal("verdict", str(bounty_id), session.account, verdict.report_commitment) as journal:
-        if (done := journal.get(RECORDED)) is not None:
-            if _still_counts(chain, done):
-                _finish(session, done)
-                return
+        reported = journal.get(RECORDED)
+        if (done := _standing(chain, verdict, reported)) is not None:
+            journal.note(RECORDED, done)
+            _finish(session, done)
+            return
+        if reported is not None:
             _require_judging(chain, bounty_id)
-            if not replace:
-                message = "This Verdict was recorded, and you put another one in its place later."
-                raise CommandRefused("verdict_replaced", message, next_action="To put this one back, add --replace.")
-            journal.forget(RECORDED, *_STEP.entries)
+            _leave(chain, journal, reported, replace=replace)
         if not _STEP.was_attempted(journal):
             _require_judging(chain, bounty_id)
             _warn_unopened(chain, bounty_id, named)
@@ -200,12 +208,41 @@ def _finish(session: Session[LocalSigner], done: AnchoredVerdict) -> None:
     remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
 
 
-def _still_counts(chain: ChainClient, done: AnchoredVerdict) -> bool:
-    """Whether no later Verdict of this Guardian took the place of the one recorded before."""
-    verdict = done.verdict
+def _standing(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> AnchoredVerdict | None:
+    """This Verdict as the chain has it, where it is this Guardian's last one: by every endpoint's Hub and log."""
+    named = verdict.named or (ZERO_ADDRESS, ZERO_BYTES32)
+
+    def read(each: ChainClient) -> Receipt | None:
+        with chain_errors():
+            recorded = each.hub.verdict(verdict.bounty_id, verdict.guardian)
+        if (recorded.kind, recorded.solver, recorded.submission_commitment) != (verdict.kind, *named):
+            return None
+        newest = _newest(each, verdict, reported)
+        return newest if newest is not None and verdict.expected().proven_by(newest) else None
+
+    receipt = agreed(chain, Fact.DONE, read)
+    return None if receipt is None else AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
+
+
+def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
+    """What recorded this Guardian's last Verdict, from about where one was reported on; else of the last day."""
+    with chain_errors():
+        head = block_number(chain.rpc.call("eth_blockNumber"))
+    start = head - RECENT_BLOCKS if reported is None else reported.block_number - LOG_RANGE
     topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
-    later = [one.report_commitment for _, one in ExpectedEvent(VerdictRecorded, topics).found(chain, done.block_number)]
-    return not later or later[-1] == verdict.report_commitment
+    return ExpectedEvent(VerdictRecorded, topics).newest(chain, BlockNumber(max(0, start)))
+
+
+def _leave(chain: ChainClient, journal: Journal, reported: AnchoredVerdict, *, replace: bool) -> None:
+    """Begin again with a Verdict that is not there any more; one that was replaced only where that is wanted."""
+    if _newest(chain, reported.verdict, reported) is None:
+        say("the chain does not have this Verdict, which an earlier run reported as recorded: recording it again")
+        journal.forget(RECORDED)
+        return
+    if not replace:
+        message = "This Verdict was recorded, and you put another one in its place later."
+        raise CommandRefused("verdict_replaced", message, next_action="To put this one back, add --replace.")
+    journal.forget(RECORDED, *_STEP.entries)
 
 
 def _require_judging(chain: ChainClient, bounty_id: BountyId) -> None:
@@ -250,9 +287,12 @@ def _require_pinned(session: Session[LocalSigner], bounty_id: BountyId) -> None:
 def _require_active(chain: ChainClient, bounty_id: BountyId, named: Named) -> None:
     if named is None:
         return
-    with chain_errors():
-        active = chain.hub.submission(bounty_id, named[0])
-    if active != named[1]:
+
+    def read(each: ChainClient) -> Bytes32:
+        with chain_errors():
+            return each.hub.submission(bounty_id, named[0])
+
+    if agreed(chain, Fact.NUMBER, read) != named[1]:
         message = "The named Submission is not that Solver's active one."
         raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
 
@@ -284,7 +324,7 @@ def _written(
 def _publish(session: Session[LocalSigner], verdict: Verdict, document: bytes) -> None:
     """Store the document, and read it back by its commitment."""
     api, bounty_id = session.api, verdict.bounty_id
-    check_detail(session.chain, bounty_id, session.chain.bounty(bounty_id), wait_finalized(api, bounty_id))
+    terms_of(session.chain, bounty_id, api)
     path = f"/api/written-verdicts/{verdict.report_commitment}"
     api.signed(
         session.signer,
@@ -309,24 +349,24 @@ _RESULT: Final = "<Why this Verdict follows, in a sentence or two.>"
 _PLACEHOLDERS: Final = frozenset({_MET, _MISSED, _RESULT})
 
 
-def named_by(settings: Settings, bounty_id: BountyId, choice: Choice) -> Named:
-    """The Solver and Submission that a number or the begin of a commitment names, by the Hub's log."""
-    chain = ChainClient.checked(settings)
-    one = choice.of(recorded_submissions(chain, api_of(settings), bounty_id))
-    return one.solver, one.commitment
+def named_by(settings: Settings, bounty_id: BountyId, choice: Choice) -> Vouched[Pair]:
+    """The Solver and Submission that a number or the begin of a commitment names."""
+    return named_by_place(ChainClient.checked(settings), api_of(settings), bounty_id, choice.of)
 
 
-def print_template(settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named) -> None:
+def print_template(settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant) -> None:
     """``guardian:verdict --template``: the template on stdout, as text."""
+    named = None if meant is None else meant.value
     chain = ChainClient.checked(settings)
     page = _page(api_of(settings), chain.bounty(bounty_id), bounty_id)
     click.echo(template(bounty_id, kind, named, page), nl=False)
 
 
 def record_from_editor(
-    settings: Settings, bounty_id: BountyId, kind: VerdictKind, named: Named, *, replace: bool
+    settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, *, replace: bool
 ) -> None:
     """``guardian:verdict`` without a file: refuse what the Hub would refuse, then have the reasons written."""
+    named = None if meant is None else meant.value
     session = Session.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
     draft_names = ("draft", str(bounty_id), session.account, kind.value, named[1] if named else "none")
     with session.journal(*draft_names) as journal, _kept(draft := journal.folder / "reasons.md"):
@@ -336,7 +376,7 @@ def record_from_editor(
             require_recordable(session, bounty_id, named, replace=replace)
             _write_draft(session, draft, bounty_id, kind, named)
         _edit(draft)
-        record(session, bounty_id, kind, named, _finished(draft), replace=replace)
+        record(session, bounty_id, kind, meant, _finished(draft), replace=replace)
         draft.unlink()
 
 

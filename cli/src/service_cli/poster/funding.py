@@ -1,9 +1,12 @@
 """Funding a published page: once, whatever happens in between.
 
 The path (authorization or allowance) is chosen and written down before anything is signed, and so is every nonce under
-which the Hub may create this page's bounty; before anything new is signed, the Hub's log is searched for all of them.
-Terms that were signed are kept while the Hub honours them; other terms are signed only once the earlier authorization
-can provably not be used any more. On the allowance path the Hub may take the escrow exactly once.
+which the Hub may create this page's bounty; before anything new is signed, the Hub's log is searched for all of them,
+and the API's index is compared with it.
+
+Terms that were signed are kept while the Hub honours them: authorizations over the same terms share a nonce, and the
+token takes one of them. Other terms have another nonce, so they are signed only once every earlier authorization is
+over by the finalized block and by this machine's clock. On the allowance path the Hub may take the escrow exactly once.
 """
 
 import secrets
@@ -30,7 +33,7 @@ from service_common.types import (
 
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner
@@ -55,6 +58,9 @@ from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.poster.conditions import HubConditions
 from service_cli.shell.output import event, say
 from service_cli.shell.text import amount, duration, moment
+from service_cli.witnesses.escrows import Escrow
+from service_cli.witnesses.times import has_passed, latest_moment, signing_time
+from service_cli.witnesses.vouching import Vouched
 
 _MARGIN_SECONDS: Final = 60
 
@@ -139,7 +145,6 @@ FUNDED: Final = JournalEntry("bounty_created", FundedBounty.to_json, FundedBount
 CREATE: Final = TransactionStep("create_transaction")
 APPROVE: Final = TransactionStep("approve_transaction")
 PATH: Final = JournalEntry("path", str, lambda value: FundingPath(text_of(value)))
-SALT: Final = JournalEntry("salt", str, lambda value: parse_bytes32(text_of(value)))
 TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(list_of(value)))
 NONCES: Final = JournalEntry("nonces", dict, _nonces_of)
 """Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
@@ -160,17 +165,29 @@ class Funding:
         expected = self._expected()
         return None if expected.since is None else expected.newest(self.session.chain, expected.since)
 
-    def run(self, conditions: HubConditions) -> Receipt:
-        """Create the bounty by the path chosen once."""
-        path = self.journal.get(PATH)
-        if path is None:
-            path = _path(self.session.chain, self.session.account)
-            self.journal.note(PATH, path)
+    def own(self, known: Vouched[tuple[Escrow, ...]]) -> Escrow | None:
+        """Which of the account's escrows on this page this journal's work led to."""
+        nonces = self.journal.get(NONCES) or {}
+        return next((escrow for escrow in known.value if escrow.nonce in nonces), None)
+
+    def is_under_way(self, conditions: HubConditions) -> bool:
+        """Whether all that a creation needs was signed by an earlier run, and still does it: nothing else is signed."""
+        terms = self.journal.get(TERMS)
+        if terms is None or not CREATE.was_attempted(self.journal) or not conditions.honour(terms):
+            return False
+        kept = self.journal.get(AUTHORIZATION)
+        return self.journal.get(PATH) is FundingPath.ALLOWANCE or (kept is not None and self._is_good(kept, terms))
+
+    def run(self, conditions: Vouched[HubConditions], known: Vouched[tuple[Escrow, ...]]) -> Receipt:
+        """Create the bounty; of ``known``, the account's escrows on this page, none may be this journal's work."""
+        if self.own(known) is not None:
+            raise AssertionError("a bounty that exists is not created again")
+        chain, path = self.session.chain, self._chosen_path()
         if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
-            require_means(self.session.chain, self.session.account, _CALLS[path])
+            require_means(chain, self.session.account, _CALLS[path])
         authorized = path is FundingPath.AUTHORIZATION
         try:
-            call = self._authorized(conditions) if authorized else self._allowed(conditions)
+            call = self._authorized(conditions.value) if authorized else self._allowed(conditions.value)
         except CommandRefused as error:
             if error.code == "authorization_used" and (receipt := self.created()) is not None:
                 return receipt  # it was mined after this run had looked for it first
@@ -185,6 +202,21 @@ class Funding:
             next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
             raise CommandRefused("token_transfer_failed", message, next_action=next_action) from error
 
+    def _chosen_path(self) -> FundingPath:
+        """The path of earlier runs while anything of it may still be used; else as the token has it now."""
+        former, kept = self.journal.get(PATH), self.journal.get(AUTHORIZATION)
+        if former is FundingPath.ALLOWANCE:
+            is_bound = CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None
+        else:
+            is_bound = kept is not None and not has_passed(self.session.chain, kept.valid_before)
+        if former is not None and is_bound:
+            return former
+        path = _path(self.session.chain, self.session.account)
+        if former is FundingPath.AUTHORIZATION and path is FundingPath.ALLOWANCE:
+            self.journal.forget(*CREATE.entries)  # with an authorization that is over, none of them creates anything
+        self.journal.note(PATH, path)
+        return path
+
     def _expected(self) -> ExpectedEvent[BountyCreated]:
         """The creation under one of the nonces written down so far."""
         nonces = self.journal.get(NONCES) or {}
@@ -195,16 +227,18 @@ class Funding:
     def _authorized(self, conditions: HubConditions) -> HubCall:
         terms = self._terms(conditions)
         kept = self.journal.get(AUTHORIZATION)
-        soon = self.session.chain.latest().time + _MARGIN_SECONDS
-        if kept is None or kept.terms != terms or kept.valid_before <= soon:
-            kept = self._sign(terms, conditions)
+        if kept is None or not self._is_good(kept, terms):
+            kept = self._sign(terms, conditions, signing_time(self.session.chain))
         arguments = [terms.as_tuple(), self.session.account, 0, kept.valid_before, kept.signature]
         return HubCall(AUTHORIZED, arguments, self._summary(conditions))
 
-    def _sign(self, terms: Terms, conditions: HubConditions) -> Authorization:
+    def _is_good(self, kept: Authorization, terms: Terms) -> bool:
+        """Whether an authorization of before is over these terms, and for long enough that a block can take it."""
+        return kept.terms == terms and kept.valid_before > self.session.chain.latest().time + _MARGIN_SECONDS
+
+    def _sign(self, terms: Terms, conditions: HubConditions, begins: Vouched[UnixSeconds]) -> Authorization:
         """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""
-        chain, roster = self.session.chain, conditions.roster
-        now = chain.latest().time
+        chain, roster, now = self.session.chain, conditions.roster, begins.value
         valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
         if (until := conditions.roster_until) is not None and until < valid_before:
             if until <= now + _MARGIN_SECONDS:
@@ -238,41 +272,40 @@ class Funding:
 
     def _terms(self, conditions: HubConditions) -> Terms:
         """The terms written down, while they can still be meant; else new ones, written down before use."""
-        salt = self.journal.get(SALT)
         if (terms := self.journal.get(TERMS)) is not None:
-            honoured = conditions.honour(terms)
-            cancelled = self._settle_authorization(terms, honoured=honoured)
-            if honoured and not cancelled:
+            honoured, state = conditions.honour(terms), self._state_of(terms)
+            if honoured and state is AuthorizationState.UNUSED:
                 return terms
+            if state is AuthorizationState.USED:
+                message = "The token has the authorization as used, but no bounty of it shows."
+                next_action = "Do not fund again; look at the account's transfers on chain."
+                raise CommandRefused("authorization_used", message, next_action=next_action)
+            self._require_over(honoured=honoured)
             say("the Hub's roster or fees changed, or the authorization was cancelled; other terms are signed")
-            salt = None if cancelled else salt
-        if salt is None:
-            salt = bytes32(secrets.token_bytes(32))
-            self.journal.note(SALT, salt)
-        terms = conditions.terms(self.page, self.commitment, salt)
+        terms = conditions.terms(self.page, self.commitment, bytes32(secrets.token_bytes(32)))
         nonces = self.journal.get(NONCES) or {}
         self.journal.note(NONCES, {**nonces, self._nonce(terms): self.session.chain.latest().number})
         self.journal.note(TERMS, terms)
         return terms
 
-    def _settle_authorization(self, terms: Terms, *, honoured: bool) -> bool:
-        """Whether a signed authorization was cancelled; refuses to go on beside one that may still be used."""
-        kept = self.journal.get(AUTHORIZATION)
-        if kept is None:
-            return False
-        chain, nonce = self.session.chain, self._nonce(terms)
-        since = (self.journal.get(NONCES) or {}).get(nonce, BlockNumber(0))
-        state = authorization_state(chain, self.session.account, nonce, kept.valid_before, since)
-        if state is AuthorizationState.USED:
-            message = "The token has the authorization as used, but no bounty of it shows."
-            next_action = "Do not fund again; look at the account's transfers on chain."
-            raise CommandRefused("authorization_used", message, next_action=next_action)
-        if state is AuthorizationState.LIVE and not honoured:
-            until = moment(kept.valid_before, chain.latest().time)
-            message = f"The Hub's roster or fees changed, and the authorization signed before is good until {until}."
-            next_action = "Run the command again after that time (once its block is final), or cancel it on the token."
-            raise CommandRefused("authorization_outstanding", message, next_action=next_action)
-        return state is AuthorizationState.CANCELLED
+    def _state_of(self, terms: Terms) -> AuthorizationState:
+        """What the token has of the terms' nonce, where an authorization over them was signed."""
+        nonce = self._nonce(terms)
+        if self.journal.get(AUTHORIZATION) is None:
+            return AuthorizationState.UNUSED
+        since = first_block(self.session.chain) or (self.journal.get(NONCES) or {}).get(nonce, BlockNumber(0))
+        return authorization_state(self.session.chain, self.session.account, nonce, since)
+
+    def _require_over(self, *, honoured: bool) -> None:
+        """Refuse other terms beside an authorization that may still be used, whatever an endpoint says became of it."""
+        chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
+        if kept is None or has_passed(chain, kept.valid_before):
+            return
+        until = moment(kept.valid_before, latest_moment(chain))
+        happened = f"{chain.named} has it as spent" if honoured else "the Hub's roster or fees changed"
+        message = f"An earlier run signed an authorization that is good until {until}, and {happened}."
+        next_action = "Run the command again after that time, once its block is final. Nothing else was signed."
+        raise CommandRefused("authorization_outstanding", message, next_action=next_action)
 
     def _allowed(self, conditions: HubConditions) -> HubCall:
         """Allow the Hub exactly the escrow, once; what a creation took is never allowed again."""

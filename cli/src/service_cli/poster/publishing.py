@@ -1,16 +1,17 @@
 """From a page to a funded bounty: publication, own derivation, then ``funding``.
 
-Nothing is signed for the Hub or the token before the page was published and every field of the answer agreed with what
-is derived here from the page's bytes and the Hub itself. ``check_page`` does all that needs no key.
+Nothing is signed for the Hub or the token before the page was published by the same run, and every field of the answer
+agreed with what is derived here from the page's bytes and the Hub itself. ``check_page`` does all that needs no key.
 
-A page is funded once. Whether it was funded before, from any machine, is read from the Hub's log, or where its first
-block is not known from the API's list; a bounty counts only when the Hub itself names this account and this page.
+A page is funded once. Whether it was funded before, from any machine, is read from the Hub's log and compared with the
+API's index; a bounty counts only when the Hub itself names this account and this page. What an earlier run reported is
+looked for again.
 """
 
 import itertools
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -19,12 +20,8 @@ from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.hub_events import BountyCreated
 from service_common.types import ZERO_BYTES32, Address, BountyId, Bytes32
-from service_common.wire.bounties import BountyItem
-from service_common.wire.reading import read
 
-from service_cli.api import api_of
 from service_cli.bounty.facts import require_agreement
-from service_cli.bounty.listing import listed
 from service_cli.chain.about import about_chain, about_sent
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
@@ -35,12 +32,14 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
-from service_cli.poster.funding import CREATE, FUNDED, FundedBounty, Funding, creation_calls
+from service_cli.poster.funding import FUNDED, FundedBounty, Funding, creation_calls
 from service_cli.poster.template import require_filled
 from service_cli.shell.output import event, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
+from service_cli.witnesses.escrows import escrows_of
+from service_cli.witnesses.table import Fact, Witness
+from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
 
-MOST_LISTED: Final = 10_000
 _DISAGREES: Final = "Do not fund: the API and this client disagree. Check the configuration, then report it."
 
 
@@ -48,30 +47,51 @@ def publish_and_fund(settings: Settings, page: bytes, *, yes: bool = False, agai
     """The command ``poster:publish-fund``."""
     challenge, commitment = _checked_page(settings, page)
     session = Session.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
-    chain = session.chain
     with _journal(session, commitment, again=again) as journal:
         if (done := journal.get(FUNDED)) is not None:
-            say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
-            _show_funded(session, done)
-            return
-        funding = Funding(session, challenge, commitment, journal)
-        if (receipt := funding.created()) is None:
-            begun = CREATE.was_attempted(journal)
-            if not begun and not again:
-                refuse_second_escrow(chain, session.account, commitment)
-            conditions = read_conditions(chain)
-            if not begun:
-                token = conditions.constants.token
-                require_same_token(session.api, token)
-                check_terms(chain, conditions, challenge, session.account)
-                check_tokens(chain, session.account, challenge, token)
-                require_means(chain, session.account, creation_calls(chain, session.account))
-                _publish(session, page, commitment, challenge, conditions)
-                confirm(settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
-            receipt = funding.run(conditions)
-        done = _funded(session, receipt, commitment)
+            if _is_there(session, done):
+                say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
+                _show_funded(session, done)
+                return
+            say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
+        done = _fund(Funding(session, challenge, commitment, journal), page, yes=yes, again=again)
         journal.note(FUNDED, done)
         _show_funded(session, done)
+
+
+def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBounty:
+    """Find the bounty, or create it; whatever is signed, the API is asked in the same run."""
+    session, challenge, commitment = funding.session, funding.page, funding.commitment
+    if (receipt := funding.created()) is not None:
+        return _funded(session, receipt, commitment)
+    known = escrows_of(session.chain, session.api, session.account, commitment)
+    if (own := funding.own(known)) is not None:
+        return _on_the_hub(session, FundedBounty(own.bounty_id, commitment, own.tx_hash, own.block_number))
+    if known.value and not again:
+        raise _already_funded(session.account, known.value[-1].bounty_id)
+    conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
+    if funding.is_under_way(conditions):
+        vouched = vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
+    else:
+        token = conditions.constants.token
+        require_same_token(session.api, token)
+        check_terms(session.chain, conditions, challenge, session.account)
+        check_tokens(session.chain, session.account, challenge, token)
+        require_means(session.chain, session.account, creation_calls(session.chain, session.account))
+        vouched = _publish(session, page, commitment, challenge, conditions)
+        confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=yes)
+    return _funded(session, funding.run(vouched, known), commitment)
+
+
+def _is_there(session: Session[LocalSigner], done: FundedBounty) -> bool:
+    """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
+
+    def has(chain: ChainClient) -> bool:
+        with chain_errors():
+            view = chain.hub.bounty(done.bounty_id)
+        return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
+
+    return agreed(session.chain, Fact.DONE, has)
 
 
 def _show_funded(session: Session[LocalSigner], done: FundedBounty) -> None:
@@ -125,25 +145,11 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
         )
 
 
-def refuse_second_escrow(chain: ChainClient, poster: Address, commitment: Bytes32) -> None:
-    """Refuse where the Hub holds a bounty of this account on this page already."""
-    if (bounty_id := bounty_of(chain, poster, commitment)) is None:
-        return
+def _already_funded(poster: Address, bounty_id: BountyId) -> CommandRefused:
+    """The Hub holds a bounty of this account on this page already."""
     message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
     next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more add --again."
-    raise CommandRefused("already_funded", message, next_action=next_action)
-
-
-def bounty_of(chain: ChainClient, poster: Address, commitment: Bytes32) -> BountyId | None:
-    """The newest bounty of this account on this page."""
-    if (found := funded_as(chain, commitment, poster)) is not None:
-        return found[-1] if found else None
-    for bounty_id in _listed_ids(chain.settings, poster, commitment):
-        with chain_errors():
-            view = chain.hub.bounty(bounty_id)
-        if view is not None and (view.poster, view.spec_commitment) == (poster, commitment):
-            return bounty_id
-    return None
+    return CommandRefused("already_funded", message, next_action=next_action)
 
 
 def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:
@@ -155,14 +161,6 @@ def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -
         BountyCreated, topics, lambda one: one.spec_commitment == commitment and poster in {None, one.poster}
     )
     return tuple(one.bounty_id for _, one in created.found(chain, start))
-
-
-def _listed_ids(settings: Settings, poster: Address, commitment: Bytes32) -> Iterator[BountyId]:
-    for item in listed(api_of(settings), {"poster_address": poster}, MOST_LISTED):
-        with suppress(ValueError):
-            listed_bounty = read(BountyItem, item)
-            if listed_bounty.facts.spec_commitment == commitment:
-                yield listed_bounty.bounty_id
 
 
 def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes32]:
@@ -190,7 +188,7 @@ def _publish(
     commitment: Bytes32,
     challenge: ChallengePage,
     conditions: HubConditions,
-) -> None:
+) -> Vouched[HubConditions]:
     """Publish the exact bytes, and compare every field of the answer with what is derived here."""
     answer = session.api.signed(
         session.signer,
@@ -216,6 +214,7 @@ def _publish(
         },
         about_chain(session.chain),
     )
+    return vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
 
 
 def _expected(
@@ -258,10 +257,20 @@ def _expected(
 def _funded(session: Session[LocalSigner], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
     """The bounty that the transaction created, as the Hub itself has it."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
-    view = session.chain.bounty(created.bounty_id) if created is not None else None
-    if created is None or view is None or (view.poster, view.spec_commitment) != (session.account, commitment):
-        message = f"Transaction {receipt.tx_hash} did not create this bounty."
-        raise CommandRefused(
-            "creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again."
-        )
-    return FundedBounty(created.bounty_id, commitment, receipt.tx_hash, receipt.block_number)
+    if created is None:
+        raise _not_created(receipt.tx_hash)
+    return _on_the_hub(session, FundedBounty(created.bounty_id, commitment, receipt.tx_hash, receipt.block_number))
+
+
+def _on_the_hub(session: Session[LocalSigner], done: FundedBounty) -> FundedBounty:
+    view = session.chain.bounty(done.bounty_id)
+    if (view.poster, view.spec_commitment) != (session.account, done.spec_commitment):
+        raise _not_created(done.tx_hash)
+    return done
+
+
+def _not_created(tx_hash: Bytes32) -> CommandRefused:
+    message = f"Transaction {tx_hash} did not create this bounty."
+    return CommandRefused(
+        "creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again."
+    )

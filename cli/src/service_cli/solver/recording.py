@@ -14,13 +14,15 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import send
-from service_cli.chain.session import Session, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, prepared_transaction, simulate
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import event, say, warn
 from service_cli.shell.text import moment
 from service_cli.solver.sealing import MADE, PREPARED, SEALED, SEALED_AT, SHOWN, Work
+from service_cli.witnesses.table import Fact
+from service_cli.witnesses.vouching import agreed
 
 
 def submit_call(work: Work, envelope: Envelope) -> HubCall:
@@ -34,9 +36,13 @@ def submit_call(work: Work, envelope: Envelope) -> HubCall:
 
 
 def active(work: Work) -> Bytes32:
-    """What the Hub records of this Solver; zero when nothing."""
-    with chain_errors():
-        return work.chain.hub.submission(work.bounty_id, work.solver)
+    """What the Hub records of this Solver, by every endpoint; zero when nothing."""
+
+    def read(chain: ChainClient) -> Bytes32:
+        with chain_errors():
+            return chain.hub.submission(work.bounty_id, work.solver)
+
+    return agreed(work.chain, Fact.DONE, read)
 
 
 def require_place(work: Work, mine: Envelope | None, journal: Journal, *, replace: bool) -> Bytes32 | None:

@@ -1,7 +1,8 @@
 """A directory sealed for one bounty's roster, once: bytes and envelope are kept, the content identity never is.
 
-Bounty, roster and reveal point come from the contract. A run over the same files continues with the same sealed bytes
-and so with the same commitment; a changed directory is sealed again.
+Bounty, roster and reveal point come from the contract, with the witnesses that the table names. A run over the same
+files continues with the same sealed bytes and so with the same commitment. A changed directory is sealed again, and so
+is what was sealed under other terms than the bounty has: those were an endpoint's word.
 """
 
 import hashlib
@@ -30,6 +31,7 @@ from service_cli.shell.output import Progress, say
 from service_cli.shell.text import moment
 from service_cli.solver.selection import Selection
 from service_cli.submissions import beacon_of
+from service_cli.witnesses.bounties import SealingTerms
 
 
 def fingerprint(selection: Selection) -> str:
@@ -97,9 +99,25 @@ def sealed_before(journal: Journal, content: str) -> Envelope | None:
     return None
 
 
-def seal(work: Work, selection: Selection, content: str, journal: Journal) -> Envelope:
+def fits(envelope: Envelope, terms: SealingTerms) -> bool:
+    """Whether what was sealed before was sealed for this page and roster, and until this reveal point."""
+    roster, sealed = terms.roster.value, envelope.reveal_policy
+    return (
+        envelope.spec_commitment,
+        envelope.guardian_roster_hash,
+        envelope.recipients_commitment,
+        sealed.reveal_at,
+    ) == (
+        terms.terms.value.spec_commitment,
+        roster.guardian_roster_hash,
+        roster.recipients_commitment,
+        terms.reveal_at.value,
+    )
+
+
+def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, journal: Journal) -> Envelope:
     """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
-    if (kept := sealed_before(journal, content)) is not None:
+    if (kept := sealed_before(journal, content)) is not None and fits(kept, terms):
         say("continuing with the bytes sealed before")
         return kept
     _set_aside(journal)
@@ -107,9 +125,9 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal) -> En
     file.unlink(missing_ok=True)
     head = work.chain.latest()
     journal.note(SEALED_AT, head.number)
-    until = moment(work.bounty.reveal_at, head.time)
-    say(f"sealing {selection.directory} for {len(work.roster.members)} Guardians until {until}")
-    envelope = _sealed(work, selection, file)
+    until = moment(terms.reveal_at.value, head.time)
+    say(f"sealing {selection.directory} for {len(terms.roster.value.members)} Guardians until {until}")
+    envelope = _sealed(work, terms, selection, file)
     try:  # before a journal that survives says that they are there
         sync_file(file)
         _keep_envelope(envelope, journal.folder / ENVELOPE)
@@ -153,23 +171,23 @@ def _keep_envelope(envelope: Envelope, path: Path) -> None:
     sync_file(path)
 
 
-def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
-    identity = Identity.generate()
+def _sealed(work: Work, terms: SealingTerms, selection: Selection, file: Path) -> Envelope:
+    roster, identity = terms.roster.value, Identity.generate()
     binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)
     with Progress("sealing") as progress:
         sealed = seal_directory(
             selection.directory, identity.public_key, binding, file, entries=selection.entries, progress=progress
         )
     info = beacon_of(work.session.settings)
-    policy = info.reveal_policy(work.bounty.reveal_at)
+    policy = info.reveal_policy(terms.reveal_at.value)
     return build_envelope(
         binding=binding,
-        spec_commitment=work.bounty.spec_commitment,
-        guardian_roster_hash=work.roster.guardian_roster_hash,
-        recipients_commitment=work.roster.recipients_commitment,
+        spec_commitment=terms.terms.value.spec_commitment,
+        guardian_roster_hash=roster.guardian_roster_hash,
+        recipients_commitment=roster.recipients_commitment,
         reveal_policy=policy,
         content_public_key=identity.public_key,
-        key_capsule=seal_capsule(identity, binding, work.roster.encryption_public_keys, policy.round, info),
+        key_capsule=seal_capsule(identity, binding, roster.encryption_public_keys, policy.round, info),
         ciphertext_sha256=sealed.sha256,
         ciphertext_byte_length=sealed.byte_length,
     )

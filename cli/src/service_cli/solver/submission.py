@@ -17,7 +17,7 @@ from service_common.domain.lifecycle import BountyStatus, Schedule
 from service_common.types import ZERO_BYTES32, BountyId, to_bytes
 
 from service_cli.api import ApiClient
-from service_cli.bounty.facts import check_detail, check_page, wait_finalized
+from service_cli.bounty.facts import check_page
 from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
@@ -29,6 +29,7 @@ from service_cli.chain.transactions import (
     require_price,
     simulate,
 )
+from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -42,6 +43,7 @@ from service_cli.solver.sealing import (
     UPLOADED,
     Work,
     fingerprint,
+    fits,
     seal,
     sealed_before,
     set_aside,
@@ -56,6 +58,14 @@ from service_cli.solver.selection import (
     select,
 )
 from service_cli.solver.upload import upload_and_prepare, upload_late
+from service_cli.witnesses.bounties import (
+    SealingTerms,
+    agreed_bounty,
+    sealing_terms,
+    terms_of,
+    terms_without_api,
+)
+from service_cli.witnesses.table import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +106,18 @@ def submit(
         if earlier is not None and _is_settled(work, earlier, journal, options):
             record(work, earlier, journal, replace=options.replace)
             return
-        if api is not None:
-            with _hint_without_api():
-                check_terms(work, api, options)
+        with _hint_without_api():
+            terms = vouched_terms(work, api, options)
+        if earlier is not None and not fits(earlier, terms):
+            say("the bytes sealed before are for other terms than the bounty has; sealing the files again")
+            journal.forget(CONTENT)
+            earlier = None
+            require_place(work, None, journal, replace=options.replace)
         if earlier is None:
             report_left_out(selection)
             _confirm_secrets(suspicious, options)
-        envelope = seal(work, selection, content, journal)
+        tell_who_vouches(work, terms, api)
+        envelope = seal(work, terms, selection, content, journal)
         if api is not None:
             with _hint_without_api():
                 upload_and_prepare(work, api, envelope, journal)
@@ -114,7 +129,7 @@ def submit(
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
     """The bounty and its roster, as the checked chain has them."""
     session = Session.open(settings, signer)
-    bounty = session.chain.bounty(bounty_id)
+    bounty = agreed_bounty(session.chain, bounty_id)
     return Work(session, bounty_id, bounty, session.chain.pinned_roster(bounty))
 
 
@@ -222,12 +237,28 @@ def placeholder(work: Work) -> HubCall:
     return HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
 
 
-def check_terms(work: Work, api: ApiClient, options: SubmitOptions) -> None:
-    """The page must state the chain's own terms: anyone can create a bounty with any commitment."""
-    detail = wait_finalized(api, work.bounty_id, "the chain has finalized the bounty's creation")
-    check_detail(work.chain, work.bounty_id, work.bounty, detail)
+def vouched_terms(work: Work, api: ApiClient | None, options: SubmitOptions) -> SealingTerms:
+    """What is sealed under. The page must state the chain's own terms: anyone can create a bounty on any commitment."""
+    if api is None:
+        return sealing_terms(work.chain, terms_without_api(work.chain, work.bounty_id))
+    terms, detail = terms_of(work.chain, work.bounty_id, api, "the chain has finalized the bounty's creation")
     if not options.accept_differences:
-        check_page(work.bounty, detail)
+        check_page(terms.value, detail)
+    return sealing_terms(work.chain, terms)
+
+
+def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> None:
+    """Who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
+    sources = [work.chain.named, *(other.named for other in work.chain.further)]
+    if api is not None and Witness.API in terms.roster.by:
+        sources.append(api.peer.named[0].lower() + api.peer.named[1:])
+    alone = len(sources) == 1
+    together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
+    message = f"that these are the Guardians' keys, and when they open it, is the word of {together}"
+    if alone:
+        warn(f"warning: {message} alone: whoever runs it could have put keys of their own in their place")
+    else:
+        say(f"{message}: whoever runs all of them could read it before; {FURTHER_VARIABLE} adds more")
 
 
 def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
@@ -261,9 +292,8 @@ def check_submission(
     cost, balance = gas_cost(work.chain, work.solver, placeholder(work)), work.chain.balance(work.solver)
     if isinstance(signer, LocalSigner):
         require_price(work.chain, cost.price)
-    former = active(work)
-    if not options.without_api:
-        check_terms(work, work.session.api, options)
+    former, api = active(work), None if options.without_api else work.session.api
+    terms = vouched_terms(work, api, options)
     warnings = [
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
         *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
@@ -301,4 +331,5 @@ def check_submission(
     remark(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")
     for warning in warnings:
         remark(f"warning: {warning}", urgent=True)
+    tell_who_vouches(work, terms, api)
     remark("nothing was sealed, signed or sent")

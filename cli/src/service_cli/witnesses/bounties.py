@@ -1,0 +1,108 @@
+"""A bounty's terms, the point from which its work can be opened, and its winner."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from service_common.chain.hub import BountyView
+from service_common.domain.hub_events import BountyTerms
+from service_common.domain.lifecycle import Outcome
+from service_common.domain.roster import Roster
+from service_common.types import Address, BountyId, Bytes32, UnixSeconds
+
+from service_cli.api import ApiClient
+from service_cli.bounty.facts import LAST_CHANGE, check_detail, require_agreement, wait_finalized
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.shell.text import moment
+from service_cli.witnesses.table import Fact, Witness
+from service_cli.witnesses.times import latest_moment
+from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
+
+Pair = tuple[Address, Bytes32]
+"""A Submission as it is named in full: its Solver and its commitment."""
+
+
+def agreed_bounty(chain: ChainClient, bounty_id: BountyId) -> BountyView:
+    """The bounty; ``sources_disagree`` where a further endpoint has other terms of it."""
+    agreed(chain, Fact.TERMS, lambda each: _fixed(each.bounty(bounty_id)))
+    return chain.bounty(bounty_id)
+
+
+def _fixed(view: BountyView) -> BountyTerms:
+    """What is fixed of a bounty at its creation."""
+    return BountyTerms(**{field.name: getattr(view, field.name) for field in fields(BountyTerms)})
+
+
+def terms_of(
+    chain: ChainClient, bounty_id: BountyId, api: ApiClient, what: str = LAST_CHANGE
+) -> tuple[Vouched[BountyView], Mapping[str, object]]:
+    """A bounty's terms by every endpoint and the API, and the API's detail once the last change of it is final.
+
+    ``what`` is waited for, in words.
+    """
+    bounty = agreed_bounty(chain, bounty_id)
+    detail = wait_finalized(api, bounty_id, what)
+    check_detail(chain, bounty_id, bounty, detail)
+    return vouch(Fact.TERMS, bounty, ENDPOINTS | {Witness.API}), detail
+
+
+def terms_without_api(chain: ChainClient, bounty_id: BountyId) -> Vouched[BountyView]:
+    """A bounty's terms by the endpoints alone, as a Solver may decide to rest on them."""
+    return vouch(Fact.TERMS, agreed_bounty(chain, bounty_id), ENDPOINTS)
+
+
+@dataclass(frozen=True, slots=True)
+class SealingTerms:
+    """What work is sealed under: for which page, for whom, and until when."""
+
+    terms: Vouched[BountyView]
+    roster: Vouched[Roster]
+    reveal_at: Vouched[UnixSeconds]
+
+
+def sealing_terms(chain: ChainClient, terms: Vouched[BountyView]) -> SealingTerms:
+    """The roster that the terms pin, which hashes to what was vouched for, and a reveal point that is still to come."""
+    roster = chain.pinned_roster(terms.value)
+    return SealingTerms(terms, vouch(Fact.ROSTER, roster, terms.by), reveal_point(chain, terms.value))
+
+
+def reveal_point(chain: ChainClient, bounty: BountyView) -> Vouched[UnixSeconds]:
+    """When sealed work can be opened; ``reveal_point_wrong`` unless it is what the deadline makes it, and to come.
+
+    The Hub's delay is immutable and was compared with the network's record, or what is configured in its place.
+    """
+    delay, now = chain.settings.reveal_delay(), latest_moment(chain)
+    expected = UnixSeconds(bounty.submission_deadline + delay)
+    if bounty.reveal_at != expected:
+        wrong = f"the deadline and the Hub's delay of {delay} seconds make it {moment(expected, now)}"
+    elif bounty.reveal_at <= now:
+        wrong = "that has passed: what is sealed until then can be opened at once"
+    else:
+        return vouch(Fact.REVEAL_POINT, expected, ENDPOINTS | {Witness.CLOCK, Witness.RECORD})
+    message = f"{chain.named[0].upper()}{chain.named[1:]} has {moment(bounty.reveal_at, now)} as reveal point; {wrong}."
+    next_action = "Nothing was sealed. Use another RPC endpoint, or set this machine's clock."
+    raise CommandRefused("reveal_point_wrong", message, next_action=next_action)
+
+
+def final_winner(chain: ChainClient, bounty_id: BountyId, winner: Pair, api: ApiClient) -> Vouched[Pair]:
+    """The winner, once it is that in every endpoint's finalized block and in the API's index, too."""
+    terms, detail = terms_of(chain, bounty_id, api)
+    named = {"solver_address": winner[0], "submission_commitment": winner[1]}
+    next_action = "Do not deliver; find out which of SERVICE_API_BASE_URL and SERVICE_RPC_URL is wrong."
+    expected = {"facts": {"outcome": Outcome.AWARDED.value, "winner": named}}
+    require_agreement(detail, expected, "read_model_mismatch", next_action)
+    for each in (chain, *chain.further):
+        _require_final(each, bounty_id, winner)
+    return vouch(Fact.WINNER, winner, terms.by)
+
+
+def _require_final(chain: ChainClient, bounty_id: BountyId, winner: Pair) -> None:
+    finalized = chain.finalized().number
+    with chain_errors():
+        view = chain.hub.bounty(bounty_id, finalized)
+    if view is None or view.outcome is not Outcome.AWARDED:
+        message = f"The award is not in a block that the chain has finalized, as {chain.named} has it."
+        raise CommandFailed("not_finalized", message, next_action="Run the command again when the block is finalized.")
+    if (view.winner, view.winning_submission) != winner:
+        message = "The contract does not name this Submission as the finalized winner."
+        raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")

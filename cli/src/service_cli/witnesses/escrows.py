@@ -1,0 +1,86 @@
+"""Which bounties an account has funded on a page: by the Hub's log, and by the API's index."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from service_common.domain.hub_events import BountyCreated
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, parse_bounty_id, parse_bytes32
+
+from service_cli.api import ApiClient
+from service_cli.chain.receipts import RECENT_BLOCKS, account_topic, first_block, hub_events
+from service_cli.chain.session import ChainClient
+from service_cli.json_values import list_of, object_of, text_of, whole_of
+from service_cli.witnesses.table import Fact, Witness
+from service_cli.witnesses.vouching import ENDPOINTS, Source, Vouched, agreed, reconciled, vouch
+
+_MOST: Final = 100
+"""Bounties of one account on one page that the API is asked for."""
+_QUERY: Final = (
+    "query Funded($poster: String!, $page: String!, $first: Int!) {"
+    " bounties(where: {poster_address: $poster, spec_commitment: $page}, first: $first)"
+    " { bounty_id authorization_nonce block_number } }"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Escrow:
+    """A bounty on the page, the nonce of the terms that it was created with, and where that was."""
+
+    bounty_id: BountyId
+    nonce: Bytes32
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+
+_Listed = Mapping[tuple[BountyId, Bytes32], BlockNumber]
+"""What the API shows of each: its id, its nonce, and the block of its creation."""
+
+
+def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> Vouched[tuple[Escrow, ...]]:
+    """Every bounty of this account on this page, oldest first.
+
+    ``sources_disagree`` where the API shows one that an endpoint's log does not have, or endpoints differ: one of them
+    hides an escrow that was paid already, or invents one. The API may be a few blocks behind the log.
+    """
+    listed = _listed(api, poster, page)
+
+    def ask() -> tuple[Escrow, ...]:
+        return agreed(chain, Fact.UNFUNDED, lambda each: _logged(each, poster, page, listed))
+
+    def fits(logged: tuple[Escrow, ...], shown: _Listed) -> bool:
+        return set(shown) <= {(escrow.bounty_id, escrow.nonce) for escrow in logged}
+
+    of_api = Source(api.peer.named, lambda: _listed(api, poster, page))
+    found = reconciled(Fact.UNFUNDED, Source(chain.named, ask), of_api, fits)
+    return vouch(Fact.UNFUNDED, found, ENDPOINTS | {Witness.API, Witness.JOURNAL})
+
+
+def _logged(chain: ChainClient, poster: Address, page: Bytes32, listed: _Listed) -> tuple[Escrow, ...]:
+    """By the Hub's log from its begin; where that is not known, by that of the last day, and where the API points."""
+    ranges: list[tuple[BlockNumber, BlockNumber | None]] = []
+    if (start := first_block(chain)) is None:
+        start = BlockNumber(max(0, chain.latest().number - RECENT_BLOCKS))
+        ranges += [(block, block) for block in set(listed.values()) if block < start]
+    found = {}
+    for first, last in [*ranges, (start, None)]:
+        for log, event in hub_events(chain, first, [None, None, account_topic(poster), page], last):
+            if isinstance(event, BountyCreated) and (event.poster, event.spec_commitment) == (poster, page):
+                escrow = Escrow(event.bounty_id, event.authorization_nonce, log.tx_hash, log.block_number)
+                found[escrow.bounty_id] = escrow
+    return tuple(found[bounty_id] for bounty_id in sorted(found))
+
+
+def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
+    variables = {"poster": poster, "page": page, "first": _MOST}
+    answer = api.post_json("/subgraph", {"query": _QUERY, "variables": variables}).json()
+    try:
+        rows = map(object_of, list_of(object_of(answer["data"])["bounties"]))
+        return {
+            (parse_bounty_id(text_of(row["bounty_id"])), parse_bytes32(text_of(row["authorization_nonce"]))): (
+                BlockNumber(whole_of(row["block_number"]))
+            )
+            for row in rows
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise api.peer.malformed(" answered no list of this account's bounties.") from error

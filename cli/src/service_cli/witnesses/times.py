@@ -1,0 +1,42 @@
+"""What time it is, and what it has ended: by the chain, and by this machine's clock."""
+
+import time
+
+from service_common.types import UnixSeconds
+
+from service_cli.chain.session import ChainClient
+from service_cli.errors import CommandRefused
+from service_cli.shell.text import clock_off
+from service_cli.witnesses.table import Fact, Witness
+from service_cli.witnesses.vouching import ENDPOINTS, Vouched, vouch
+
+_SET_THE_CLOCK = "Nothing was signed. Set this machine's clock, or use another RPC endpoint."
+
+
+def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
+    """From when an authorization's hour is counted: the earlier one of the newest block's time and this machine's.
+
+    ``time_disagrees`` where they are far apart: the chain is not the one that is meant, has stopped, or somebody lies.
+    """
+    is_moved, times = chain.settings.has_moved_time(), []
+    for each in (chain, *chain.further):
+        newest, clock = each.latest().time, int(time.time())
+        is_idle = chain.is_local and newest < clock  # a local chain may make a block only for a transaction
+        off = clock_off(newest, clock, f"the newest block of {each.named}")
+        if off is not None and not (is_moved or is_idle):
+            raise CommandRefused("time_disagrees", f"{off[0].upper()}{off[1:]}.", next_action=_SET_THE_CLOCK)
+        times.append(newest if is_moved else min(newest, clock))
+    return vouch(Fact.TIME, UnixSeconds(min(times)), ENDPOINTS | {Witness.CLOCK})
+
+
+def latest_moment(chain: ChainClient) -> UnixSeconds:
+    """The latest that an endpoint or this machine's clock says: what one of them has behind it may have passed."""
+    clock = () if chain.settings.has_moved_time() else (int(time.time()),)
+    return UnixSeconds(max(*(each.latest().time for each in (chain, *chain.further)), 0, *clock))
+
+
+def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
+    """Whether it lies behind the finalized block of every endpoint, and behind this machine's clock."""
+    if not chain.settings.has_moved_time() and time.time() < moment:
+        return False
+    return all(each.finalized().time >= moment for each in (chain, *chain.further))
