@@ -103,6 +103,7 @@ NAMES = st.lists(st.one_of(TRICKY, st.characters(exclude_categories=["Cs"])), mi
 @given(NAMES.filter(is_name), NAMES.filter(is_name), st.booleans())
 @example("a{U+200B}", "a\u200b", False)
 @example("inert_.git_", ".git", True)
+@example("\xa0\u200d\u200b", "}", False)
 def test_laid_out_names__come_back_and_never_become_one(one: str, other: str, directory: bool) -> None:
     laid_out = inert_name(one, directory=directory)
     assert original(laid_out) == one

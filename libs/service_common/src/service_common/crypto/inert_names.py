@@ -113,6 +113,11 @@ def _is_obeyed(name: str, *, directory: bool) -> bool:
 
 
 def _shown(name: str) -> str:
-    """With the number of each character that nobody sees; a brace of the name itself counts as one."""
-    escaped = name.replace("{", "{U+007B}")
-    return UNSEEN.sub(lambda found: f"{{U+{ord(found.group()):04X}}}", escaped)
+    """With the number of each character that nobody sees; a brace of the name itself counts as one.
+
+    A joiner beside one that became a number joins nothing any more, and becomes one itself.
+    """
+    shown = name.replace("{", "{U+007B}")
+    while UNSEEN.search(shown):
+        shown = UNSEEN.sub(lambda found: f"{{U+{ord(found.group()):04X}}}", shown)
+    return shown
