@@ -132,7 +132,8 @@ def common(session: nox.Session) -> None:
 @nox.session
 def api(session: nox.Session) -> None:
     """The public API, requests to it made from its document, and the TypeScript client."""
-    pytest(session, "tests/api tests/clients tests/hostile/test_stack.py")
+    hostile = " ".join(f"tests/hostile/test_{name}.py" for name in ("stack", "answers", "memory"))
+    pytest(session, f"tests/api tests/clients {hostile}")
 
 
 @nox.session

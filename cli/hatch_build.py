@@ -19,6 +19,7 @@ PACKAGES = (
     "crypto",
     "domain",
     "errors.py",
+    "foreign_json.py",
     "keccak.py",
     "py.typed",
     "readiness",

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from socketserver import StreamRequestHandler, ThreadingTCPServer
@@ -27,6 +27,10 @@ def raw_server(pieces: Callable[[], Iterable[bytes]], pause: float = 0.0) -> Ite
     class Handler(StreamRequestHandler):
         def handle(self) -> None:
             made.connections += 1
+            with suppress(ConnectionResetError):  # by a client that has read enough
+                self._answer()
+
+        def _answer(self) -> None:
             while head := list(takewhile(bool, iter(self.rfile.readline, b"\r\n"))):  # an empty one: hung up
                 lengths = [line.split(b":")[1] for line in head if line.lower().startswith(b"content-length:")]
                 self.rfile.read(sum(map(int, lengths)))

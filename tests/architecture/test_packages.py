@@ -23,6 +23,7 @@ DISTRIBUTIONS = {
     "btclib_libsecp256k1": "btclib-libsecp256k1",
     "confusable_homoglyphs": "confusable-homoglyphs",
     "tiny_keccak": "tiny-keccak",
+    "dns": "dnspython",
     "dotenv": "python-dotenv",
     "nacl": "pynacl",
     "yaml": "pyyaml",

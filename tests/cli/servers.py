@@ -6,7 +6,7 @@ whatever a function says.
 
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -74,7 +74,8 @@ class Server:
                 if "Transfer-Encoding" not in more:
                     self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(body)
+                with suppress(ConnectionError):  # by a client that has read enough
+                    self.wfile.write(body)
 
             def do_GET(self) -> None:
                 self.do_POST()

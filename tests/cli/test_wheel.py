@@ -30,6 +30,7 @@ PACKAGES = {
     "crypto",
     "domain",
     "errors.py",
+    "foreign_json.py",
     "keccak.py",
     "readiness",
     "shapes.py",

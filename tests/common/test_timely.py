@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 import urllib3
-from service_common.timely import timely_pools
+from service_common.timely import TimelyHttp
 
 from tests.raw_server import raw_server, whole
 
@@ -21,17 +21,15 @@ def pieces(size: int) -> Iterator[bytes]:
 @pytest.mark.attack
 def test_file_that_drips_ends_whatever_its_length() -> None:
     with raw_server(lambda: pieces(1), pause=0.02) as slow:
-        http = timely_pools(0.3, least_rate=10_000, retries=False, timeout=5.0)
-        answer = http.request("GET", slow.url, preload_content=False)
+        http = TimelyHttp(0.3, least_rate=10_000, timeout=5.0)
         with pytest.raises(urllib3.exceptions.ReadTimeoutError):
-            answer.read()
-        answer.close()
+            http.exchange("GET", slow.url, most_bytes=LENGTH)
 
 
 def test_file_that_keeps_the_least_rate_may_take_longer_than_its_beginning() -> None:
     with raw_server(lambda: pieces(400), pause=0.05) as server:
-        http = timely_pools(0.3, least_rate=2_000, retries=False, timeout=5.0)
-        assert http.request("GET", server.url).data == bytes(LENGTH)
-        http = timely_pools(0.3, retries=False, timeout=5.0)
+        http = TimelyHttp(0.3, least_rate=2_000, timeout=5.0)
+        assert http.exchange("GET", server.url, most_bytes=LENGTH).body == bytes(LENGTH)
+        http = TimelyHttp(0.3, timeout=5.0)
         with pytest.raises(urllib3.exceptions.ReadTimeoutError):
-            http.request("GET", server.url)
+            http.exchange("GET", server.url, most_bytes=LENGTH)

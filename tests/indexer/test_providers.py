@@ -1,15 +1,18 @@
 """Endpoints that leave out, invent, lag and refuse: nothing wrong is ever written."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from service_common.chain.blocks import Header, header_at
 from service_common.chain.events import Log
-from service_common.chain.json_rpc import ChainUnavailable
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
+from service_common.chain.rpc_answers import RANGE_BYTES
 from service_common.types import Address, BlockNumber, Bytes32
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource, bloom_admits
 
+from tests.endpoints import Change, endpoint_before
 from tests.indexer.lying import LimitedRpc, LyingSource
 from tests.indexer.replay import contents, fresh_copy
 from tests.servers import DatabaseServer
@@ -81,6 +84,34 @@ def test_provider__that_limits_ranges__is_asked_in_parts_that_grow_back(world: W
     assert logs == world.source.logs_of_range(BlockNumber(1), last)
     first_accepted = next(index for index, span in enumerate(limited.spans) if span <= 5)
     assert any(span > 5 for span in limited.spans[first_accepted:]), "the span never grew back"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("quorum", [1, 2])
+def test_provider__that_answers_more_than_is_read__is_asked_in_parts_or_passed_over(world: World, quorum: int) -> None:
+    history(world)
+    last = header_at(world.rpc, "latest").number
+    expected = world.source.logs_of_range(BlockNumber(1), last)
+
+    def longer(spans: int) -> Change:
+        def change(method: str, params: list[Any], result: Any) -> Any:
+            if method != "eth_getLogs" or int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) < spans:
+                return result
+            return ["0x" + "0" * RANGE_BYTES]
+
+        return change
+
+    with endpoint_before(world.node.url) as first, endpoint_before(world.node.url) as second:
+        rpc = JsonRpc([first.url, second.url])
+        first.change = longer(0)
+        if quorum == 1:  # the other one answers in its place
+            assert RpcSource(rpc, world.hub_address).logs_of_range(BlockNumber(1), last) == expected
+            assert rpc.endpoints.all[0].failures > 0
+        first.change = second.change = longer(2)
+        assert RpcSource(rpc, world.hub_address, quorum).logs_of_range(BlockNumber(1), last) == expected
+        first.change = second.change = longer(0)
+        with pytest.raises(ChainUnavailable):
+            RpcSource(rpc, world.hub_address, quorum).logs_of_range(BlockNumber(1), last)
 
 
 def test_provider__that_refuses_even_one_block__is_unavailable(world: World) -> None:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
-import urllib3
 from flask import Flask
 from flask.testing import FlaskClient
 from html5lib import HTMLParser
 from service_common.crypto.beacon import HttpAnswer
+from service_common.timely import TimelyHttp
 from service_common.types import UnixSeconds
 from service_web.api.answers import Api
 from service_web.api.client import ApiClient
@@ -87,7 +87,7 @@ class Pages:
 
     def __post_init__(self) -> None:
         self.api = FakeApi(self.ledger)
-        client = ApiClient("http://api:8080", self.clock, cast("urllib3.PoolManager", self.api))
+        client = ApiClient("http://api:8080", self.clock, cast("TimelyHttp", self.api))
         api = Api(client)
         written = WrittenVerdicts(api, self.clock)
         config = read_config(self.variables)

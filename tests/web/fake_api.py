@@ -6,7 +6,6 @@ it silent, slow or wrong on purpose.
 """
 
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from functools import cache
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
-import urllib3
 from flask import Flask
 from graphql import GraphQLSchema, build_schema, graphql_sync, print_schema
 from service_api.graphql.schema import make_schema
@@ -30,6 +28,7 @@ from service_common.domain.record import derive_record
 from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.verdict import WrittenVerdict, render_verdict
 from service_common.shapes import to_json
+from service_common.timely import Answer
 from service_common.types import (
     MAX_UINT256,
     ZERO_ADDRESS,
@@ -489,8 +488,8 @@ class FakeApi:
     alter: Callable[[str, int, bytes], tuple[int, bytes]] = lambda _path, status, body: (status, body)
     etags: Callable[[bytes], str] = lambda body: f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 
-    def request(self, method: str, url: str, **options: Any) -> urllib3.HTTPResponse:
-        """What ``urllib3.PoolManager.request`` does."""
+    def exchange(self, method: str, url: str, **options: Any) -> Answer:
+        """What ``TimelyHttp.exchange`` does."""
         parts = urlsplit(url)
         self.asked.append(parts.path)
         self.readers.append(options["headers"].get("X-Forwarded-For"))
@@ -504,7 +503,7 @@ class FakeApi:
             status, body = 304, b""
         headers = {"Content-Type": media_type, "Content-Length": str(len(body))}
         headers |= {"ETag": etag} if method == "GET" else {}
-        return urllib3.HTTPResponse(io.BytesIO(body), headers=headers, status=status, preload_content=False)
+        return Answer(status, headers, body)
 
     def _answer(self, method: str, path: str, query: str, options: Mapping[str, Any]) -> tuple[int, bytes]:
         if (method, path) == ("POST", "/subgraph"):

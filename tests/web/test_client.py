@@ -1,6 +1,5 @@
 """What the pages do when the API is silent, slow, wrong on purpose or out of its mind."""
 
-import io
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, cast
@@ -8,6 +7,8 @@ from typing import Any, cast
 import pytest
 import urllib3
 from service_common.errors import ServiceError
+from service_common.foreign_json import MOST_VALUES
+from service_common.timely import Answer, AnswerTooLong, TimelyHttp
 from service_web.api import client as module
 from service_web.api.client import ApiAbsent, ApiClient, ApiRefused, ApiUnavailable, Question, parse_json
 
@@ -26,22 +27,21 @@ class Scripted:
         self.answers = list(answers)
         self.headers: list[dict[str, str]] = []
 
-    def request(self, method: str, url: str, **options: Any) -> urllib3.HTTPResponse:
+    def exchange(self, method: str, url: str, **options: Any) -> Answer:
         self.headers.append(options["headers"])
-        assert options["redirect"] is False
         found = self.answers.pop(0)
         if isinstance(found, BaseException):
             raise found
-        return cast("urllib3.HTTPResponse", found)
+        return cast("Answer", found)
 
 
-def answer(status: int = 200, body: bytes = b"{}", **headers: str) -> urllib3.HTTPResponse:
-    return urllib3.HTTPResponse(io.BytesIO(body), headers=headers, status=status, preload_content=False)
+def answer(status: int = 200, body: bytes = b"{}", **headers: str) -> Answer:
+    return Answer(status, headers, body)
 
 
 def client_of(*answers: object, clock: OwnClock | None = None) -> tuple[ApiClient, Scripted]:
     scripted = Scripted(*answers)
-    return ApiClient("http://api", clock or OwnClock(), cast("urllib3.PoolManager", scripted)), scripted
+    return ApiClient("http://api", clock or OwnClock(), cast("TimelyHttp", scripted)), scripted
 
 
 def silent(*_: object) -> tuple[int, bytes]:
@@ -73,7 +73,8 @@ def test_answer__kept_for_a_moment__is_not_asked_for_again() -> None:
         (answer(body=b"[]"), ApiUnavailable),
         (answer(body=b"[" * 100_000), ApiUnavailable),
         (answer(body=b"\xff"), ApiUnavailable),
-        (answer(body=b'{"a": "' + b"x" * module.MAX_ANSWER_BYTES + b'"}'), ApiUnavailable),
+        (AnswerTooLong(module.MAX_ANSWER_BYTES), ApiUnavailable),
+        (answer(body=b'{"a": [' + b"[]," * MOST_VALUES + b"1]}"), ApiUnavailable),
         (urllib3.exceptions.NewConnectionError(cast("Any", None), "refused"), ApiUnavailable),
         (urllib3.exceptions.ProtocolError("cut"), ApiUnavailable),
         (ConnectionResetError(), ApiUnavailable),
@@ -115,11 +116,11 @@ def test_failure__of_one_question_while_others_are_answered__is_not_remembered_f
     client, scripted = client_of(clock=clock)
 
     def slow(*_: object, **__: object) -> None:
-        scripted.request = answering  # type: ignore[method-assign]
+        scripted.exchange = answering  # type: ignore[method-assign]
         assert client.ask(Question("/fast"), parse_json).value == {"x": 1}
         raise urllib3.exceptions.ReadTimeoutError(cast("Any", None), "", "silent")
 
-    answering, scripted.request = scripted.request, slow  # type: ignore[method-assign,assignment]
+    answering, scripted.exchange = scripted.exchange, slow  # type: ignore[method-assign,assignment]
     scripted.answers += [answer(body=b'{"x": 1}'), answer(body=b'{"x": 2}'), answer(body=b'{"x": 3}')]
     for _ in range(3):  # asked once, and remembered for itself
         with pytest.raises(ApiUnavailable):
@@ -233,12 +234,12 @@ def test_reader_whose_budget_at_the_api_is_used_up_is_429_and_nobody_else() -> N
     pages = behind_a_proxy()
     spent = {"203.0.113.7"}
 
-    def request(method: str, url: str, **options: Any) -> urllib3.HTTPResponse:
+    def exchange(method: str, url: str, **options: Any) -> Answer:
         if options["headers"].get("X-Forwarded-For") in spent:
             return answer(429, b"{}", **{"Retry-After": "17"})
         return asked(method, url, **options)
 
-    asked, pages.api.request = pages.api.request, request  # type: ignore[method-assign]
+    asked, pages.api.exchange = pages.api.exchange, exchange  # type: ignore[method-assign]
     refused = pages.get("/?show=all", **{"X-Forwarded-For": "203.0.113.7"})
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "17")
     assert "Too many requests" in refused.get_data(as_text=True)

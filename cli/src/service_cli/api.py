@@ -9,7 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -18,10 +18,13 @@ from urllib.parse import urlencode, urlsplit
 import urllib3
 from service_common.chain.json_rpc import host_of, unreachable
 from service_common.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue
-from service_common.timely import timely_pools
+from service_common.foreign_json import read_json
+from service_common.timely import Answer as Received
+from service_common.timely import AnswerRefused, TimelyHttp
 from service_common.types import BlockNumber, BountyId
 
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_cli.json_values import list_of, object_of
 from service_cli.shell.output import say, warn
 from service_cli.shell.text import clock_off, printable
 
@@ -44,7 +47,7 @@ def audience_of(url: str) -> str:
     return host if parts.port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{parts.port}"
 
 
-MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
+MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
 MAX_UNAUTHORIZED: Final = 3
 ANSWER_SECONDS: Final = 90.0
@@ -86,7 +89,7 @@ class Answer:
     def json(self) -> dict[str, object]:
         """The body as a JSON object, each of whose texts is UTF-8: half a surrogate pair is no character."""
         try:
-            value = json.loads(self.body)
+            value = read_json(self.body)
             json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             value = None
@@ -111,7 +114,7 @@ class ApiClient:
         self.base_url, self._chain = base_url, chain
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
         self._clock_named = False
-        self._http = timely_pools(ANSWER_SECONDS, retries=False, timeout=TIMEOUT)
+        self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
 
     @property
     def audience(self) -> str:
@@ -146,7 +149,7 @@ class ApiClient:
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
 
-        def attempt() -> urllib3.BaseHTTPResponse:
+        def attempt() -> Received:
             headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
@@ -171,12 +174,14 @@ class ApiClient:
 
     def _request(
         self, method: str, path: str, query: Mapping[str, str], body: bytes, headers: Mapping[str, str]
-    ) -> urllib3.BaseHTTPResponse:
+    ) -> Received:
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         try:
-            return self._http.request(
-                method, url, body=body or None, headers=dict(headers), redirect=False, preload_content=False
+            return self._http.exchange(
+                method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=dict(headers)
             )
+        except AnswerRefused as error:
+            raise self.peer.malformed(f" gave {error}.") from error
         except urllib3.exceptions.HTTPError as error:
             raise CommandFailed(
                 f"{self.peer.code}_unreachable",
@@ -184,7 +189,7 @@ class ApiClient:
                 next_action=f"Check {self.peer.setting}, then run it again.",
             ) from error
 
-    def _name_clock(self, response: urllib3.BaseHTTPResponse) -> None:
+    def _name_clock(self, response: Received) -> None:
         """Report once where the peer's clock and this machine's are far apart: times are shown by the latter."""
         if self._clock_named or not (date := response.headers.get("Date", "")[:40]):
             return
@@ -194,15 +199,14 @@ class ApiClient:
                 self._clock_named = True
                 warn(f"warning: {off}; set it, or times are shown wrong")
 
-    def _settle(self, attempt: Callable[[], urllib3.BaseHTTPResponse], retry: tuple[int, ...]) -> Answer:
+    def _settle(self, attempt: Callable[[], Received], retry: tuple[int, ...]) -> Answer:
         ends, refused = time.monotonic() + PATIENCE_SECONDS, 0
         while True:
             response = attempt()
-            data = _read(response, self.peer)
             self._name_clock(response)
             if 200 <= response.status < 300:
-                return Answer(response.status, data, self.peer)
-            error = _error(response.status, data, self.peer)
+                return Answer(response.status, response.body, self.peer)
+            error = _error(response.status, response.body, self.peer)
             refused += response.status == 401
             wait = _wait(response)
             retriable = response.status in retry and (response.status != 502 or wait is not None)
@@ -244,38 +248,25 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _read(response: urllib3.BaseHTTPResponse, peer: Peer) -> bytes:
-    """The whole answer, bounded in length; the connection bounds it in time."""
-    with closing(response):  # one that was read to its end has given its connection back
-        try:
-            data = response.read(MAX_ANSWER_BYTES + 1)
-        except urllib3.exceptions.HTTPError as error:
-            message = f"The answer of {peer.named} broke off, or did not come to its end in time."
-            raise CommandFailed(f"{peer.code}_unreachable", message, next_action="Run the command again.") from error
-    if len(data) > MAX_ANSWER_BYTES:
-        raise peer.malformed(" gave an answer that has no end.")
-    return data
-
-
-def _wait(response: urllib3.BaseHTTPResponse) -> int | None:
+def _wait(response: Received) -> int | None:
     text = response.headers.get("Retry-After", "")
-    return min(int(text), 600) if text.isascii() and text.isdigit() else None
+    return min(int(text), 600) if len(text) < 10 and text.isascii() and text.isdigit() else None
 
 
 def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
     """The API's own error envelope; anything else is an answer this client does not know."""
     try:
-        error = json.loads(data)["error"]
+        error = object_of(object_of(read_json(data))["error"])
         code, message, next_action = (
             printable(error[name], MAX_ISSUE_MESSAGE) for name in ("code", "message", "next_action")
         )
         issues = [
             Issue(printable(i["path"], MAX_ISSUE_PATH), printable(i["message"], MAX_ISSUE_MESSAGE))
-            for i in error["issues"][:50]
+            for i in map(object_of, list_of(error["issues"])[:50])
         ]
     except (ValueError, KeyError, TypeError, RecursionError):
         return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
     kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
     moment = error.get("retry_not_before")
-    known = isinstance(moment, str) and _MOMENT.fullmatch(moment) is not None
-    return kind(code, message, issues=issues, next_action=next_action, retry_not_before=moment if known else None)
+    known = moment if isinstance(moment, str) and _MOMENT.fullmatch(moment) else None
+    return kind(code, message, issues=issues, next_action=next_action, retry_not_before=known)

@@ -9,7 +9,7 @@ the announced length. Either has to move at ``LEAST_RATE``, so that each has an 
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
@@ -17,7 +17,7 @@ from typing import IO, Final
 from urllib.parse import urlsplit
 
 import urllib3
-from service_common.timely import timely_pools
+from service_common.timely import AnswerTooLong, TimelyHttp
 from service_common.wire.submissions import UploadTarget
 
 from service_cli.errors import MALFORMED, CommandFailed
@@ -28,6 +28,8 @@ BEGIN_SECONDS: Final = 120.0
 """How long a storage may take before anything moves, and with what moves later too slowly, in all."""
 LEAST_RATE: Final = 16 * 1024
 """Bytes a second: a gibibyte takes less than 19 hours, and what drips two minutes."""
+_MOST_OF_UPLOAD: Final = 64 * 1024
+"""Bytes of what the storage answers to an upload."""
 _HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
 _OWN_HEADERS: Final = {"authorization", "connection", "content-length", "cookie", "host", "transfer-encoding"}
 _AGAIN: Final = "Run the command again: it continues here."
@@ -88,19 +90,16 @@ def upload(target: UploadAddress, file: Path) -> bool:
     try:
         with _storage() as http, file.open("rb") as source, Progress("uploading") as progress:
             body = _reporting(source, size, progress)
-            response = http.request(
-                "PUT", target.url, body=body, headers=headers, redirect=False, preload_content=False
-            )
-            response.close()
+            request = {"body": body, "headers": headers}
+            with http.opened("PUT", target.url, request, most_bytes=_MOST_OF_UPLOAD) as response:
+                status = response.status
     except urllib3.exceptions.HTTPError as error:
         message = "The upload broke off, or was too slow to ever end."
         raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
-    if response.status == 412:
+    if status == 412:
         return False
-    if not 200 <= response.status < 300:
-        raise CommandFailed(
-            "storage_refused", f"The storage refused the upload ({response.status}).", next_action=_AGAIN
-        )
+    if not 200 <= status < 300:
+        raise CommandFailed("storage_refused", f"The storage refused the upload ({status}).", next_action=_AGAIN)
     return True
 
 
@@ -110,6 +109,8 @@ def download(url: str, file: IO[bytes], byte_length: int) -> None:
         with _storage() as http:
             written = _download(http, url, file, byte_length)
             file.flush()
+    except AnswerTooLong:
+        written = byte_length + 1
     except urllib3.exceptions.HTTPError as error:
         message = "The download broke off, or was too slow to ever end."
         raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
@@ -127,15 +128,15 @@ def not_kept(byte_length: int, error: OSError) -> CommandFailed:
     return CommandFailed("download_not_written", message, next_action="Make room, or set TMPDIR, and run it again.")
 
 
-def _download(http: urllib3.PoolManager, url: str, file: IO[bytes], byte_length: int) -> int:
-    """How many bytes were written: stops once there are more than announced."""
-    with closing(http.request("GET", url, preload_content=False, redirect=False)) as response:
+def _download(http: TimelyHttp, url: str, file: IO[bytes], byte_length: int) -> int:
+    """How many bytes were written; ``AnswerTooLong`` where there are more than announced."""
+    with http.opened("GET", url, {}, most_bytes=byte_length) as response:
         if response.status != 200:
             message = f"The storage refused the download ({response.status})."
             raise CommandFailed("storage_refused", message, next_action=_AGAIN)
         written = 0
         with Progress("downloading") as progress:
-            while (chunk := response.read(_CHUNK)) and written <= byte_length:
+            for chunk in response.pieces(_CHUNK):
                 file.write(chunk)
                 written += len(chunk)
                 progress(written, byte_length)
@@ -143,10 +144,9 @@ def _download(http: urllib3.PoolManager, url: str, file: IO[bytes], byte_length:
 
 
 @contextmanager
-def _storage() -> Iterator[urllib3.PoolManager]:
+def _storage() -> Iterator[TimelyHttp]:
     """Connections of one transfer."""
-    timeout = urllib3.Timeout(connect=10.0, read=BEGIN_SECONDS)
-    http = timely_pools(BEGIN_SECONDS, least_rate=LEAST_RATE, retries=False, timeout=timeout)
+    http = TimelyHttp(BEGIN_SECONDS, least_rate=LEAST_RATE, timeout=urllib3.Timeout(connect=10.0, read=BEGIN_SECONDS))
     try:
         yield http
     finally:

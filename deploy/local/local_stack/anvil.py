@@ -40,6 +40,7 @@ _SAVE_SHARE: Final = 4
 """Pauses between saves are so many times as long as a save: the node has most of its time for others."""
 _SAVE_TIMEOUT: Final = urllib3.Timeout(60.0)
 _SAVE_BYTES: Final = 1 << 30
+_ANSWER_BYTES: Final = 1 << 26
 _PROBE_TIMEOUT: Final = urllib3.Timeout(2.0)
 
 
@@ -64,7 +65,7 @@ class AnvilServer:
     @cached_property
     def rpc(self) -> JsonRpc:
         """A client of this node, for what only a node of this kind can do."""
-        return JsonRpc([self.url])
+        return JsonRpc([self.url], max_answer_bytes=_ANSWER_BYTES, own=True)
 
     @cached_property
     def w3(self) -> Web3:
@@ -110,7 +111,7 @@ class AnvilServer:
         if self.kept is None:
             return
         with self._saving:
-            slow = JsonRpc([self.url], timeout=_SAVE_TIMEOUT, max_answer_bytes=_SAVE_BYTES)
+            slow = JsonRpc([self.url], timeout=_SAVE_TIMEOUT, max_answer_bytes=_SAVE_BYTES, own=True)
             try:
                 state = gzip.decompress(hex_bytes(slow.call("anvil_dumpState")))
             except (ValueError, EOFError, gzip.BadGzipFile) as error:

@@ -10,6 +10,7 @@ from service_cli.audit.report import Report
 from service_cli.audit.rules import check_views
 from service_cli.bounty import facts
 from service_cli.errors import CommandRefused
+from service_common.chain.rpc_answers import RANGE_BYTES
 from service_common.domain.hub_events import SubmissionRecorded
 
 from tests.cli.api_twin import ApiTwin
@@ -47,6 +48,22 @@ def test_audit__an_endpoint_that_hides_a_log__is_contradicted_by_the_hub_s_views
 ) -> None:
     rpc.after = drop(event)
     assert check in results(auditor.audit(audited.awarded, code=1), "differs")
+
+
+@pytest.mark.attack
+def test_audit__an_endpoint_that_answers_more_than_is_read__is_asked_in_parts(
+    auditor: Terminal, rpc: RpcProxy, audited: Audited
+) -> None:
+    def long(method: str, params: Params, result: object) -> object:
+        place = params[0] if params else None
+        if method != "eth_getLogs" or not isinstance(place, dict):
+            return result
+        blocks = int(str(place["toBlock"]), 16) - int(str(place["fromBlock"]), 16) + 1
+        return ["0x" + "0" * RANGE_BYTES] if blocks > 16 else result
+
+    rpc.after = long
+    assert results(auditor.audit(audited.awarded), "differs") == set()
+    assert rpc.calls.count("eth_getLogs") > 2
 
 
 @pytest.mark.parametrize("event", ["BountyCreated", "BountyFinalized"])

@@ -1,6 +1,8 @@
 """Endpoints that fail, lie or refuse."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +16,7 @@ from service_common.chain.json_rpc import (
     block_time,
     quantity,
 )
+from service_common.chain.rpc_answers import PLAIN_BYTES
 
 from tests.raw_server import raw_server, whole
 from tests.serving import serving
@@ -95,6 +98,91 @@ def test_connection__of_whole_answers__is_kept_and_that_of_one_too_large_is_not(
             with pytest.raises(ChainUnavailable) as caught:
                 narrow.call("eth_blockNumber")
             assert caught.value.cause == "an answer of more than 10 bytes"
+
+
+def test_client__once_it_is_made__loads_nothing_more_for_an_answer() -> None:
+    program = (
+        "import sys; from service_common.chain.json_rpc import JsonRpc; rpc = JsonRpc([sys.argv[1]]);"
+        "before = set(sys.modules); rpc.call('eth_getLogs', {'blockHash': '0x'});"
+        "print([name for name in set(sys.modules) - before if 'msgspec' in name or 'service_common' in name])"
+    )
+    with endpoint(json.dumps({"id": 0, "result": []}).encode()) as url:
+        ran = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"  # a worker that forks meanwhile would wait for it for ever
+
+
+LOG = {
+    "address": "0x" + "42" * 20,
+    "topics": ["0x" + "11" * 32] * 4,
+    "data": "0x" + "00" * 64,
+    "blockNumber": "0x1",
+    "blockHash": "0x" + "22" * 32,
+    "transactionHash": "0x" + "33" * 32,
+    "logIndex": "0x0",
+}
+BLOCK = {"number": "0x1", "hash": "0x" + "22" * 32, "parentHash": "0x" + "11" * 32, "timestamp": "0x2"}
+BUSY = BLOCK | {"transactions": ["0x" + "44" * 32] * 12_000}
+RANGE = {"fromBlock": "0x1", "toBlock": "0x2"}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("method", "place", "result", "read"),
+    [
+        ("eth_chainId", {}, "0x" + "0" * 64_000, "0x" + "0" * 64_000),
+        ("eth_chainId", {}, "0x" + "0" * PLAIN_BYTES, None),
+        ("eth_call", {}, "0x" + "0" * PLAIN_BYTES, None),
+        ("eth_getCode", {}, "0x" + "0" * PLAIN_BYTES, "0x" + "0" * PLAIN_BYTES),
+        ("eth_getCode", {}, {"not": "code"}, None),
+        ("eth_getBlockByNumber", {}, BUSY, BLOCK),
+        ("eth_getBlockByNumber", {}, None, None),
+        ("eth_getBlockByNumber", {}, BLOCK | {"hash": "0x22"}, "refused"),
+        ("eth_getBlockByNumber", {}, BLOCK | {"transactions": BUSY["transactions"] * 2}, "refused"),
+        ("eth_getLogs", RANGE, [LOG | {"more": "than this"}] * 9_000, [LOG] * 9_000),
+        ("eth_getLogs", RANGE, [LOG] * 12_000, "refused"),
+        ("eth_getLogs", {"blockHash": LOG["blockHash"]}, [LOG] * 12_000, [LOG] * 12_000),
+        ("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x1"}, [LOG] * 12_000, [LOG] * 12_000),
+        ("eth_getLogs", RANGE, [[]], "refused"),
+        ("eth_getLogs", RANGE, [LOG | {"topics": ["0x1"]}], "refused"),
+        ("eth_getLogs", RANGE, [{name: value for name, value in LOG.items() if name != "address"}], "refused"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
+)
+def test_answer__by_its_method__is_read_as_what_it_is_or_refused(
+    method: str, place: dict[str, str], result: object, read: object
+) -> None:
+    refused = read == "refused" or (read is None and result is not None)
+    with endpoint(json.dumps({"id": 0, "result": result}).encode()) as url:
+        rpc = JsonRpc([url])
+        if refused:
+            with pytest.raises(ChainUnavailable):
+                rpc.call(method, place)
+            assert rpc.endpoints.all[0].failures == 1
+        else:
+            assert rpc.call(method, place) == read
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0x0", 0),
+        ("0x" + "f" * 64, 2**256 - 1),
+        ("0x1" + "0" * 64, None),
+        ("0x" + "1" * 400, None),
+        ("0x", None),
+        ("0x1_0", None),
+        ("0x 1", None),
+        ("-0x1", None),
+        (16, None),
+    ],
+)
+def test_quantity__of_more_than_a_word__is_none(text: object, number: int | None) -> None:
+    if number is None:
+        with pytest.raises(ChainUnavailable):
+            quantity(text)
+    else:
+        assert quantity(text) == number
 
 
 @pytest.mark.attack

@@ -6,7 +6,6 @@ creation is noticed, and then the whole log is read. Nothing that the service do
 missing is missing with its reason. Only envelopes need a signature; without a key none is made.
 """
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.domain.hub_events import SubmissionRecorded
 from service_common.domain.hub_events import bounty_of as bounty_of_event
 from service_common.errors import ServiceError
+from service_common.foreign_json import read_json
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_cli.api import ApiClient
@@ -31,6 +31,7 @@ from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_cli.json_values import object_of
 from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
 
@@ -225,10 +226,10 @@ def _detail(api: ApiClient, history: BountyHistory) -> bytes:
 
 def _passing(body: bytes) -> bool:
     try:
-        detail = json.loads(body)
-        error = detail.get("verification_record_error")
+        detail = read_json(body)
+        error = object_of(detail).get("verification_record_error")
         return isinstance(error, dict) and error.get("code") in _PASSING
-    except (ValueError, RecursionError, AttributeError):
+    except (ValueError, RecursionError, TypeError):
         return False
 
 

@@ -6,7 +6,6 @@ interface names is compared down to its leaves; the VerificationRecord is closed
 difference.
 """
 
-import json
 from collections.abc import Mapping
 
 from service_common.domain.bounty import term_differences
@@ -18,6 +17,7 @@ from service_common.domain.hub_events import Logged, VerdictRecorded
 from service_common.domain.lifecycle import VerdictKind
 from service_common.domain.verdict import parse_verdict
 from service_common.errors import Issue, ServiceError
+from service_common.foreign_json import read_json
 
 from service_cli.audit.collect import wanted_envelopes
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, answer_of
@@ -120,7 +120,7 @@ def check_detail(history: BountyHistory, service: ServiceEvidence, report: Repor
         report.not_checked("challenge", f"the page is not here: {service.reason('detail')}")
         return
     try:
-        detail = json.loads(service.detail)
+        detail = read_json(service.detail)
     except (ValueError, RecursionError):
         detail = None
     if not isinstance(detail, dict):

@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 from service_common.chain.abi import hub_abi
 from service_common.chain.blocks import header_at
 from service_common.chain.events import Log, decode_log, parse_log
-from service_common.chain.json_rpc import ChainUnavailable, block_number, hash_of, mapping, quantity
+from service_common.chain.json_rpc import AnswerTooLarge, ChainUnavailable, block_number, hash_of, mapping, quantity
 from service_common.domain.hub_events import HubEvent
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, bytes32
 
@@ -123,14 +123,18 @@ def read_logs(
     end = block_number(chain.rpc.call("eth_blockNumber")) if last is None else last
     if first > end:
         first = first_block(chain) or BlockNumber(max(0, end - RECENT_BLOCKS))
-    for start in range(first, end + 1, LOG_RANGE):
-        wanted = {
-            "address": contract,
-            "fromBlock": hex(start),
-            "toBlock": hex(min(end, start + LOG_RANGE - 1)),
-            "topics": list(topics),
-        }
-        answer = chain.rpc.call("eth_getLogs", wanted)
+    start, span = first, LOG_RANGE
+    while start <= end:
+        until = BlockNumber(min(end, start + span - 1))
+        wanted = {"address": contract, "fromBlock": hex(start), "toBlock": hex(until), "topics": list(topics)}
+        try:
+            answer = chain.rpc.call("eth_getLogs", wanted)
+        except AnswerTooLarge:
+            if until == start:
+                raise
+            span = (until - start + 1) // 2
+            continue
+        start, span = BlockNumber(until + 1), min(LOG_RANGE, span * 2)
         if not isinstance(answer, list):
             raise ChainUnavailable("an RPC endpoint answered no list of logs")
         for log in map(parse_log, answer):

@@ -1,35 +1,221 @@
-"""HTTP connections whose answers are there in time, head and body, or count as none.
+"""HTTP exchanges whose answers are whole in a bounded time and number of bytes, or count as none.
 
 urllib3 bounds how long each single wait for bytes takes: an answer of which a byte comes now and then would be waited
-for without end. Here the time of a whole answer is bounded, too, at no cost to those that come fast: by seconds, or for
-a file of any length by seconds and a rate that it keeps from then on.
+for without end. Here the time of a whole answer is bounded, by seconds, or for a file of any length by seconds and a
+rate that it keeps from then on; and so are the bytes that come over the connection for it: head, framing and body. An
+answer with a content encoding is refused, since none is requested and a few of its bytes can stand for very many; no
+redirect is followed.
 """
 
 import time
-from http.client import HTTPResponse
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
 from socket import socket
-from typing import Any
+from threading import local
+from typing import Any, Final
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.util.response import assert_header_parsing
+
+HEAD_BYTES: Final = 64 * 1024
+"""Of everything before the body, and once more of what frames its chunks."""
+_PIECE: Final = 256 * 1024
+_PLAIN: Final = frozenset({"", "identity"})
 
 
-def timely_pools(answer_seconds: float, *, least_rate: int | None = None, **options: Any) -> urllib3.PoolManager:
-    """A ``PoolManager`` with these options; an answer that takes longer than ``answer_seconds`` since its request was
-    sent is a ``ReadTimeoutError``, wherever it is read. With ``least_rate`` each so many bytes are another second."""
+class AnswerRefused(urllib3.exceptions.HTTPError):
+    """An answer that is not read to its end; the text names nothing of the address."""
 
-    class Answer(HTTPResponse):
+
+class AnswerTooLong(AnswerRefused):
+    """An answer of more bytes than the caller takes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        super().__init__(f"an answer of more than {most_bytes} bytes")
+
+
+class AnswerEncoded(AnswerRefused):
+    """An answer with a content encoding that nobody requested."""
+
+    def __init__(self) -> None:
+        super().__init__("an answer with a content encoding")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = field(repr=False)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What one answer may take: until a moment, and so many bytes off the connection."""
+
+    seconds: float
+    bytes_left: int
+    least_rate: int | None = None
+    """Each so many bytes that came are another second."""
+    ends: float = 0.0
+
+    def begin(self) -> None:
+        """Count the time from here."""
+        self.ends = time.monotonic() + self.seconds
+
+    def take(self, count: int) -> None:
+        """So many bytes came."""
+        self.bytes_left -= count
+        if self.least_rate is not None:
+            self.ends += count / self.least_rate
+
+    @property
+    def used_up(self) -> bool:
+        return self.bytes_left <= 0
+
+
+class Allowances:
+    """Allowances of the threads that request something, and pools of connections whose answers stay within them."""
+
+    def __init__(self) -> None:
+        self._of_thread = local()
+        self.pool_classes = _pool_classes(self._of_thread)
+
+    @contextmanager
+    def granted(self, seconds: float, most_bytes: int, least_rate: int | None = None) -> Iterator[Allowance]:
+        """What the next answer that this thread requests may take, with a body of at most ``most_bytes``."""
+        framing = HEAD_BYTES + most_bytes // 4
+        self._of_thread.allowance = allowance = Allowance(seconds, HEAD_BYTES + framing + most_bytes, least_rate)
+        try:
+            yield allowance
+        finally:
+            self._of_thread.allowance = None
+
+
+class TimelyHttp:
+    """Connections that are used again, and exchanges over them. Thread-safe. ``options`` are urllib3's.
+
+    With ``least_rate`` an answer has another second for each so many bytes of it.
+    """
+
+    def __init__(self, answer_seconds: float, *, least_rate: int | None = None, **options: Any) -> None:
+        self._seconds, self._least_rate = answer_seconds, least_rate
+        self._allowances = Allowances()
+        self._pools = urllib3.PoolManager(**{"retries": False, **options})
+        self._pools.pool_classes_by_scheme = self._allowances.pool_classes
+
+    def exchange(
+        self,
+        method: str,
+        url: str,
+        *,
+        most_bytes: int,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: urllib3.Timeout | float | None = None,
+    ) -> Answer:
+        """One request and its whole answer; raises urllib3's ``HTTPError`` where there is none.
+
+        ``AnswerTooLong`` where the body is longer than ``most_bytes``; an answer that takes longer than the time of
+        these exchanges since its request was sent is a ``ReadTimeoutError``.
+        """
+        request = {"body": body, "headers": headers, **({} if timeout is None else {"timeout": timeout})}
+        with self.opened(method, url, request, most_bytes=most_bytes) as opened:
+            pieces = list(opened.pieces(_PIECE))
+            return Answer(opened.status, opened.headers, b"".join(pieces))
+
+    @contextmanager
+    def opened(self, method: str, url: str, request: Mapping[str, Any], *, most_bytes: int) -> "Iterator[Opened]":
+        """The same with a body that the caller reads in pieces. ``request`` are urllib3's options of one request."""
+        with self._allowances.granted(self._seconds, most_bytes, self._least_rate) as allowance:
+            with _as_http_error(allowance, most_bytes):
+                response = self._pools.request(method, url, redirect=False, preload_content=False, **request)
+            with closing(response):  # one that was read to its end has given its connection back
+                if is_encoded(response.headers.get("Content-Encoding")):
+                    raise AnswerEncoded
+                yield Opened(response, allowance, most_bytes)
+
+    def clear(self) -> None:
+        """Close the connections."""
+        self._pools.clear()
+
+
+class Opened:
+    """An answer whose body is still to be read."""
+
+    def __init__(self, response: urllib3.BaseHTTPResponse, allowance: Allowance, most_bytes: int) -> None:
+        self._response, self._allowance, self._most_bytes = response, allowance, most_bytes
+        self.status, self.headers = response.status, response.headers
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """The body in pieces of at most so many bytes; raises as an exchange does."""
+        left = self._most_bytes
+        if _announced(self._response) > left:
+            raise AnswerTooLong(left)
+        while True:
+            with _as_http_error(self._allowance, self._most_bytes):
+                piece = self._response.read(min(size, left + 1), decode_content=False)
+            left -= len(piece)
+            if left < 0:
+                raise AnswerTooLong(self._most_bytes)
+            if not piece:
+                return
+            yield piece
+
+
+@contextmanager
+def _as_http_error(allowance: Allowance, most_bytes: int) -> Iterator[None]:
+    """Have everything that reading an answer can raise be an ``HTTPError``."""
+    try:
+        yield
+    except (urllib3.exceptions.ProtocolError, ValueError, OverflowError) as error:  # a negative chunk is a ValueError
+        if allowance.used_up:
+            raise AnswerTooLong(most_bytes) from error
+        raise urllib3.exceptions.ProtocolError("the answer is malformed") from error
+
+
+def is_encoded(field: str | None) -> bool:
+    """Whether by this field ``Content-Encoding`` the body is not the content itself."""
+    return (field or "").strip().lower() not in _PLAIN
+
+
+def _announced(response: urllib3.BaseHTTPResponse) -> int:
+    """The length that the head announces, where it is one; a chunked answer has none."""
+    text = response.headers.get("Content-Length", "")
+    return int(text) if len(text) < 20 and text.isascii() and text.isdigit() and not response.chunked else 0
+
+
+def _pool_classes(of_thread: local) -> dict[str, Any]:
+    """urllib3's pools, with answers that stay within the allowance of the thread that requested them."""
+
+    class Bounded(HTTPResponse):
         def __init__(self, sock: socket, *arguments: Any, **named: Any) -> None:
             super().__init__(sock, *arguments, **named)
-            received = _Received(sock, self.fp.detach(), time.monotonic() + answer_seconds, least_rate)
-            self.fp = BufferedReader(received)
+            allowance: Allowance = of_thread.allowance
+            allowance.begin()
+            self.fp = BufferedReader(_Received(sock, self.fp.detach(), allowance))
+
+        def begin(self) -> None:
+            """Read the head; one that is malformed or contradicts itself is refused: urllib3 would log the address."""
+            super().begin()
+            try:
+                assert_header_parsing(self.msg)
+            except urllib3.exceptions.HeaderParsingError:
+                raise HTTPException("a malformed head") from None
+            lengths = {each.strip() for line in self.msg.get_all("Content-Length", []) for each in line.split(",")}
+            if len(lengths) + bool(self.chunked) > 1:
+                raise HTTPException("two lengths")
 
     class Plain(HTTPConnection):
-        response_class = Answer
+        response_class = Bounded
 
     class Secure(HTTPSConnection):
-        response_class = Answer
+        response_class = Bounded
 
     class PlainPool(urllib3.HTTPConnectionPool):
         ConnectionCls = Plain
@@ -37,29 +223,28 @@ def timely_pools(answer_seconds: float, *, least_rate: int | None = None, **opti
     class SecurePool(urllib3.HTTPSConnectionPool):
         ConnectionCls = Secure
 
-    pools = urllib3.PoolManager(**options)
-    pools.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
-    return pools
+    return {"http": PlainPool, "https": SecurePool}
 
 
 class _Received(RawIOBase):
-    """What a connection receives until a moment, which what comes at the least rate puts off; then ``TimeoutError``."""
+    """What a connection receives within an allowance; then ``TimeoutError``, or ``OSError`` for too many bytes."""
 
-    def __init__(self, connection: socket, received: RawIOBase, ends: float, least_rate: int | None) -> None:
-        self._connection, self._received, self._ends, self._rate = connection, received, ends, least_rate
+    def __init__(self, connection: socket, received: RawIOBase, allowance: Allowance) -> None:
+        self._connection, self._received, self._allowance = connection, received, allowance
         self._patience = connection.gettimeout()
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        left = self._ends - time.monotonic()
+        if self._allowance.used_up:
+            raise OSError("the answer is too long")
+        left = self._allowance.ends - time.monotonic()
         if left <= 0:
             raise TimeoutError("the answer takes too long")
         self._connection.settimeout(left if self._patience is None else min(left, self._patience))
-        count = self._received.readinto(buffer)
-        if self._rate is not None and count:
-            self._ends += count / self._rate
+        count = self._received.readinto(memoryview(buffer)[: self._allowance.bytes_left])
+        self._allowance.take(count or 0)
         return count
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ from service_common.jobs.queues import ANSWER_SECONDS, connect
 from service_common.recent import Recent
 from service_common.storage.gcs import GcsStore
 from service_common.storage.port import DownloadTarget, ObjectStore
+from service_common.timely import TimelyHttp
 from service_common.types import Address, BountyId, Bytes32
 from service_common.web.callers import Callers
 from sqlalchemy import Engine
@@ -43,6 +44,8 @@ REVIEW_STEP_SECONDS: Final = 5.0
 """How long one look for a review's result lasts."""
 CONTENT_SECONDS: Final = 1.0
 DOWNLOAD_LIFETIME_SECONDS: Final = 5 * 60
+FORWARDED_SECONDS: Final = 20.0
+"""For a whole answer of the delivery service."""
 MAX_KEPT: Final = 512
 WORKING_READS: Final = 6
 """Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
@@ -71,7 +74,7 @@ class Dependencies:
     """For counting requests, each once: a count whose answer came late is not made again."""
     store: ObjectStore
     rpc: JsonRpc
-    http: urllib3.PoolManager
+    http: TimelyHttp
     clock: Clock
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
 
@@ -133,7 +136,7 @@ def make_dependencies(config: ApiConfig, *, application: str = "api", pool_size:
         limits_redis=connect(config.redis_url, retries=0),
         store=GcsStore(config.storage),
         rpc=config.chain.rpc(),
-        http=urllib3.PoolManager(maxsize=32, retries=False, timeout=urllib3.Timeout(connect=2.0, read=15.0)),
+        http=TimelyHttp(FORWARDED_SECONDS, maxsize=32, timeout=urllib3.Timeout(connect=2.0, read=15.0)),
         clock=SystemClock(),
     )
 

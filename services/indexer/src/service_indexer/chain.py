@@ -124,7 +124,7 @@ class ChainReader:
             return question(self._each[endpoint.place])
         except ChainUnavailable as error:
             self.rpc.endpoints.failed(endpoint)
-            return error
+            return error.bare()
 
 
 def _module(ask: Callable[..., list[object]]) -> ChainModule:

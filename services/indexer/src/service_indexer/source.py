@@ -15,7 +15,7 @@ from typing import Final, Protocol, TypeVar
 from service_common.chain.blocks import Header
 from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from service_common.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
 from service_common.keccak import keccak256
 from service_common.log import get_logger
 from service_common.types import Address, BlockNumber, to_bytes
@@ -38,7 +38,7 @@ log = get_logger(__name__)
 
 
 class TooManyLogs(Exception):
-    """An endpoint refused a range: too many results, too many blocks. A smaller one may do."""
+    """An endpoint refused a range, or answered more than is read: too many results. A smaller one may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +139,9 @@ class RpcSource:
         return logs
 
     def _logs(self, block: dict[str, str]) -> list[Log]:
-        """What ``quorum`` endpoints agree on; one that refuses has no vote. ``TooManyLogs`` with a quorum of one, and
-        where too few others list a range."""
-        refusals = list[RpcRefused]()
+        """What ``quorum`` endpoints agree on; one that refuses, or answers more than is read, has no vote.
+        ``TooManyLogs`` with a quorum of one that refuses, and where too few others list a range."""
+        refusals = list[Exception]()
         try:
             return self._first_agreed("logs", self._listed(block, refusals), blame=True)
         except ChainUnavailable:
@@ -149,8 +149,15 @@ class RpcSource:
                 raise TooManyLogs from refusals[-1]
             raise
 
-    def _listed(self, block: dict[str, str], refusals: list[RpcRefused]) -> Iterator[tuple[Endpoint, list[Log]]]:
-        for endpoint, answer in self._chain.answers(lambda chain: self._ask_for_logs(chain, block)):
+    def _listed(self, block: dict[str, str], refusals: list[Exception]) -> Iterator[tuple[Endpoint, list[Log]]]:
+        def ask(chain: ChainModule) -> list[Log] | RpcRefused:
+            try:
+                return self._ask_for_logs(chain, block)
+            except AnswerTooLarge as error:  # passed over, as every endpoint that gives no usable answer
+                refusals.append(error.bare())
+                raise
+
+        for endpoint, answer in self._chain.answers(ask):
             if not isinstance(answer, RpcRefused):
                 yield endpoint, answer
                 continue

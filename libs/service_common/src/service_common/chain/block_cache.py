@@ -18,7 +18,7 @@ from service_common.types import BlockNumber, Bytes32
 
 EARLY_REFRESH_SECONDS: Final = 0.25
 CALL_SECONDS: Final = 3.0
-MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
+MAX_ANSWER_BYTES: Final = 16 * 1024 * 1024
 
 
 class BlockCache:

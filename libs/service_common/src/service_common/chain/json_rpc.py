@@ -1,32 +1,36 @@
 """A small JSON-RPC client over several endpoints.
 
 A call is tried on each endpoint in turn, in the order of ``endpoints``. An endpoint's address, which may hold a secret,
-never appears in an error or a log. Answers over ``max_answer_bytes``, answers that take longer than ``answer_seconds``
-in all and answers that are not JSON-RPC count as none.
-``ChainUnavailable`` is raised when no endpoint answers, and ``RpcRefused`` when one answers with an error of its own (a
-revert, a method it does not have).
+never appears in an error or a log. Answers that take longer than ``answer_seconds`` in all, that are longer than their
+method's may be or not of its shape (``chain/rpc_answers.py``), and answers that are not JSON-RPC count as none.
+``ChainUnavailable`` is raised when no endpoint answers (``AnswerTooLarge`` where one answered too much: less may
+be requested), and ``RpcRefused`` when one answers with an error of its own (a revert, a method it does not have).
 """
 
 import json
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
-from typing import Final
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import urllib3
 
 from service_common.chain.endpoints import Endpoint, Endpoints
-from service_common.timely import timely_pools
+from service_common.timely import AnswerRefused, AnswerTooLong, TimelyHttp
 from service_common.types import Address, BlockNumber, Bytes32, UnixSeconds, parse_address, parse_bytes32
 
-MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
+if TYPE_CHECKING:  # loaded with the first client: much that imports this reads no chain
+    from service_common.chain.rpc_answers import Envelope, Expected
+
 TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
 """For connecting, and for each wait until something more comes."""
 ANSWER_SECONDS: Final = 60.0
 
 _NOT_NOW: Final = frozenset({429, 502, 503, 504})
-"""Statuses of an endpoint that is limited or down: the next one is tried."""
+"""Statuses of an endpoint that is limited or down: the next one is tried, as for one that redirects."""
+
+_QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 Call = tuple[str, list[object]]
 Watch = Callable[[Sequence[Call], int], AbstractContextManager[object]]
@@ -52,6 +56,15 @@ class ChainUnavailable(Exception):
         self.host = host
         self.cause = cause
 
+    def bare(self) -> "ChainUnavailable":
+        """The same without a traceback, whose frames hold what the endpoint answered: to be kept while others are
+        queried."""
+        return type(self)(str(self), host=self.host, cause=self.cause)
+
+
+class AnswerTooLarge(ChainUnavailable):
+    """No endpoint gave a usable answer, and at least one of them gave one that is longer than it may be."""
+
 
 class RpcRefused(Exception):
     """An endpoint answered with an error. ``data`` is revert data where there is any."""
@@ -69,7 +82,11 @@ class RpcRefused(Exception):
 
 
 class JsonRpc:
-    """JSON-RPC over HTTP. Thread-safe."""
+    """JSON-RPC over HTTP. Thread-safe.
+
+    ``max_answer_bytes`` lowers what an answer may have. For an endpoint that is ``own``, a process that the caller
+    runs, it is the only bound, and answers may be of any shape.
+    """
 
     def __init__(
         self,
@@ -77,11 +94,16 @@ class JsonRpc:
         *,
         timeout: urllib3.Timeout = TIMEOUT,
         answer_seconds: float = ANSWER_SECONDS,
-        max_answer_bytes: int = MAX_ANSWER_BYTES,
+        max_answer_bytes: int | None = None,
+        own: bool = False,
     ) -> None:
+        # A worker forks while a thread checks its health: an import that began there with the first answer would
+        # never end in the fork.
+        import service_common.chain.rpc_answers  # noqa: F401
+
         self.endpoints = Endpoints(urls)
-        self._max_answer_bytes = max_answer_bytes
-        self._http = timely_pools(answer_seconds, maxsize=16, retries=False, timeout=timeout)
+        self._max_answer_bytes, self._own = max_answer_bytes, own
+        self._http = TimelyHttp(answer_seconds, maxsize=16, timeout=timeout)
 
     def bounded(self, *, seconds: float, max_answer_bytes: int) -> "JsonRpc":
         """A client of the same endpoints that waits and reads less: what waits on it is a person's request."""
@@ -98,18 +120,19 @@ class JsonRpc:
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
         """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
-        host = cause = None
+        failures = list[ChainUnavailable]()
         for endpoint in self.endpoints.in_order():
             try:
                 answers = self.ask(endpoint, calls)
             except ChainUnavailable as error:
                 self.endpoints.failed(endpoint)
-                host, cause = error.host, error.cause
+                failures.append(error.bare())
                 continue
             self.endpoints.succeeded(endpoint, prefer=True)
             return answers
+        kind = AnswerTooLarge if any(isinstance(each, AnswerTooLarge) for each in failures) else ChainUnavailable
         problem = f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer"
-        raise ChainUnavailable(problem, host=host, cause=cause)
+        raise kind(problem, host=failures[-1].host, cause=failures[-1].cause)
 
     def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
         """The same of one endpoint; what becomes of one that fails is left to the caller."""
@@ -117,37 +140,47 @@ class JsonRpc:
             with watch(calls, endpoint.place):
                 return self._send(endpoint.url, calls)
         except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            # Not chained: these errors name the address.
             cause = unreachable(error) if isinstance(error, urllib3.exceptions.HTTPError) else str(error)
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
-            problem = f"RPC endpoint {endpoint.place} gave no usable answer"
-            raise ChainUnavailable(problem, host=host_of(endpoint.url), cause=known) from None
+            kind = AnswerTooLarge if isinstance(error, AnswerTooLong) else ChainUnavailable
+        # Raised here, for those errors name the address, and their frames hold the answer.
+        raise kind(f"RPC endpoint {endpoint.place} gave no usable answer", host=host_of(endpoint.url), cause=known)
 
     def distrust(self) -> None:
         """The caller cannot use the last answer: query another endpoint first."""
         self.endpoints.distrusted()
 
     def _send(self, url: str, calls: Sequence[Call]) -> list[object]:
+        from service_common.chain.rpc_answers import read_envelopes
+
         requests = [
             {"jsonrpc": "2.0", "id": i, "method": method, "params": params} for i, (method, params) in enumerate(calls)
         ]
         body = json.dumps(requests if len(requests) > 1 else requests[0]).encode()
-        response = self._http.request(
-            "POST", url, body=body, headers={"Content-Type": "application/json"}, preload_content=False, redirect=False
-        )
-        with closing(response):  # one that was read to its end has given its connection back
-            data = response.read(self._max_answer_bytes + 1)
-        if len(data) > self._max_answer_bytes:
-            raise _Unusable(f"an answer of more than {self._max_answer_bytes} bytes")
-        if response.status in _NOT_NOW:
-            raise _Unusable(f"status {response.status}")
+        wanted = [self._expected(method, params) for method, params in calls]
+        headers = {"Content-Type": "application/json"}
+        answer = self._http.exchange("POST", url, most_bytes=self._most_bytes(wanted), body=body, headers=headers)
+        if answer.status in _NOT_NOW or 300 <= answer.status < 400:
+            raise _Unusable(f"status {answer.status}")
         try:
-            parsed = json.loads(data)
-            answers = parsed if isinstance(parsed, list) else [parsed]
-            by_id = {answer["id"]: answer for answer in answers}
-            return [_result(by_id[i]) for i in range(len(calls))]
+            by_id = {each.id: each for each in read_envelopes(answer.body, len(calls))}
+            return [_result(by_id[i], each) for i, each in enumerate(wanted)]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-            raise _Unusable(f"status {response.status} without a JSON-RPC answer") from None
+            raise _Unusable(f"status {answer.status} without a JSON-RPC answer") from None
+
+    def _expected(self, method: str, params: Sequence[object]) -> "Expected":
+        from service_common.chain.rpc_answers import Expected, expected
+
+        return Expected(self._max_answer_bytes or 0) if self._own else expected(method, params)
+
+    def _most_bytes(self, wanted: "Sequence[Expected]") -> int:
+        """Of one answer to all of these calls."""
+        from service_common.chain.rpc_answers import MOST_BYTES
+
+        together = sum(each.most_bytes for each in wanted)
+        if self._own:
+            return together
+        return min(together, MOST_BYTES, MOST_BYTES if self._max_answer_bytes is None else self._max_answer_bytes)
 
 
 class _Unusable(ValueError):
@@ -167,6 +200,8 @@ def host_of(url: str) -> str:
 def unreachable(error: urllib3.exceptions.HTTPError) -> str:
     """Why no answer came, in text that names no address."""
     match error:
+        case AnswerRefused():
+            return str(error)
         case urllib3.exceptions.NameResolutionError():
             return "its name is not known here"
         case urllib3.exceptions.NewConnectionError():
@@ -179,10 +214,12 @@ def unreachable(error: urllib3.exceptions.HTTPError) -> str:
             return "the connection broke"
 
 
-def _result(answer: dict[str, object]) -> object:
-    error = answer.get("error")
+def _result(answer: "Envelope", wanted: "Expected") -> object:
+    from service_common.chain.rpc_answers import read_error, read_result
+
+    error = read_error(answer)
     if error is None:
-        return answer["result"]
+        return read_result(answer, wanted)
     if not isinstance(error, dict):
         raise ValueError("malformed error")
     data = error.get("data")
@@ -193,7 +230,6 @@ def _result(answer: dict[str, object]) -> object:
     return RpcRefused(int(error.get("code", 0)), str(error.get("message", "")), revert)
 
 
-_QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
 _LAST_SECOND: Final = 253_402_300_799
 """The end of the year 9999, the last that calendars hold."""
 

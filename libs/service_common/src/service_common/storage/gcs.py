@@ -4,7 +4,7 @@ Uploads are V4 signed URLs whose signed headers fix create-only (``x-goog-if-gen
 (``x-goog-content-length-range``) and the type. Every call has a time limit and is retried only where repeating it is
 harmless. ``ServiceError`` hides the library's messages; the log has them. Without a key the workload's identity signs
 through IAM (it needs ``iam.serviceAccounts.signBlob`` on itself). The same adapter runs against the local stack's
-storage, chosen by ``SERVICE_STORAGE_ENDPOINT``.
+storage, chosen by ``SERVICE_STORAGE_ENDPOINT``. What it answers is bounded in time and bytes, and never decoded.
 """
 
 import functools
@@ -31,11 +31,18 @@ from service_common.errors import ServiceError
 from service_common.log import get_logger
 from service_common.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, UploadTarget
 from service_common.storage.settings import StorageSettings
+from service_common.timely import Allowances, AnswerEncoded, is_encoded
 from service_common.traces import port as traces
 from service_common.types import Bytes32, UnixSeconds
 
 CALL_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 8.0
+ANSWER_SECONDS: Final = 30.0
+"""For a whole answer, however slowly its bytes come."""
+PLAIN_BYTES: Final = 64 * 1024
+"""Of an answer that describes an object, or an error."""
+LIST_BYTES: Final = 2 * 1024 * 1024
+"""Of a page of a list, which has up to a thousand objects."""
 _SCOPES: Final = ["https://www.googleapis.com/auth/devstorage.read_write", "https://www.googleapis.com/auth/iam"]
 _CONTENT_TYPE: Final = "application/octet-stream"
 _POOL: Final = 32
@@ -48,6 +55,8 @@ _FAILURES: Final = (
     ConnectionError,
     TimeoutError,
 )
+_MALFORMED: Final = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What the library raises where an answer is JSON of another shape than the storage's."""
 
 log = get_logger(__name__)
 
@@ -68,8 +77,9 @@ class GcsStore:
             credentials = _credentials(settings)
             self._signer = functools.cache(functools.partial(_signing, credentials))
         session = AuthorizedSession(credentials, refresh_timeout=CALL_SECONDS)
+        session.max_redirects = 0  # the storage itself redirects nothing
         for scheme in ("https://", "http://"):
-            session.mount(scheme, requests.adapters.HTTPAdapter(pool_connections=4, pool_maxsize=_POOL))
+            session.mount(scheme, _BoundedAdapter(pool_connections=4, pool_maxsize=_POOL))
         options = {"api_endpoint": settings.endpoint} if settings.endpoint else None
         self._client = storage.Client("-", credentials, _http=session, client_options=options)
         # The library would ask for the bucket's metadata in a background thread, for traces, without having the right.
@@ -161,6 +171,38 @@ class GcsStore:
             return cast(str, url)
 
 
+class _BoundedAdapter(requests.adapters.HTTPAdapter):
+    """Answers within a time and as many bytes as their kind needs; one with a content encoding is refused.
+
+    The library requests compressed answers and decodes them without a bound; here none is requested.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self._allowances = Allowances()
+        super().__init__(**options)
+
+    def init_poolmanager(self, *arguments: Any, **options: Any) -> None:
+        super().init_poolmanager(*arguments, **options)
+        self.poolmanager.pool_classes_by_scheme = self._allowances.pool_classes
+
+    def send(self, request: requests.PreparedRequest, *arguments: Any, **options: Any) -> requests.Response:
+        request.headers["Accept-Encoding"] = "identity"
+        with self._allowances.granted(ANSWER_SECONDS, _most_bytes(request.url or "")):
+            response = super().send(request, *arguments, **options)
+        if is_encoded(response.headers.get("Content-Encoding")):
+            response.close()
+            raise requests.exceptions.ContentDecodingError(str(AnswerEncoded()))
+        return response
+
+
+def _most_bytes(url: str) -> int:
+    """Of the answer to a request: a part of an object, a page of a list, or a description."""
+    parts = urlsplit(url)
+    if "alt=media" in parts.query.split("&"):
+        return CHUNK_BYTES
+    return LIST_BYTES if parts.path.endswith("/o") else PLAIN_BYTES
+
+
 def _credentials(settings: StorageSettings) -> Any:  # google-auth has no types
     if settings.credentials is not None:
         key = json.loads(settings.credentials)
@@ -213,6 +255,6 @@ def _mapped(action: str) -> Iterator[None]:
     with traces.client(f"storage {action}", {"storage.operation": action}):
         try:
             yield
-        except _FAILURES as error:
+        except (*_FAILURES, *_MALFORMED) as error:
             log.warning("storage_failed", action=action, error=type(error).__name__, detail=str(error)[:500])
             raise ServiceError("storage_unavailable", "The artifact storage does not answer.") from error

@@ -12,6 +12,7 @@ from flask import Request, Response
 
 from service_common.errors import ServiceError
 from service_common.log import correlation_id, get_logger
+from service_common.timely import AnswerRefused, TimelyHttp
 from service_common.traces import port as traces
 
 _PASSED: Final = ("Authorization", "Content-Type")
@@ -21,7 +22,7 @@ _MAX_ANSWER: Final = 64 * 1024
 log = get_logger(__name__)
 
 
-def forward(http: urllib3.PoolManager, origin: str, request: Request, body: bytes) -> Response:
+def forward(http: TimelyHttp, origin: str, request: Request, body: bytes) -> Response:
     """The inner service's answer."""
     headers = {name: request.headers[name] for name in _PASSED if name in request.headers}
     headers["X-Correlation-Id"] = correlation_id.get()
@@ -30,18 +31,14 @@ def forward(http: urllib3.PoolManager, origin: str, request: Request, body: byte
     try:
         with traces.client(f"forward {request.method}", {"http.request.method": request.method}) as span:
             headers |= traces.carrier()
-            answer = http.request(
-                request.method, url, body=body, headers=headers, redirect=False, preload_content=False
-            )
-            data = answer.read(_MAX_ANSWER + 1)
-            answer.release_conn()
+            answer = http.exchange(request.method, url, most_bytes=_MAX_ANSWER, body=body, headers=headers)
             span.note({"http.response.status_code": answer.status})
+    except AnswerRefused as error:
+        raise ServiceError("delivery_unavailable", "The delivery service gave no usable answer.") from error
     except urllib3.exceptions.HTTPError as error:
         log.warning("inner service unavailable", exc_info=error)
         raise ServiceError("delivery_unavailable", "The delivery service cannot be reached at the moment.") from error
-    if len(data) > _MAX_ANSWER:
-        raise ServiceError("delivery_unavailable", "The delivery service gave no usable answer.")
-    response = Response(data, status=answer.status)
+    response = Response(answer.body, status=answer.status)
     for name in _RETURNED:
         if name in answer.headers:
             response.headers[name] = answer.headers[name]

@@ -7,10 +7,9 @@ A failure is remembered for a second, for its question, and where nothing else w
 many questions wait at a time: a silent API holds few threads, and pages that need nothing from it stay up.
 """
 
-import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from threading import BoundedSemaphore, Lock
@@ -19,9 +18,10 @@ from typing import Any, Final, Generic, TypeVar, cast
 import urllib3
 from service_common.clock import Clock
 from service_common.errors import ServiceError
+from service_common.foreign_json import read_json
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
-from service_common.timely import timely_pools
+from service_common.timely import TimelyHttp
 from service_common.traces import port as traces
 from service_common.types import UnixSeconds
 
@@ -35,9 +35,12 @@ FAILED_SECONDS: Final = 1.0
 CONNECT_SECONDS: Final = 1.0
 ANSWER_SECONDS: Final = 6.0
 """For a whole answer, however slowly its bytes come; the API itself may take ten for a statement of its database."""
-MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""The longest page with a thousand Submissions takes less than one."""
+MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024
+"""What a query may be answered with; the longest page with a thousand Submissions takes less than one MiB."""
 MAX_AT_ONCE: Final = 32
+LARGE_BYTES: Final = 32 * 1024
+MAX_LARGE_AT_ONCE: Final = 2
+"""Answers of more than ``LARGE_BYTES`` that are read into values at a time: what these may take bounds the memory."""
 MAX_KEPT: Final = 2_048
 MAX_KEPT_BYTES: Final = 16 * 1024 * 1024
 """Of answers as they came; what is made of them takes a few times as much."""
@@ -83,15 +86,15 @@ class Question:
 class ApiClient:
     """One process's questions. Thread-safe."""
 
-    def __init__(self, origin: str, clock: Clock, http: urllib3.PoolManager | None = None) -> None:
+    def __init__(self, origin: str, clock: Clock, http: TimelyHttp | None = None) -> None:
         self._origin, self._clock = origin, clock
-        self._http = http or timely_pools(
+        self._http = http or TimelyHttp(
             ANSWER_SECONDS,
             maxsize=MAX_AT_ONCE,
-            retries=False,
             timeout=urllib3.Timeout(connect=CONNECT_SECONDS, read=ANSWER_SECONDS),
         )
         self._places = BoundedSemaphore(MAX_AT_ONCE)
+        self._large = BoundedSemaphore(MAX_LARGE_AT_ONCE)
         self._failed: Recent[Question | None, bool] = Recent(FAILED_SECONDS, MAX_KEPT, clock)
         """Questions, and None for all of them."""
         self._answered_at = float("-inf")
@@ -148,7 +151,8 @@ class ApiClient:
             return replace(known, good_at=good_at, good_since=good_since, is_stale=False)
         _raise_for(status, headers)
         try:
-            value = parse(body)
+            with self._large if len(body) > LARGE_BYTES else nullcontext():
+                value = parse(body)
         except (ValueError, RecursionError) as error:
             ANSWERS.labels(ApiAnswer.MALFORMED).inc()
             log.warning("an answer of the API cannot be read", path=question.path, reason=str(error)[:200])
@@ -165,17 +169,15 @@ class ApiClient:
         headers |= {"X-Forwarded-For": caller} if (caller := forwarded_for.get()) else {}
         with traces.client(f"api {method}", {"http.request.method": method}) as span:
             headers |= traces.carrier()
-            answer = self._http.request(
+            answer = self._http.exchange(
                 method,
                 self._origin + question.path,
+                most_bytes=MAX_ANSWER_BYTES,
                 body=question.body,
                 headers=headers,
-                redirect=False,
-                preload_content=False,
             )
             span.note({"http.response.status_code": answer.status})
-            body = _read(answer)
-        return answer.status, answer.headers, body
+        return answer.status, answer.headers, answer.body
 
     def _keep(self, question: Question, found: Answer[T]) -> None:
         with self._lock:
@@ -192,14 +194,6 @@ class ApiClient:
     def _drop(self, question: Question) -> None:
         if (former := self._good.pop(question, None)) is not None:
             self._good_bytes -= former.size
-
-
-def _read(answer: urllib3.BaseHTTPResponse) -> bytes:
-    with closing(answer):  # one that was read to its end has given its connection back
-        body = answer.read(MAX_ANSWER_BYTES + 1)
-    if len(body) > MAX_ANSWER_BYTES:
-        raise OSError("the answer is too long")
-    return body
 
 
 def _raise_for(status: int, headers: Mapping[str, str]) -> None:
@@ -222,7 +216,7 @@ def _raise_for(status: int, headers: Mapping[str, str]) -> None:
 
 def parse_json(body: bytes) -> Mapping[str, Any]:
     """A JSON object; ``ValueError`` for anything else."""
-    found = json.loads(body)
+    found = read_json(body)
     if not isinstance(found, dict):
         raise ValueError("not a JSON object")
     return found

@@ -1,0 +1,141 @@
+"""Every client of ours that reads what somebody else's server answers, over a table of malformed answers.
+
+Each answer ends with one of the client's own errors, in the time that the client has, and in bounded memory: all of
+them together, many at a time. The unusual ones that are whole are taken.
+"""
+
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import urllib3
+from service_api.webhooks.receivers import Receiver, ReceiverRules
+from service_api.webhooks.sending import Outgoing, Result, Sender
+from service_cli import api as cli_api
+from service_cli import storage as cli_storage
+from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from service_common.clock import SystemClock
+from service_common.crypto.beacon import Beacon, BeaconClient
+from service_common.crypto.beacon_http import Urllib3Get
+from service_common.crypto.failures import SealedDataError
+from service_web.api import client as web_api
+
+from tests.hostile.answers import rpc_answer
+from tests.hostile.asking import TOOK, Ask, ask_all, check
+from tests.hostile.memory import MIB
+from tests.vectors.samples import BEACON
+
+pytestmark = pytest.mark.attack
+
+
+def test_rpc_client__over_malformed_answers__finds_the_chain_unavailable(caplog: pytest.LogCaptureFixture) -> None:
+    def client(seconds: float) -> Ask:
+        def ask(url: str) -> str:
+            rpc = JsonRpc([url], timeout=urllib3.Timeout(seconds), answer_seconds=seconds)
+            try:
+                return TOOK if quantity(rpc.call("eth_chainId")) == 1 else "another number"
+            except ChainUnavailable:
+                return "unavailable"
+
+        return ask
+
+    check(ask_all(client, rpc_answer(), 24 * MIB), errors={"unavailable"})
+    assert "127.0.0.1" not in caplog.text  # an address may hold a key
+
+
+def test_beacon_client__over_malformed_answers__has_no_round() -> None:
+    def client(seconds: float) -> Ask:
+        http = Urllib3Get(answer_seconds=seconds)
+
+        def ask(url: str) -> str:
+            try:
+                found = BeaconClient([url], BEACON.info, http, SystemClock()).round(7)
+            except SealedDataError as error:
+                return error.code
+            return TOOK if found == Beacon(7, BEACON.signature(7)) else "not yet"
+
+        return ask
+
+    errors = {"beacon_unavailable", "beacon_invalid"}
+    check(ask_all(client, json.dumps(BEACON.beacon_json(7)).encode(), 24 * MIB), errors=errors)
+
+
+def test_client_of_the_api__over_malformed_answers__says_which_peer_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def client(seconds: float) -> Ask:
+        monkeypatch.setattr(cli_api, "ANSWER_SECONDS", seconds)
+        monkeypatch.setattr(cli_api, "TIMEOUT", urllib3.Timeout(seconds))
+
+        def ask(url: str) -> str:
+            try:
+                found = cli_api.ApiClient(url, None).get("/api/deployment", patient=False).json()
+            except (CommandFailed, CommandRefused) as error:
+                return error.code
+            return TOOK if found.get("chain") == 1 else "another object"  # one that an RPC client would not take
+
+        return ask
+
+    errors = {"api_unreachable", MALFORMED, "another object"}
+    check(ask_all(client, b'{"chain": 1}', 96 * MIB), errors=errors)
+
+
+def test_pages__over_malformed_answers__have_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(body: bytes) -> None:
+        if web_api.parse_json(body).get("chain") != 1:
+            raise ValueError("not the answer")
+
+    def client(seconds: float) -> Ask:
+        monkeypatch.setattr(web_api, "ANSWER_SECONDS", seconds)
+
+        def ask(url: str) -> str:
+            try:
+                web_api.ApiClient(url, SystemClock()).ask(web_api.Question("/api/deployment"), parse)
+            except web_api.ApiUnavailable:
+                return "unavailable"
+            return TOOK
+
+        return ask
+
+    check(ask_all(client, b'{"chain": 1}', 96 * MIB), errors={"unavailable"})
+
+
+def test_download__over_malformed_answers__keeps_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    good = bytes(range(256)) * 8
+
+    def client(seconds: float) -> Ask:
+        monkeypatch.setattr(cli_storage, "BEGIN_SECONDS", seconds)
+
+        def ask(url: str) -> str:
+            file = tmp_path / url.rpartition("/")[2]
+            try:
+                with file.open("wb") as opened:
+                    cli_storage.download(url, opened, len(good))
+            except CommandFailed as error:
+                assert not file.exists() or file.stat().st_size <= len(good)
+                return error.code
+            return TOOK if file.read_bytes() == good else "other bytes"
+
+        return ask
+
+    errors = {"storage_unreachable", "storage_refused", "storage_mismatch"}
+    check(ask_all(client, good, 24 * MIB), errors=errors)
+
+
+def test_sender_of_webhooks__over_malformed_answers__names_what_the_receiver_did() -> None:
+    sender = Sender(ReceiverRules(loopback=True))
+
+    def client(seconds: float) -> Ask:
+        def ask(url: str) -> str:
+            parts = urlsplit(url)
+            receiver = Receiver(False, "127.0.0.1", parts.port or 0, parts.path)
+            result = sender.send(receiver, Outgoing(b"{}", {}, "right"), seconds).result
+            return TOOK if result is Result.DELIVERED else result.value
+
+        return ask
+
+    errors = {"timed_out", "no_answer", "redirected", "refused", "wrong_challenge"}
+    codes = ask_all(client, b'{"challenge": "right"}', 24 * MIB)
+    check(codes, errors=errors)
+    assert codes["hints-first"] == TOOK
+    assert codes["chunk-of-exabytes"] == codes["status-of-letters"] == "no_answer"
