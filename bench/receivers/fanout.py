@@ -110,7 +110,7 @@ def _register(engine: Engine, urls: list[str], key: Identity) -> None:
     subscriptions = [
         {
             "webhook_id": webhook_id,
-            "subscriber": "0x" + "11" * 20,
+            "subscriber": f"0x{number // 20:040x}",  # as many as one account may have
             "url": url,
             "subject": "all",
             "finality": "finalized",
@@ -118,7 +118,7 @@ def _register(engine: Engine, urls: list[str], key: Identity) -> None:
             "after_number": 0,
             "after_block": 0,
         }
-        for webhook_id, url in zip(ids, urls, strict=True)
+        for number, (webhook_id, url) in enumerate(zip(ids, urls, strict=True))
     ]
     with engine.begin() as connection:
         newest = connection.exec_driver_sql("SELECT max(number), max(block_number) FROM hub_index.changes").one()

@@ -1,4 +1,4 @@
-"""What the manifests request of a cluster for each process."""
+"""What the manifests state of each process's memory."""
 
 import re
 from decimal import Decimal
@@ -25,11 +25,20 @@ def quantity(text: str) -> Decimal:
 
 def memory_requests() -> dict[str, int]:
     """Bytes of memory that the base requests for each process of the service, by the process's name."""
+    return _memory("requests")
+
+
+def memory_limits() -> dict[str, int]:
+    """Bytes with which each process is ended."""
+    return _memory("limits")
+
+
+def _memory(kind: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in render(BASE):
         for container in containers(each):
             if each["kind"] == "Deployment" and container["image"].startswith("service-"):
                 name = pod_labels(each)["app.kubernetes.io/name"]
-                requested = int(quantity(container["resources"]["requests"]["memory"]))
-                found[name] = max(requested, found.get(name, 0))  # what only prepares the pod asks for less
+                stated = int(quantity(container["resources"][kind]["memory"]))
+                found[name] = max(stated, found.get(name, 0))  # what only prepares the pod asks for less
     return found

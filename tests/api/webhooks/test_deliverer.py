@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from service_api.webhooks.deliveries import BACKOFF, CHALLENGES, admit_new
+from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, Lanes
 from service_api.webhooks.messages import MAX_FACTS
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.sending import Sender
@@ -307,11 +307,11 @@ def test_receiver__that_does_not_answer__holds_up_no_other(
 
 
 def test_receiver__that_fails__shares_no_thread_with_those_that_answer(
-    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving, monkeypatch: pytest.MonkeyPatch
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
 ) -> None:
-    for name in ("SECONDS", "OTHER_SECONDS"):  # no attempt ends by itself
-        monkeypatch.setattr(f"service_api.webhooks.worker.{name}", 600.0)
-    worker.deliverer = replace(worker.deliverer, _proven=ThreadPoolExecutor(1), _others=ThreadPoolExecutor(1))
+    # No attempt ends by itself.
+    proven, others = (replace(lane, threads=1, places=1, seconds=600.0) for lane in (PROVEN, OTHERS))
+    worker.deliverer = replace(worker.deliverer, lanes=Lanes(proven=proven, others=others))
     held, begun = Event(), Event()
 
     def hold(_: Got) -> tuple[int, bytes]:
@@ -337,6 +337,105 @@ def test_receiver__that_fails__shares_no_thread_with_those_that_answer(
         assert len(receiver.facts()) == 2
         held.set()
         worker.run()
+
+
+@pytest.mark.attack
+def test_newcomer__behind_many_registrations_that_hold_their_places__is_challenged_at_once(
+    service: Service, worker: Worker, subscriber: Subscriber, receiver: Receiving
+) -> None:
+    new = replace(NEW, threads=8, places=8, of_account=2, seconds=600.0)
+    worker.deliverer = replace(worker.deliverer, lanes=Lanes(new=new))
+    held, attackers = Event(), [Subscriber(service) for _ in range(3)]
+
+    def hold(got: Got) -> tuple[int, bytes]:
+        held.wait()
+        return echo(got)
+
+    with receiving() as silent:
+        silent.answer = hold
+        for attacker in attackers:
+            for number in range(5):
+                attacker.register(silent.url(f"/{number}"), all_bounties=True)
+        worker.deliverer.look()
+        assert len(worker.deliverer.lanes) == len(attackers) * new.of_account
+        webhook_id = subscriber.register(receiver.url(), all_bounties=True)["webhook"]["webhook_id"]
+        worker.deliverer.look()
+        assert worker.deliverer.collect(60.0) == 1
+        assert subscriber.one(webhook_id)["state"] == "active"
+        held.set()
+        worker.run()
+        states = [each["state"] for attacker in attackers for each in attacker.list()]
+        assert states == ["active"] * 15
+        for attacker in attackers:
+            for each in attacker.list():
+                attacker.remove(each["webhook_id"])
+
+
+@pytest.mark.attack
+def test_receiver__among_slow_ones_that_are_far_behind__waits_for_one_message_of_each(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    others, order = replace(OTHERS, threads=1, places=1), list[str]()
+    worker.deliverer = replace(worker.deliverer, lanes=Lanes(others=others))
+
+    def note(got: Got) -> tuple[int, bytes]:
+        order.append(got.path)
+        return echo(got)
+
+    def slow(path: str) -> None:
+        subscriber.register(receiver.url(path), all_bounties=True)
+        worker.run()
+        with service.world.database.engine().begin() as connection:
+            connection.execute(text("UPDATE webhooks.deliveries SET slow_until = now() + interval '1 hour'"))
+
+    slow("/far")
+    worker.deliverer.lanes.closed = frozenset({others})
+    bounty_id = service.world.create()
+    for _ in range(3 * MAX_FACTS):
+        service.world.submit(bounty_id, service.world.solver(1))
+    service.world.finalize()
+    slow("/near")
+    service.world.create()
+    service.world.finalize()
+    receiver.answer = note
+    worker.deliverer.lanes.closed = frozenset()
+    worker.later(5)
+    assert order == ["/far", "/near", "/far", "/far", "/far"]
+
+
+@pytest.mark.attack
+def test_facts__while_slow_receivers_are_waited_for_at_the_end__go_to_the_others(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    held, begun = Event(), Event()
+
+    def hold(got: Got) -> tuple[int, bytes]:
+        begun.set()
+        held.wait()
+        return echo(got)
+
+    with receiving() as slow:
+        confirmed(subscriber, worker, slow, all_bounties=True)
+        confirmed(subscriber, worker, receiver, all_bounties=True)
+        slow.answer = lambda _: (500, b"")
+        service.world.create()
+        service.world.finalize()
+        worker.run()
+        slow.answer = hold
+        worker.clock.passed += BACKOFF[0]
+        worker.deliverer.look()
+        assert begun.wait(60)
+        service.world.create()
+        service.world.finalize()
+
+        def is_time() -> bool:
+            if len(receiver.facts()) == 2:  # it got the new one, while nothing else ended
+                held.set()
+            return True
+
+        worker.deliverer.drain(is_time, 0.1)
+        assert worker.deliverer.idle
+        assert len(receiver.facts()) == 2
 
 
 def test_unsafe_facts__arrive_at_once_and_are_taken_back_by_a_reorg(

@@ -1,10 +1,9 @@
 """Which addresses a webhook may have, and which machines may be behind them."""
 
 import ipaddress
-import socket
-from typing import Any
 
 import pytest
+from service_api.webhooks.names import Lookup
 from service_api.webhooks.receivers import NotPublic, Receiver, ReceiverRules, is_public, machines_of, parse_receiver
 
 RULES = ReceiverRules()
@@ -133,13 +132,9 @@ def test_machine__by_its_address__is_public_or_not(machine: str, public: bool) -
     assert is_public(ipaddress.ip_address(machine)) is public
 
 
-def lookup_of(*machines: str) -> Any:
-    """What a resolver answers of these addresses."""
-
-    def lookup(_host: str, port: int, **_: object) -> list[tuple[Any, ...]]:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in machines]
-
-    return lookup
+def lookup_of(*machines: str) -> Lookup:
+    """What the DNS has of any name: these addresses."""
+    return lambda _name, _seconds: machines
 
 
 @pytest.mark.parametrize(
@@ -147,7 +142,7 @@ def lookup_of(*machines: str) -> Any:
     [
         ("93.184.216.34", "10.0.0.1"),
         ("2606:2800:220:1:248:1893:25c8:1946", "::1"),
-        ("fe80::1%eth0",),
+        ("fe80::1",),
         ("127.0.0.1",),
     ],
 )
@@ -155,12 +150,14 @@ def test_name__of_which_one_machine_is_not_public__is_not_sent_to(machines: tupl
     receiver = parse_receiver("https://receiver.example/", LOCAL)  # a name that points at this machine is no exception
     for rules in (RULES, LOCAL):
         with pytest.raises(NotPublic):
-            machines_of(receiver, rules, lookup_of(*machines))
+            machines_of(receiver, rules, lookup_of(*machines), 1.0)
 
 
 def test_name__of_public_machines__has_the_first_of_them_each_once() -> None:
     receiver = parse_receiver("https://receiver.example/", RULES)
-    found = machines_of(receiver, RULES, lookup_of("93.184.216.34", "93.184.216.34", "1.1.1.1", "8.8.8.8", "9.9.9.9"))
+    found = machines_of(
+        receiver, RULES, lookup_of("93.184.216.34", "93.184.216.34", "1.1.1.1", "8.8.8.8", "9.9.9.9"), 1.0
+    )
     assert [str(each) for each in found] == ["93.184.216.34", "1.1.1.1", "8.8.8.8"]
     with pytest.raises(OSError, match="no address"):
-        machines_of(receiver, RULES, lookup_of())
+        machines_of(receiver, RULES, lookup_of(), 1.0)

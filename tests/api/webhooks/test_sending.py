@@ -8,9 +8,13 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
+from service_api.webhooks import sending
+from service_api.webhooks.names import Names
 from service_api.webhooks.receivers import Receiver, ReceiverRules, parse_receiver
 from service_api.webhooks.sending import Outcome, Outgoing, Result, Sender
 
+from tests.api.webhooks.key_updates import renewing_keys
+from tests.api.webhooks.naming import name_server
 from tests.api.webhooks.receiving import Got, Receiving, certificate_for, receiving, writing_bytes
 from tests.api.webhooks.test_receivers import lookup_of
 
@@ -90,7 +94,7 @@ CHUNKS = b'8\r\n{"challe\r\n8\r\nnge":"ri\r\n5\r\nght"}\r\n0\r\n\r\n'
         (b"HTTP/1.1 2x0 OK\r\n\r\n", Result.NO_ANSWER),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", Result.NO_ANSWER),
         (b"", Result.NO_ANSWER),
-        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", Result.NO_ANSWER),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5_000 + b"\r\n", Result.NO_ANSWER),
     ],
 )
 def test_answer__as_bytes__is_read_or_refused(answer: bytes, result: Result) -> None:
@@ -129,49 +133,80 @@ def test_nobody__at_the_address__is_unreachable() -> None:
     assert send(port).result is Result.UNREACHABLE
 
 
+@pytest.mark.attack
 def test_name__that_does_not_resolve_or_is_private__is_not_connected_to() -> None:
-    def unknown(*_: object, **__: object) -> list[tuple[object, ...]]:
-        raise socket.gaierror
+    def unknown(*_: object) -> list[str]:
+        raise OSError
 
     def never(*_: object) -> socket.socket:
         raise AssertionError("a connection was opened")
 
     receiver = parse_receiver("https://receiver.example/", LOCAL)
-    for lookup, result in (
-        (unknown, Result.UNRESOLVABLE),
-        (lookup_of(), Result.UNRESOLVABLE),
-        (lookup_of("127.0.0.1"), Result.NOT_PUBLIC),
-        (lookup_of(PUBLIC, "169.254.169.254"), Result.NOT_PUBLIC),
-    ):
-        assert Sender(LOCAL, lookup=lookup, dial=never).send(receiver, Outgoing(BODY, {}), LONG).result is result
+    # One word for all, so that nobody learns which names there are inside.
+    for lookup in (unknown, lookup_of(), lookup_of("127.0.0.1"), lookup_of(PUBLIC, "169.254.169.254")):
+        outcome = Sender(LOCAL, lookup=lookup, dial=never).send(receiver, Outgoing(BODY, {}), LONG)
+        assert outcome.result is Result.UNRESOLVABLE
 
 
-def test_connection__goes_to_the_machine_that_was_checked__whatever_the_name_has_then(
-    server: Receiving, tmp_path: Path
-) -> None:
-    del server
+@pytest.mark.attack
+def test_name__whose_address_changes_after_the_lookup__is_dialled_where_it_was_checked(tmp_path: Path) -> None:
     asked, dialled = [], []
     inside, trusting = certificate_for("receiver.example", tmp_path)
 
-    def lookup(host: str, port: int, **more: object) -> list[tuple[object, ...]]:
-        asked.append(host)
-        machine = PUBLIC if len(asked) == 1 else "127.0.0.1"  # the second answer is another one
-        found: list[tuple[object, ...]] = lookup_of(machine)(host, port, **more)
-        return found
+    def records(name: str) -> list[str]:
+        asked.append(name)
+        return [PUBLIC] if len(asked) <= 2 else ["127.0.0.1"]  # of both questions of the first attempt
 
-    with receiving(inside) as secure:
+    with receiving(inside) as secure, name_server(records) as servers:
 
         def dial(address: tuple[str, int], seconds: float) -> socket.socket:
             dialled.append(address)
             return socket.create_connection(("127.0.0.1", secure.port), seconds)
 
         receiver = parse_receiver("https://receiver.example/hook", ReceiverRules())
-        sender = Sender(ReceiverRules(), lookup=lookup, dial=dial, tls=trusting)
+        sender = Sender(ReceiverRules(), lookup=Names(servers).addresses, dial=dial, tls=trusting)
         assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.DELIVERED
-        assert (asked, dialled) == (["receiver.example"], [(PUBLIC, 443)])
+        assert (asked, dialled) == (["receiver.example"] * 2, [(PUBLIC, 443)])
         assert [each.headers["Host"] for each in secure.got] == ["receiver.example"]
-        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.NOT_PUBLIC
+        assert sender.send(receiver, Outgoing(BODY, {}), LONG).result is Result.UNRESOLVABLE
         assert len(dialled) == len(secure.got) == 1
+
+
+@pytest.mark.attack
+def test_name__by_what_its_servers_do__has_addresses_or_none() -> None:
+    many = [f"93.184.{number // 250}.{number % 250 + 1}" for number in range(300)]
+    zone: dict[str, list[str] | None] = {
+        "one.example": [PUBLIC],
+        "silent.example": None,
+        "unknown.example": [],
+        "endless.example": many,
+    }
+    with name_server(zone.__getitem__) as servers:
+        names = Names(servers)
+        assert names.addresses("one.example", LONG) == [PUBLIC]
+        for name in ("silent.example", "unknown.example", "endless.example"):
+            assert names.addresses(name, 0.3) == []
+
+
+@pytest.mark.attack
+def test_receiver__that_renews_its_keys_for_ever__is_left_after_a_few_kib(tmp_path: Path) -> None:
+    inside, trusting = certificate_for("receiver.example", tmp_path)
+    with renewing_keys(inside, tmp_path) as port:
+        sender = Sender(
+            ReceiverRules(),
+            lookup=lookup_of(PUBLIC),
+            dial=lambda _, seconds: socket.create_connection(("127.0.0.1", port), seconds),
+            tls=trusting,
+        )
+        outcome = sender.send(parse_receiver("https://receiver.example/", ReceiverRules()), Outgoing(BODY, {}), LONG)
+        assert outcome.result is Result.NO_ANSWER
+
+
+@pytest.mark.attack
+def test_attempt__that_used_up_its_processor_time__is_ended(server: Receiving, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert send(server.port).result is Result.DELIVERED
+    monkeypatch.setattr(sending, "CPU_SECONDS", -1.0)
+    assert send(server.port).result is Result.TIMED_OUT
 
 
 @pytest.mark.parametrize("named", ["other.example", None])

@@ -11,9 +11,9 @@ from typing import Final
 
 from service_common.db import webhooks as t
 from service_common.db.engine import reading, writing
-from service_common.types import ChainId
+from service_common.types import Address, ChainId
 from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
-from sqlalchemy import Engine, RowMapping, bindparam, case, literal, or_, select, update
+from sqlalchemy import ColumnElement, Engine, RowMapping, bindparam, case, literal, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service_api.webhooks.sending import Outcome, Result
@@ -30,11 +30,17 @@ SLOW_FOR: Final = timedelta(hours=1)
 """How long a receiver that took longer than ``SLOW_SECONDS`` is served among the slow ones."""
 
 
+_UNTESTED: Final = t.subscriptions.c.test_requested_at.is_not(
+    None
+) & t.subscriptions.c.test_requested_at.is_distinct_from(t.deliveries.c.tested_at)
+
+
 @dataclass(frozen=True, slots=True)
 class Due:
     """A webhook that something may be sent to."""
 
     webhook_id: WebhookId
+    subscriber: Address
     url: str
     subject: Subject
     finality: Finality
@@ -53,8 +59,14 @@ class Due:
     tested_at: datetime | None
 
     @property
+    def site(self) -> str:
+        """Under whose control its address is, as far as the last two labels of the name show."""
+        host = self.url.partition("://")[2].partition("/")[0].partition("?")[0].partition(":")[0]
+        return ".".join(host.lower().split(".")[-2:])
+
+    @property
     def proven(self) -> bool:
-        """Whether it answered soon, and the last time it was asked."""
+        """Whether it answered soon the last time that something was sent to it."""
         return self.state is WebhookState.ACTIVE and not self.failure_count and self.slow_until is None
 
 
@@ -97,17 +109,30 @@ def admit_new(engine: Engine, now: datetime) -> int:
         return len(connection.execute(statement.returning(t.deliveries.c.webhook_id)).all())  # it counts no insertions
 
 
-def list_due(engine: Engine, now: datetime) -> list[Due]:
-    """Every webhook whose turn it may be: not switched off and not waiting after a failure, or to be tested."""
+def list_asked(engine: Engine, now: datetime) -> list[Due]:
+    """Webhooks to be challenged or tested now: the longest due first."""
+    d = t.deliveries.c
+    return _list(engine, now, _UNTESTED | ((d.state == WebhookState.PENDING.value) & (d.next_attempt_at <= now)))
+
+
+def list_hearing(engine: Engine, now: datetime, newest: ChangeNumber, *, proven: bool) -> list[Due]:
+    """Webhooks that may have something to hear, and do not wait after a failure: the longest due first.
+
+    ``proven`` ones, as ``Due`` has it, or the others."""
+    d = t.deliveries.c
+    active = (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & (d.after_number < newest)
+    is_proven = (d.failure_count == 0) & (d.slow_until.is_(None) | (d.slow_until <= now))
+    return _list(engine, now, active & ~_UNTESTED & (is_proven if proven else ~is_proven))
+
+
+def _list(engine: Engine, now: datetime, wanted: ColumnElement[bool]) -> list[Due]:
     s, d = t.subscriptions.c, t.deliveries.c
-    untested = s.test_requested_at.is_not(None) & s.test_requested_at.is_distinct_from(d.tested_at)
-    turn = d.state.in_([WebhookState.PENDING.value, WebhookState.ACTIVE.value]) & (d.next_attempt_at <= now)
     query = (
-        select(t.deliveries, s.url, s.subject, s.finality, s.sealed_secret)
-        .add_columns(s.former_sealed_secret, s.former_until, case((untested, s.test_requested_at)).label("asked_at"))
+        select(t.deliveries, s.subscriber, s.url, s.subject, s.finality, s.sealed_secret)
+        .add_columns(s.former_sealed_secret, s.former_until, case((_UNTESTED, s.test_requested_at)).label("asked_at"))
         .join(t.subscriptions, s.webhook_id == d.webhook_id)
-        .where(or_(turn, untested))
-        .order_by(d.after_number, d.webhook_id)
+        .where(wanted)
+        .order_by(d.next_attempt_at, d.webhook_id)
     )
     with reading(engine) as connection:
         return [_due(row, now) for row in connection.execute(query).mappings()]
@@ -117,6 +142,7 @@ def _due(row: RowMapping, now: datetime) -> Due:
     former = row["former_sealed_secret"] if row["former_until"] is not None and row["former_until"] > now else None
     return Due(
         webhook_id=WebhookId(row["webhook_id"]),
+        subscriber=Address(row["subscriber"]),
         url=row["url"],
         subject=parse_subject(row["subject"]),
         finality=Finality(row["finality"]),

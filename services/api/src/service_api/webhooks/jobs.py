@@ -31,10 +31,10 @@ from service_api.webhooks.sending import Sender
 from service_api.webhooks.worker import Deliverer, IndexGone
 
 DELIVER: Final = "service_api.webhooks.jobs.deliver"
-JOB_SECONDS: Final = 60
+JOB_SECONDS: Final = 600
 """How long one job sends until the next takes over."""
 DRAIN_SECONDS: Final = 30
-"""What is on its way at its end has ended after so long: an attempt's time, and the lookup of a name."""
+"""What is on its way at its end has ended after so long: two attempts' times, with the lookups of their names."""
 PAUSE_SECONDS: Final = 0.1
 LOOK_SECONDS: Final = 0.25
 """How often a worker looks whether the next job is to be enqueued."""
@@ -114,9 +114,12 @@ def _deliver(config: WebhooksConfig, engine: Engine, worker: str | None) -> str:
 def _drain(deliverer: Deliverer, redis: Redis) -> None:
     """Write what was on its way; what does not end in time is sent again by the next job."""
     ends = time.monotonic() + DRAIN_SECONDS
-    while not deliverer.idle and time.monotonic() < ends:
+
+    def is_time() -> bool:
         _give_sign(redis, None)
-        deliverer.collect(PAUSE_SECONDS)
+        return time.monotonic() < ends
+
+    deliverer.drain(is_time, PAUSE_SECONDS)
 
 
 def _give_sign(redis: Redis, worker: str | None) -> bool:

@@ -7,22 +7,21 @@ between the check and the connection changes nothing.
 
 import ipaddress
 import re
-import socket
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from service_common.wire.webhooks import MAX_URL
+
+from service_api.webhooks.names import Lookup
 
 HTTPS_PORT: Final = 443
 MAX_TRIED: Final = 3
 """Machines that one attempt tries."""
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
-Lookup = Callable[..., Sequence[tuple[Any, ...]]]
-"""``socket.getaddrinfo``."""
 
 _URL: Final = re.compile(r"(https?)://([A-Za-z0-9.-]{1,253})(?::([0-9]{1,5}))?(/[!-\"$-\[\]-~]*)?(\?[!-\"$-\[\]-~]*)?")
 """Scheme, host, port, path and query: printable ASCII without a user, a fragment, a space or a backslash."""
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost"})
 _LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _NOT_A_NAME: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 """A last label with which a host is an IPv4 address, in one of the forms that resolvers know."""
@@ -35,7 +34,7 @@ _SPECIAL: Final = tuple(
 """Not for hosts, in part not known to the ``ipaddress`` of the oldest supported Python."""
 
 
-class NotPublic(Exception):
+class NotPublic(OSError):
     """A name has a machine that is not on the public internet, or that nothing may be sent to."""
 
 
@@ -73,7 +72,7 @@ def parse_receiver(text: str, rules: ReceiverRules) -> Receiver:
     host, secure = host.lower(), scheme == "https"
     port = int(port_text) if port_text else HTTPS_PORT if secure else 80
     target = (path or "/") + (query or "")
-    if rules.loopback and host in {"127.0.0.1", "localhost"} and 0 < port < 65_536:
+    if rules.loopback and host in _LOOPBACK and 0 < port < 65_536:
         return Receiver(secure, host, port, target)
     if not secure:
         raise ValueError("an https address")
@@ -85,17 +84,17 @@ def parse_receiver(text: str, rules: ReceiverRules) -> Receiver:
     return Receiver(secure, host, port, target)
 
 
-def machines_of(receiver: Receiver, rules: ReceiverRules, lookup: Lookup = socket.getaddrinfo) -> list[IpAddress]:
-    """The machines that the receiver's name has at this moment, at most ``MAX_TRIED``.
+def machines_of(receiver: Receiver, rules: ReceiverRules, lookup: Lookup, seconds: float) -> list[IpAddress]:
+    """The machines that the receiver's name has at this moment, at most ``MAX_TRIED``, looked up within ``seconds``.
 
     Raises ``OSError`` where there are none, ``NotPublic`` where one of them may not be reached.
     """
-    found = lookup(receiver.host, receiver.port, type=socket.SOCK_STREAM)
-    machines = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    if rules.loopback and receiver.host in _LOOPBACK:
+        return [ipaddress.IPv4Address("127.0.0.1")]
+    machines = [ipaddress.ip_address(each) for each in lookup(receiver.host, seconds)]
     if not machines:
         raise OSError("the name has no address")
-    local = rules.loopback and receiver.host in {"127.0.0.1", "localhost"}
-    if not all(is_public(each) or (local and each.is_loopback) for each in machines):
+    if not all(map(is_public, machines)):
         raise NotPublic
     return list(dict.fromkeys(machines))[:MAX_TRIED]
 

@@ -1,8 +1,9 @@
 """One attempt to hand a message to a receiver that may be anything: slow, endless, hostile, somebody else's.
 
-An attempt takes a bounded time, counted from its beginning over everything but the lookup of the name (which the
-resolver bounds), and reads a few KiB. The connection goes to a machine that was checked, TLS to the name that was
-registered; no redirect is followed, no proxy of the environment is used, and a connection serves one message.
+An attempt takes a bounded time, reads a bounded number of bytes off the connection, TLS and its handshake included, and
+uses a bounded share of a processor for them. TLS is over memory, so that no record that it handles on its own keeps it
+from these bounds; h11 parses what is within. The connection goes to a machine that was checked, TLS to the name that
+was registered; no redirect is followed, no proxy of the environment is used, and a connection serves one message.
 """
 
 import json
@@ -13,21 +14,22 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from http.client import HTTPConnection, HTTPException, HTTPResponse
-from io import BytesIO
-from typing import Final, cast
+from functools import partial
+from typing import Final, Protocol, TypeVar
 
-from service_api.webhooks.receivers import (
-    IpAddress,
-    Lookup,
-    NotPublic,
-    Receiver,
-    ReceiverRules,
-    machines_of,
-)
+import h11
+
+from service_api.webhooks.names import LOOKUP_SECONDS, Lookup, Names
+from service_api.webhooks.receivers import IpAddress, Receiver, ReceiverRules, machines_of
 
 MAX_ANSWER_BYTES: Final = 8_192
+"""Of an answer's head, and of its body."""
+WIRE_BYTES: Final = 64 * 1_024
+"""Everything that one attempt reads off its connection: certificates take a few KiB of it."""
+CPU_SECONDS: Final = 0.25
+"""Processor time of one attempt from its connection on. An honest one takes a few milliseconds."""
 _PIECE: Final = 4_096
+_T = TypeVar("_T")
 _GONE: Final = 410
 Dial = Callable[[tuple[str, int], float], socket.socket]
 """``socket.create_connection``: opens a connection to an address and a port, in so many seconds."""
@@ -38,7 +40,7 @@ class Result(StrEnum):
 
     DELIVERED = "delivered"
     UNRESOLVABLE = "unresolvable"
-    NOT_PUBLIC = "not_public"
+    """The name has no address that messages may go to. Whether it has another one is nobody's business."""
     UNREACHABLE = "unreachable"
     TLS_FAILED = "tls_failed"
     TIMED_OUT = "timed_out"
@@ -70,7 +72,11 @@ class Outgoing:
 
 
 class _TimedOut(Exception):
-    pass
+    """The attempt used up its time, or its processor time."""
+
+
+class _TooMuch(Exception):
+    """The attempt used up its bytes."""
 
 
 class Sender:
@@ -80,84 +86,138 @@ class Sender:
         self,
         rules: ReceiverRules,
         *,
-        lookup: Lookup = socket.getaddrinfo,
+        lookup: Lookup | None = None,
         dial: Dial = socket.create_connection,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._rules, self._lookup, self._dial = rules, lookup, dial
+        self._rules, self._lookup, self._dial = rules, lookup or Names().addresses, dial
         self._tls = tls or ssl.create_default_context()
+        self._tls.options |= ssl.OP_NO_RENEGOTIATION
 
     def send(self, receiver: Receiver, outgoing: Outgoing, seconds: float) -> Outcome:
-        """Try once, for at most ``seconds`` beside the lookup of the name; never raises for what a receiver does."""
+        """Try once, for at most ``LOOKUP_SECONDS`` and ``seconds``; never raises for what a receiver does."""
         begun = time.monotonic()
         try:
-            machines = machines_of(receiver, self._rules, self._lookup)
-        except NotPublic:
-            return Outcome(Result.NOT_PUBLIC, None, time.monotonic() - begun)
-        except (OSError, UnicodeError):
+            machines = machines_of(receiver, self._rules, self._lookup, LOOKUP_SECONDS)
+        except (OSError, ValueError):
             return Outcome(Result.UNRESOLVABLE, None, time.monotonic() - begun)
-        result, status = self._exchange(receiver, machines, outgoing, time.monotonic() + seconds)
+        result, status = self._exchange(receiver, machines, outgoing, _Bounds.of(seconds))
         return Outcome(result, status, time.monotonic() - begun)
 
     def _exchange(
-        self, receiver: Receiver, machines: list[IpAddress], outgoing: Outgoing, ends: float
+        self, receiver: Receiver, machines: list[IpAddress], outgoing: Outgoing, bounds: "_Bounds"
     ) -> tuple[Result, int | None]:
         try:
-            with self._connect(receiver, machines, ends) as connection:
-                return _judge(_request(connection, receiver, outgoing, ends), outgoing.challenge)
+            with self._dialled(receiver, machines, bounds) as connection:
+                wire = _Wire(connection, bounds)
+                stream: _Stream = _Secured(wire, self._tls, receiver.host) if receiver.secure else wire
+                return _judge(_request(stream, receiver, outgoing), outgoing.challenge)
         except (_TimedOut, TimeoutError):
             return Result.TIMED_OUT, None
         except ssl.SSLError:
             return Result.TLS_FAILED, None
-        except (HTTPException, ValueError):
+        except (_TooMuch, h11.ProtocolError, ValueError):
             return Result.NO_ANSWER, None
         except OSError:
             return Result.UNREACHABLE, None
 
-    def _connect(self, receiver: Receiver, machines: list[IpAddress], ends: float) -> socket.socket:
+    def _dialled(self, receiver: Receiver, machines: list[IpAddress], bounds: "_Bounds") -> socket.socket:
         """A connection to the first of the machines that takes one."""
-        for place, machine in enumerate(machines):
-            try:
-                # The others get their turn within the same time.
-                connection = self._dial((str(machine), receiver.port), _left(ends) / (len(machines) - place))
-                break
-            except OSError:
-                if place == len(machines) - 1:
-                    raise
-        if not receiver.secure:
-            return connection
-        try:
-            connection.settimeout(_left(ends))
-            return self._tls.wrap_socket(connection, server_hostname=receiver.host)
-        except BaseException:
-            connection.close()
-            raise
+        for place, machine in enumerate(machines[:-1]):
+            with suppress(OSError):  # the others get their turn within the same time
+                return self._dial((str(machine), receiver.port), bounds.left() / (len(machines) - place))
+        return self._dial((str(machines[-1]), receiver.port), bounds.left())
 
 
-class _Bounded:
-    """A connection whose every write is within what is left of the attempt's time."""
+@dataclass(slots=True)
+class _Bounds:
+    """What is left of an attempt, in the thread that makes it."""
 
-    def __init__(self, connection: socket.socket, ends: float) -> None:
-        self._connection, self._ends = connection, ends
+    ends: float
+    cpu_ends: float
+    bytes_left: int = WIRE_BYTES
 
-    def sendall(self, data: bytes) -> None:
+    @staticmethod
+    def of(seconds: float) -> "_Bounds":
+        return _Bounds(time.monotonic() + seconds, time.thread_time() + CPU_SECONDS)
+
+    def left(self) -> float:
+        """Seconds for the next wait; raises once there are none, or nothing of the processor time."""
+        seconds = self.ends - time.monotonic()
+        if seconds <= 0 or time.thread_time() > self.cpu_ends:
+            raise _TimedOut
+        return seconds
+
+
+class _Stream(Protocol):
+    """Bytes to and from a receiver."""
+
+    def send(self, data: bytes) -> None: ...
+
+    def receive(self) -> bytes:
+        """Some bytes; none at the end."""
+
+
+class _Wire:
+    """A connection within an attempt's bounds."""
+
+    def __init__(self, connection: socket.socket, bounds: _Bounds) -> None:
+        self._connection, self._bounds = connection, bounds
+
+    def send(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            self._connection.settimeout(_left(self._ends))
+            self._connection.settimeout(self._bounds.left())
             view = view[self._connection.send(view[:_PIECE]) :]
 
-    def close(self) -> None:
-        """Its subscriber closes it."""
+    def receive(self) -> bytes:
+        if self._bounds.bytes_left <= 0:
+            raise _TooMuch
+        self._connection.settimeout(self._bounds.left())
+        data = self._connection.recv(min(_PIECE, self._bounds.bytes_left))
+        self._bounds.bytes_left -= len(data)
+        return data
 
 
-class _Received:
-    """Bytes that were read, for the parser of the standard library."""
+class _Secured:
+    """TLS over a wire. Its records pass through memory a few KiB at a time, so that each step is within the bounds."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
+    def __init__(self, wire: _Wire, context: ssl.SSLContext, host: str) -> None:
+        self._wire = wire
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._step(self._tls.do_handshake)
 
-    def makefile(self, *_: object) -> BytesIO:
-        return BytesIO(self._data)
+    def send(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            part = view[:_PIECE]
+            self._step(partial(self._tls.write, part))
+            view = view[len(part) :]
+
+    def receive(self) -> bytes:
+        try:
+            return self._step(partial(self._tls.read, _PIECE))
+        except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+            return b""
+
+    def _step(self, step: Callable[[], _T]) -> _T:
+        while True:
+            try:
+                done = step()
+            except ssl.SSLWantReadError:
+                self._flush()
+                if data := self._wire.receive():
+                    self._incoming.write(data)
+                else:
+                    self._incoming.write_eof()
+                continue
+            self._flush()
+            return done
+
+    def _flush(self) -> None:
+        if self._outgoing.pending:
+            self._wire.send(self._outgoing.read())
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,46 +226,45 @@ class _Answer:
     body: bytes
 
 
-def _request(connection: socket.socket, receiver: Receiver, outgoing: Outgoing, ends: float) -> _Answer:
-    http = HTTPConnection(receiver.host, receiver.port)
-    http.sock = cast("socket.socket", _Bounded(connection, ends))  # it only writes there
+def _request(stream: _Stream, receiver: Receiver, outgoing: Outgoing) -> _Answer:
+    http = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_ANSWER_BYTES)
     fields = {
         "Host": receiver.host_field,
         "User-Agent": "bounty-escrow-webhooks",
         "Content-Type": "application/json",
+        "Content-Length": str(len(outgoing.body)),
         "Connection": "close",
         **outgoing.fields,
     }
+    request = h11.Request(method="POST", target=receiver.target, headers=list(fields.items()))
+    parts = [http.send(request), http.send(h11.Data(outgoing.body)), http.send(h11.EndOfMessage())]
     with suppress(BrokenPipeError, ConnectionResetError):  # what refuses without reading all of it may have answered
-        http.request("POST", receiver.target, outgoing.body, fields)
-    received = b""
-    while True:
-        connection.settimeout(_left(ends))
-        piece = connection.recv(_PIECE)
-        received += piece
-        answer = _parse(received, whole=outgoing.challenge is not None, ended=not piece)
-        if answer is not None:
-            return answer
-        if not piece or len(received) >= MAX_ANSWER_BYTES:
-            raise HTTPException
+        for part in parts:
+            stream.send(part or b"")
+    status = _status(http, stream)
+    if outgoing.challenge is None or not 200 <= status < 300:
+        return _Answer(status, b"")
+    body = b""
+    while isinstance(event := _next(http, stream), h11.Data):
+        body += event.data
+        if len(body) > MAX_ANSWER_BYTES:
+            raise _TooMuch
+    return _Answer(status, body)
 
 
-def _parse(received: bytes, *, whole: bool, ended: bool) -> _Answer | None:
-    """The answer, once its head is there, or with ``whole`` all of it."""
-    if b"\r\n\r\n" not in received and b"\n\n" not in received:
-        return None
-    response = HTTPResponse(cast("socket.socket", _Received(received)), method="POST")
-    response.begin()
-    if not whole:
-        return _Answer(response.status, b"")
-    if response.length is None and not response.chunked and not ended:
-        return None  # its end is the end of the connection
-    try:
-        return _Answer(response.status, response.read())
-    except HTTPException:
-        if ended:
-            raise
-        return None
+def _status(http: h11.Connection, stream: _Stream) -> int:
+    """Of the answer itself; what comes before it informs of nothing that is of use."""
+    while not isinstance(event := _next(http, stream), h11.Response):
+        if not isinstance(event, h11.InformationalResponse):
+            raise h11.RemoteProtocolError("no answer")
+    return event.status_code
+
+
+def _next(http: h11.Connection, stream: _Stream) -> object:
+    """The next event of the answer, or that there will be none."""
+    while (event := http.next_event()) is h11.NEED_DATA:
+        http.receive_data(stream.receive())
+    return event
 
 
 def _judge(answer: _Answer, challenge: str | None) -> tuple[Result, int]:
@@ -227,10 +286,3 @@ def _repeats(body: bytes, challenge: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(answered, dict) and answered.get("challenge") == challenge
-
-
-def _left(ends: float) -> float:
-    seconds = ends - time.monotonic()
-    if seconds <= 0:
-        raise _TimedOut
-    return seconds

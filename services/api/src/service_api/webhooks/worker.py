@@ -1,16 +1,15 @@
 """Sending facts to webhooks: one loop that decides what is sent, and threads that send.
 
-Each webhook has at most one message on its way, so that it gets its facts in order. Receivers that answered soon the
-last time share many threads and a short time; all others, the new, the slow and the failing, share a few and a longer
-one, so that however many of these there are, they hold up only each other. What has happened is written by the loop,
-many at a time: a killed worker repeats, under the same ids, what it did not write.
+Each webhook has at most one message on its way, so that it gets its facts in order. What is started has a place in its
+lane (``lanes.py``); the rest waits where it is, in the database, and is looked at again when a place is free. What has
+happened is written by the loop, many at a time: a killed worker repeats, under the same ids, what it did not write.
 """
 
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from queue import Empty, SimpleQueue
@@ -33,12 +32,14 @@ from service_api.webhooks.deliveries import (
     Due,
     Ended,
     admit_new,
-    list_due,
+    list_asked,
+    list_hearing,
     pass_over,
     start_anew,
     write_ended,
     write_progress,
 )
+from service_api.webhooks.lanes import Lanes
 from service_api.webhooks.messages import MAX_FACTS, Message, challenge_message, facts_message, message_of_test, signed
 from service_api.webhooks.metrics import ATTEMPTS, SWITCHED_OFF
 from service_api.webhooks.receivers import ReceiverRules, parse_receiver
@@ -46,11 +47,6 @@ from service_api.webhooks.secrets import CannotOpen, open_sealed
 from service_api.webhooks.sending import Outcome, Result, Sender
 from service_api.webhooks.subjects import Involved, involved_in, select_heard
 
-THREADS: Final = 64
-SECONDS: Final = 5.0
-"""For an attempt at a receiver that answered soon the last time."""
-OTHER_THREADS: Final = 32
-OTHER_SECONDS: Final = 10.0
 PAGE: Final = 500
 """Changes that are looked at together."""
 GROUPS: Final = 100
@@ -88,10 +84,14 @@ class Deliverer:
     rules: ReceiverRules
     sender: Sender
     clock: Clock
-    _proven: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "webhooks"))
-    _others: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(OTHER_THREADS, "webhooks-others"))
+    lanes: Lanes = field(default_factory=Lanes)
     _ended: SimpleQueue[Ended] = field(default_factory=SimpleQueue)
-    _on_their_way: dict[WebhookId, Due] = field(default_factory=dict)
+    _asked: list[Due] = field(default_factory=list)
+    """Those to be challenged or tested, in their turn."""
+    _others: list[Due] = field(default_factory=list)
+    """Those that may have something to hear, and were slow or failed. Of both there may be thousands that wait for a
+    place, so they are read once a second."""
+    _read_at: float = float("-inf")
     _seen: tuple[int, int, int] | None = None
     _looked_at: float = float("-inf")
     _more: bool = False
@@ -100,7 +100,7 @@ class Deliverer:
     @property
     def idle(self) -> bool:
         """Whether nothing is on its way."""
-        return not self._on_their_way
+        return self.lanes.idle()
 
     def look(self) -> int:
         """Start what is due, where anything may be new; how many messages."""
@@ -115,7 +115,7 @@ class Deliverer:
         if self._seen is None or newest < self._seen[0]:
             start_anew(self.engine, newest)
         self._seen, self._looked_at = seen, self.clock.monotonic()
-        return self._start()
+        return self._start(newest)
 
     def collect(self, seconds: float) -> int:
         """Wait up to so long for attempts to end, and write what came of them; how many."""
@@ -124,7 +124,7 @@ class Deliverer:
             return 0
         off = write_ended(self.engine, ended, self._now())
         for each in ended:
-            del self._on_their_way[each.attempt.due.webhook_id]
+            self.lanes.ended(each.attempt.due.webhook_id)
             ATTEMPTS.labels(each.outcome.result.value).inc()
         for webhook_id in off:
             SWITCHED_OFF.inc()
@@ -132,10 +132,21 @@ class Deliverer:
         self._looked_at = float("-inf")  # they may have more to hear
         return len(ended)
 
+    def drain(self, is_time: Callable[[], bool], pause: float) -> None:
+        """Let what is on its way end, as long as there is time, waiting for ``pause`` seconds at a time.
+
+        What may take long is not started any more. While it is waited for, proven receivers go on getting their facts.
+        """
+        long = frozenset({self.lanes.new, self.lanes.others, self.lanes.repeated})
+        for closed in (long, long | {self.lanes.proven}):
+            self.lanes.closed = closed
+            while not self.lanes.idle(*closed) and is_time():
+                self.look()
+                self.collect(pause)
+
     def close(self) -> None:
         """Wait for the threads."""
-        self._proven.shutdown()
-        self._others.shutdown()
+        self.lanes.close()
 
     def _take(self, seconds: float) -> Iterable[Ended]:
         try:
@@ -145,32 +156,52 @@ class Deliverer:
         except Empty:
             return
 
-    def _start(self) -> int:
+    def _start(self, newest: ChangeNumber) -> int:
         now = self._now()
         if count := admit_new(self.engine, now):
             log.info("webhooks registered", count=count)
-        waiting = [each for each in list_due(self.engine, now) if each.webhook_id not in self._on_their_way]
-        started = 0
-        to_hear: list[Due] = []
-        for due in waiting:
-            if due.state is not WebhookState.ACTIVE:
-                started += self._hand_over(due, challenge_message(due.webhook_id, self.clock.now()))
-            elif due.test_requested_at is not None:
-                started += self._hand_over(due, message_of_test(due.webhook_id, self.clock.now()))
-            else:
-                to_hear.append(due)
-        facts = self._start_facts(to_hear)
-        if not facts and not self._more and not any(each.proven for each in self._on_their_way.values()):
+        if count or self.clock.monotonic() - self._read_at >= LOOK_SECONDS:
+            self._read_at = self.clock.monotonic()
+            self._asked = self.lanes.in_turn(self._free(list_asked(self.engine, now)))
+            self._others = self._free(list_hearing(self.engine, now, newest, proven=False))
+        asked = self._start_asked()
+        facts = self._start_facts([*self._free(list_hearing(self.engine, now, newest, proven=True)), *self._others])
+        if not facts and not self._more and self.lanes.idle(self.lanes.proven):
             write_progress(self.engine, self.chain_id, now)
-        return started + facts
+        return asked + facts
+
+    def _free(self, listed: Iterable[Due]) -> list[Due]:
+        """Those to which nothing is on its way."""
+        return [each for each in listed if not self.lanes.has(each.webhook_id)]
+
+    def _start_asked(self) -> int:
+        """Challenges and tests."""
+        waiting = list[Due]()
+        for due in self._free(self._asked):
+            if self.lanes.has_place(due):
+                make = message_of_test if due.state is WebhookState.ACTIVE else challenge_message
+                self._hand_over(due, make(due.webhook_id, self.clock.now()))
+            else:
+                waiting.append(due)
+        started, self._asked = len(self._asked) - len(waiting), waiting
+        return started
 
     def _start_facts(self, to_hear: list[Due]) -> int:
-        """Start the next message of each; those that are equally far read the same page."""
+        """Start the next message of each that gets a place; those that are equally far read the same page."""
         far = attrgetter("finality", "after")
-        groups = [list(group) for _, group in groupby(sorted(to_hear, key=far), key=far)]
-        groups.sort(key=lambda group: not any(each.proven for each in group))  # the failing after the others
-        self._more = len(groups) > GROUPS
-        return sum(self._start_group(group) for group in groups[:GROUPS])
+        ready = sorted(filter(self.lanes.has_place, to_hear), key=far)
+        groups = [list(group) for _, group in groupby(ready, key=far)]
+        # The proven first; of the others those that waited longest, however far behind the rest is.
+        turns = {each.webhook_id: turn for turn, each in enumerate(self.lanes.in_turn(self._others))}
+        groups.sort(key=lambda group: min(-1 if each.proven else turns[each.webhook_id] for each in group))
+        self._more = len(groups) > GROUPS or any(each.proven and not self.lanes.has_place(each) for each in to_hear)
+        started, looked_at = 0, set[WebhookId]()
+        for group in groups[:GROUPS]:
+            if any(map(self.lanes.has_place, group)):  # still
+                started += self._start_group(group)
+                looked_at |= {each.webhook_id for each in group}
+        self._others = [each for each in self._others if each.webhook_id not in looked_at]
+        return started
 
     def _start_group(self, group: list[Due]) -> int:
         accounts = {each.subject.account for each in group if each.subject.account is not None}
@@ -179,13 +210,15 @@ class Deliverer:
             return 0
         self._more |= len(page.changes) == PAGE
         started, silent = 0, list[Due]()
-        for due in group:
+        for due in self.lanes.in_turn(group):
             heard = self._heard(due, page)
             if heard is None:
                 silent.append(due)
-            else:
+            elif self.lanes.has_place(due):
                 attempt, message = heard
                 started += self._hand_over(due, message, attempt)
+            else:
+                self._more |= due.proven
         if silent:
             pass_over(self.engine, silent, page.changes[-1].number)
         return started
@@ -215,9 +248,7 @@ class Deliverer:
     def _hand_over(self, due: Due, message: Message, attempt: Attempt | None = None) -> int:
         """Give a message to a thread."""
         attempt = attempt or Attempt(due, message.message_id, None, due.sent)
-        self._on_their_way[due.webhook_id] = due
-        threads, seconds = (self._proven, SECONDS) if due.proven else (self._others, OTHER_SECONDS)
-        threads.submit(self._send, attempt, message, seconds)
+        self.lanes.start(due, partial(self._send, attempt, message))
         return 1
 
     def _send(self, attempt: Attempt, message: Message, seconds: float) -> None:
