@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from service_common.crypto.output import partial_outputs, remove_if_dead
-from service_common.errors import Issue
+from service_common.errors import MAX_ISSUE_PATH, Issue
 from service_common.types import Address, BountyId, Bytes32, ChainId, parse_address, parse_bytes32
 
 from service_cli.chain.journal import JournalEntry, journals_below, open_journal, opened_name
@@ -184,10 +184,16 @@ def forget(settings: Settings, bounty_id: BountyId) -> None:
     if not found:
         say(f"no opened work of bounty {bounty_id} is known on this machine; what earlier releases opened never is")
     if refused:
-        issues = [Issue(printable(path, 120), "is still there") for path in refused[:50]]
+        issues = [Issue(_end_of(path), "is still there") for path in refused[:50]]
         message = f"{len(refused)} files or directories of opened work could not be removed."
         next_action = "Wait for a guardian:open that is running, or check the directory's rights; then run it again."
         raise CommandFailed("opened_work_left", message, issues=issues, next_action=next_action)
+
+
+def _end_of(path: Path) -> str:
+    """As much as an issue names, from the end: the beginning is the place that was reported above it."""
+    text = printable(path, 4_096)
+    return text if len(text) <= MAX_ISSUE_PATH else f"…{text[1 - MAX_ISSUE_PATH :]}"
 
 
 def _report(bounty_id: BountyId, pair: tuple[Address | None, Bytes32 | None], place: Place, removed: Removed) -> None:
