@@ -23,7 +23,7 @@ from service_cli.shell.text import duration, moment
 from service_cli.shell.text import wei as in_wei
 
 _SKEW_SECONDS: Final = 60
-_ON_THE_CHAIN: Final = {"clock", "roster", "delivery_key", "balance"}
+_ON_THE_CHAIN: Final = {"further_endpoints", "clock", "roster", "delivery_key", "balance"}
 """What cannot be judged where the RPC endpoint or the Hub is the wrong one."""
 _META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 
@@ -32,6 +32,7 @@ def examine(settings: Settings, account: Address | None) -> None:
     """The command ``doctor``."""
     checks: list[tuple[str, Callable[[], str]]] = [
         ("chain", lambda: _chain(settings)),
+        *([("further_endpoints", lambda: _further(settings))] if settings.further_rpc_urls() else []),
         ("clock", lambda: _clock(settings)),
         ("roster", lambda: _roster(settings)),
         ("delivery_key", lambda: _delivery(settings)),
@@ -84,6 +85,23 @@ def _chain(settings: Settings) -> str:
     chain = ChainClient(settings)
     chain.check_deployment()
     return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
+
+
+def _further(settings: Settings) -> str:
+    """Whether each further endpoint has the block that the first one has finalized."""
+    from service_common.chain.blocks import header_at
+
+    from service_cli.chain.session import ChainClient, chain_errors
+    from service_cli.witnesses.table import Fact
+    from service_cli.witnesses.vouching import disagreement
+
+    chain = ChainClient(settings)
+    final = chain.finalized()
+    for other in chain.further:
+        with chain_errors():
+            if header_at(other.rpc, final.number).hash != final.hash:
+                raise disagreement(Fact.TIME, chain.named, other.named)
+    return f"{', '.join(other.named for other in chain.further)}: the same block {final.number}"
 
 
 def _clock(settings: Settings) -> str:

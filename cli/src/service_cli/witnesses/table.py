@@ -13,13 +13,19 @@ from typing import Final
 class Witness(StrEnum):
     """Who can say something about a fact."""
 
-    NODE = "the RPC endpoint (`SERVICE_RPC_URL`)"
-    FURTHER = "each further RPC endpoint (`SERVICE_RPC_URLS`), where there are any"
-    API = "the API"
-    JOURNAL = "what this machine did before"
-    CLOCK = "this machine's clock"
-    RECORD = "the network's record, or what is configured in its place"
-    PERSON = "the person, who names it in full"
+    NODE = "node"
+    """The RPC endpoint, ``SERVICE_RPC_URL``."""
+    FURTHER = "further nodes"
+    """Each of ``SERVICE_RPC_URLS``, where there are any."""
+    API = "API"
+    JOURNAL = "journal"
+    """What this machine did before."""
+    CLOCK = "clock"
+    """This machine's."""
+    RECORD = "record"
+    """The network's, or what is configured in its place."""
+    PERSON = "person"
+    """Who names it in full."""
 
 
 class Fact(StrEnum):
@@ -65,7 +71,7 @@ _SUBMIT: Final = "solver:submit"
 _VERDICT: Final = "guardian:verdict"
 _DELIVER: Final = "guardian:deliver-key"
 _CHAIN: Final = frozenset({Witness.NODE, Witness.FURTHER})
-_WITHOUT_API: Final = "refused; with --without-api a Solver goes on, and is told who alone vouches"
+_WITHOUT_API: Final = "refused; with `--without-api` a Solver goes on, and is told who alone vouches"
 TABLE: Final = (
     Rule(
         Fact.TIME,

@@ -1,0 +1,68 @@
+"""An endpoint that answers a view of the Hub with other values."""
+
+from collections.abc import Callable
+
+from service_common.chain.abi import hub_abi
+from service_common.types import Bytes32
+
+from tests.cli.servers import Params
+
+After = Callable[[str, Params, object], object]
+
+
+def view_with(function: str, **values: int) -> After:
+    """The named fields of what a view returns are these; one without a name is ``word0`` and so on."""
+    codec = hub_abi().functions[function]
+    outputs = codec.outputs[0].fields or codec.outputs
+    places = {field.name or f"word{place}": place for place, field in enumerate(outputs)}
+
+    def after(method: str, params: Params, result: object) -> object:
+        call = params[0] if params else None
+        if method != "eth_call" or not isinstance(call, dict):
+            return result
+        if not str(call["data"]).startswith("0x" + codec.selector.hex()) or not isinstance(result, str):
+            return result
+        words = [result[2:][at : at + 64] for at in range(0, len(result) - 2, 64)]
+        for name, value in values.items():
+            words[places[name]] = f"{value:064x}"
+        return "0x" + "".join(words)
+
+    return after
+
+
+def all_of(*lies: After) -> After:
+    """Several lies at once."""
+
+    def after(method: str, params: Params, result: object) -> object:
+        for lie in lies:
+            result = lie(method, params, result)
+        return result
+
+    return after
+
+
+def blocks_at(time: Callable[[int], int]) -> After:
+    """Each block's time is another."""
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getBlockByNumber" and isinstance(result, dict):
+            return {**result, "timestamp": hex(time(int(str(result["timestamp"]), 16)))}
+        return result
+
+    return after
+
+
+def without_logs(*topics: str) -> After:
+    """Logs with one of these topics are not there."""
+
+    def after(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getLogs" and isinstance(result, list):
+            return [log for log in result if not set(log["topics"]) & set(topics)]
+        return result
+
+    return after
+
+
+def number_of(value: Bytes32 | str) -> int:
+    """An account or a 32-byte value as a word."""
+    return int(value, 16)

@@ -1,0 +1,37 @@
+"""The table of facts and witnesses, and what is made from it."""
+
+import pytest
+from service_cli.main import COMMANDS
+from service_cli.witnesses.table import RULES, TABLE, Fact, Rule, Witness
+from service_cli.witnesses.vouching import vouch
+
+from tests.cli import witnesses_page
+
+
+def test_fact_has_one_rule_and_rests_on_more_than_one_party() -> None:
+    assert set(RULES) == set(Fact)
+    assert len(TABLE) == len(Fact)
+    for rule in TABLE:
+        assert len((rule.needs - {Witness.FURTHER}) | rule.one_of) > 1
+        assert Witness.FURTHER in rule.needs
+        assert set(rule.acts) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.fact)
+def test_value_is_vouched_for_by_all_that_its_fact_needs_and_by_no_fewer(rule: Rule) -> None:
+    enough = rule.needs | rule.one_of
+    assert vouch(rule.fact, 7, enough).value == 7
+    assert vouch(rule.fact, 7, enough).by == enough
+    for witness in rule.needs - rule.goes_on_without:
+        with pytest.raises(AssertionError, match=witness.name):
+            vouch(rule.fact, 7, enough - {witness})
+    if rule.one_of:
+        for witness in rule.one_of:
+            vouch(rule.fact, 7, rule.needs | {witness})
+        with pytest.raises(AssertionError):
+            vouch(rule.fact, 7, rule.needs)
+
+
+def test_document_has_the_table_of_the_client() -> None:
+    page = witnesses_page.PAGE.read_text(encoding="utf-8")
+    assert page == witnesses_page.with_table(page), "python -m tests.cli.witnesses_page writes it"
