@@ -21,7 +21,9 @@ from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, deploy
 from local_stack.stack import running_stack
 from local_stack.toolbox import ensure_npm_package
-from service_common.types import BlockNumber
+from service_common.types import BlockNumber, BountyId
+from service_indexer.follower import advance
+from service_indexer.source import RpcSource
 
 from bench.figures import Figure, Report, median
 from tests.servers import Database, DatabaseServer
@@ -31,6 +33,7 @@ HERE: Final = Path(__file__).parent
 CONTRACTS: Final = HERE.parent / "contracts"
 SMALL, LARGE, BURST = 20_000, 200_000, 400
 ROUNDS: Final = 3
+TIP_BLOCKS: Final = 60
 
 
 def run(report: Report) -> None:
@@ -50,6 +53,7 @@ def run(report: Report) -> None:
         growth = median([long.per_event / short.per_event for short, long in rounds])
         report(Figure("indexer.cost_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
         _reorg(world, report)
+        _proof(world, server, small, report)
         report(Figure("indexer.rss", whole.peak, "MB", "<= 200", whole.peak <= 200))
     _tip_latency(report)
 
@@ -83,6 +87,9 @@ class _Copy:
     peak: float
     """The most memory its process held, in MB."""
     events: int
+    cpu: float
+    calls: int
+    """Queries of the node."""
     stored: int
     """The bytes it takes in PostgreSQL, indexes included."""
 
@@ -91,11 +98,11 @@ class _Copy:
         return self.seconds / self.events
 
 
-def _copy(world: World, server: DatabaseServer, last: BlockNumber) -> _Copy:
+def _copy(world: World, server: DatabaseServer, last: BlockNumber, proven: str = "on") -> _Copy:
     fresh = server.new()
     try:
         where = [fresh.url("service_indexer"), world.node.url, world.hub_address, str(world.chain_id)]
-        blocks = [str(max(0, world.hub.deploy_block - 1)), str(last)]
+        blocks = [str(max(0, world.hub.deploy_block - 1)), str(last), proven]
         done = subprocess.run(
             [sys.executable, "-m", "bench.backfill", *where, *blocks], capture_output=True, text=True, check=True
         )
@@ -104,6 +111,37 @@ def _copy(world: World, server: DatabaseServer, last: BlockNumber) -> _Copy:
         return _Copy(**json.loads(done.stdout), events=events, stored=fresh.index_bytes())
     finally:
         fresh.close()
+
+
+def _proof(world: World, server: DatabaseServer, last: BlockNumber, report: Report) -> None:
+    """What proving costs: in a backfill whose every block has 400 logs, and of new blocks with a log or none."""
+    pairs = [(_copy(world, server, last, "on"), _copy(world, server, last, "off")) for _ in range(ROUNDS)]
+    ratio = median([proven.cpu / plain.cpu for proven, plain in pairs])
+    report(Figure("indexer.proof", ratio, "ratio", "<= 2 of the same without, in a backfill", ratio <= 2))
+    proven, plain = pairs[0]
+    calls, before = proven.calls / last, plain.calls / last
+    report(Figure("indexer.proof_calls", calls, "calls/block", "informative", None, "without proofs", before))
+    bounty_id = world.create(seconds=2_000_000)
+    for name, logged in (("quiet", False), ("logged", True)):
+        costs = {proven: _at_the_tip(world, bounty_id, logged=logged, proven=proven) for proven in (True, False)}
+        report(Figure(f"indexer.proof_{name}", costs[True], "ms/block", "informative", None, "without", costs[False]))
+
+
+def _at_the_tip(world: World, bounty_id: BountyId, *, logged: bool, proven: bool) -> float:
+    """Milliseconds of the processor for each new block."""
+    source, spent = RpcSource(world.rpc, world.hub_address, proven=proven), 0.0
+    world.rpc.call("anvil_setBlockTimestampInterval", 1)
+    world.index()
+    for _ in range(TIP_BLOCKS):
+        if logged:
+            world.submit(bounty_id, world.solver(2))
+        else:
+            world.node.mine(1)
+        began = time.process_time()
+        advance(source, world.writer)
+        spent += time.process_time() - began
+    world.rpc.call("anvil_removeBlockTimestampInterval")
+    return spent / TIP_BLOCKS * 1000
 
 
 def _reorg(world: World, report: Report) -> None:

@@ -76,6 +76,11 @@ def steps() -> list[Step]:
             (PYTHON, "tools/steady.py", "--runs", "10", "--loaded", "5"),
         ),
         _tests("reorg-storm", "10,000 reorgs, the copy equal to the chain after them", "tests/indexer/test_storm.py"),
+        _tests(
+            "wrong-answers",
+            "each wrong answer of an RPC endpoint at each call, of a history, a block, a reorg: none becomes a fact",
+            "tests/indexer/test_wrong_answers.py",
+        ),
         _tests("kills", "50 times kill -9 of a process, a database or the node", "tests/indexer/test_kills.py"),
         _tests(
             "client-kills",

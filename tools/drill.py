@@ -21,6 +21,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         ),
     ),
     "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
+    "unproven": ("The index is not proven", ("tests/indexer/test_proving.py",)),
     "endpoints": ("An RPC endpoint lies or fails", ("tests/indexer/test_quorum.py", "tests/indexer/test_replay.py")),
     "parked": (
         "Jobs are parked",

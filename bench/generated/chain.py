@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 from eth_abi.abi import encode
 from service_common.chain.abi import hub_abi, snake_case
@@ -47,6 +47,9 @@ class Spent:
 class GeneratedChain:
     """The chain of a population up to the block in which its last bounty is created; ``spent`` is what deriving
     took, ``logs`` how many were answered."""
+
+    proofs: ClassVar[None] = None
+    """Its hashes are of nothing, and it has no storage."""
 
     def __init__(self, population: Population) -> None:
         self._population, self._timeline = population, population.timeline()

@@ -5,6 +5,7 @@ Its contract test runs against a real node, too (``tests/indexer/test_source_con
 
 import random
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from eth_abi.abi import encode
 from service_common.chain.abi import hub_abi
@@ -32,6 +33,9 @@ def account(number: int) -> Address:
 @dataclass
 class FakeChain:
     """Blocks from genesis on; the finalized one never changes."""
+
+    proofs: ClassVar[None] = None
+    """Its hashes are of nothing, and it has no storage."""
 
     finality_depth: int = 64
     headers_: list[Header] = field(default_factory=list)

@@ -8,6 +8,7 @@ from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log
 from service_common.chain.json_rpc import Call, JsonRpc, RpcRefused
 from service_common.types import BlockNumber
+from service_indexer.proving import Proofs
 from service_indexer.source import RangeLogs, RpcSource, Tip
 
 from tests.world import World
@@ -36,6 +37,10 @@ class LyingSource:
 
     def logs_of_block(self, header: Header) -> list[Log]:
         return self.real.logs_of_block(header)
+
+    @property
+    def proofs(self) -> Proofs | None:
+        return self.real.proofs
 
 
 class LimitedRpc(JsonRpc):

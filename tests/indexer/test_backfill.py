@@ -11,6 +11,7 @@ from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 from service_common.chain.blocks import header_at
+from service_common.db import hub_index as t
 from service_common.db.hub_reads import read_head
 from service_common.jobs.queues import QueueName, connect, message, open_queue
 from service_common.types import BlockNumber, Bytes32
@@ -20,6 +21,7 @@ from service_indexer.follower import advance
 from service_indexer.source import Tip
 from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, read_stretch
 from service_indexer.writer import Writer, only_writer
+from sqlalchemy import select
 
 from tests.indexer.lying import LyingSource
 from tests.indexer.replay import contents
@@ -83,6 +85,9 @@ def test_follower__with_ranges_read_ahead__takes_them_and_equals_the_chain(
         assert head is not None
         backfill.forget(head.block_number)
         assert backfill.kept() == set()
+        with fresh.engine("service_indexer").connect() as connection:
+            checked = connection.execute(select(t.head.c.checked_number)).scalar_one()
+        assert checked == head.block_number  # what was read ahead was held against receipts, too
 
 
 def follow_up_to(world: World, writer: Writer, block: BlockNumber) -> None:

@@ -11,7 +11,7 @@ from rq.serializers import JSONSerializer
 from service_common.chain.endpoints import Endpoints
 from service_common.jobs.metrics import QueueCollector
 from service_common.jobs.queues import QueueName, connect, open_queue
-from service_indexer.conduct import conduct_key, conduct_of
+from service_indexer.conduct import conduct_key, conduct_of, note_contradictions
 from service_indexer.metrics import IndexCollector
 
 from tests.world import ChainClock, World
@@ -42,6 +42,7 @@ def test_metrics__after_reorgs__count_them_and_tell_the_deepest(world: World, re
     assert registry.get_sample_value("service_index_deepest_reorg") == 2
     assert registry.get_sample_value("service_index_lag_blocks") == 0
     assert registry.get_sample_value("service_index_halted") == 0
+    assert registry.get_sample_value("service_index_unproven_blocks") == 0
 
 
 def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: World, redis: Redis) -> None:
@@ -52,6 +53,8 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
     kept = conduct_of(endpoints)
     assert "secret-key" not in kept
     redis.set(conduct_key(world.chain_id), kept)
+    for _ in range(2):  # jobs that read ahead
+        note_contradictions(redis, world.chain_id, endpoints)
     registry = scraped(world, redis)
 
     def figure(name: str, place: str) -> float | None:
@@ -59,7 +62,7 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
 
     assert (figure("preferred", "1"), figure("preferred", "2")) == (0, 1)
     assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
-    assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 1)
+    assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 3)
 
 
 def test_metrics__without_a_follower__tell_no_endpoint(world: World, redis: Redis) -> None:

@@ -10,7 +10,7 @@ from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.chain.rpc_answers import RANGE_BYTES
 from service_common.types import Address, BlockNumber, Bytes32
 from service_indexer.follower import advance
-from service_indexer.source import RpcSource, bloom_admits
+from service_indexer.source import RpcSource, bloom_admits, bloom_tells
 
 from tests.endpoints import Change, endpoint_before
 from tests.indexer.lying import LimitedRpc, LyingSource
@@ -127,3 +127,5 @@ def test_bloom__of_a_block_with_the_hubs_log__admits_the_hub_and_hardly_anyone_e
     others = [Address("0x" + f"{number:040x}") for number in range(1, 200)]
     assert sum(bloom_admits(bloom, bytes.fromhex(other[2:])) for other in others) < 5
     assert bloom_admits(b"", bytes(20))
+    assert bloom_tells(bloom)
+    assert [bloom_tells(b"\x0f" * 256), bloom_tells(b"\x0f" * 255 + b"\x1f")] == [True, False]  # half full, and more

@@ -31,10 +31,10 @@ def endpoints(world: World) -> Iterator[list[Endpoint]]:
         yield [stack.enter_context(endpoint_before(world.node.url)) for _ in range(3)]
 
 
-def source_of(world: World, endpoints: list[Endpoint], quorum: int) -> RpcSource:
+def source_of(world: World, endpoints: list[Endpoint], quorum: int, *, proven: bool = True) -> RpcSource:
     """A source that asks these endpoints; nothing waits longer than a second."""
     rpc = JsonRpc([each.url for each in endpoints]).bounded(seconds=1.0, max_answer_bytes=1 << 24)
-    return RpcSource(rpc, world.hub_address, quorum)
+    return RpcSource(rpc, world.hub_address, quorum, proven=proven)
 
 
 def run(source: RpcSource, writer: Writer) -> None:
@@ -133,14 +133,15 @@ def test_logs__that_any_one_endpoint_of_three_leaves_out__are_in_the_copy(
         liar.change = honest
 
 
-def test_logs__left_out_by_the_only_endpoint_asked__are_not_noticed_without_a_quorum(
-    world: World, endpoints: list[Endpoint], database_server: DatabaseServer
+@pytest.mark.parametrize("proven", [True, False])
+def test_logs__left_out_by_the_only_endpoint_asked__are_noticed_where_they_are_proven(
+    world: World, endpoints: list[Endpoint], database_server: DatabaseServer, proven: bool
 ) -> None:
     history(world)
     endpoints[0].change = last_log_left_out
     with fresh_copy(world, database_server) as (writer, engine):
-        run(source_of(world, endpoints, 1), writer)
-        assert contents(engine) != contents(world.engine("service_indexer"))  # what the quorum is for
+        run(source_of(world, endpoints[:1], 1, proven=proven), writer)
+        assert (contents(engine) == contents(world.engine("service_indexer"))) is proven
 
 
 def refusing_above(blocks: int) -> Change:
@@ -347,5 +348,9 @@ def test_quorum__above_the_number_of_endpoints__is_a_configuration_error() -> No
         read_config(environment | {"SERVICE_FINALITY_DEPTH": "0"})
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM asks for more endpoints"):
         read_config(environment | {"SERVICE_RPC_QUORUM": "3"})
+    assert read_config(environment).proofs
+    assert not read_config(environment | {"SERVICE_RPC_PROOFS": "off"}).proofs
+    with pytest.raises(ConfigurationError, match="SERVICE_RPC_PROOFS is malformed"):
+        read_config(environment | {"SERVICE_RPC_PROOFS": "no"})
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM is malformed"):
         read_config(environment | {"SERVICE_RPC_QUORUM": "0"})

@@ -64,7 +64,7 @@ def test_receiver__of_the_page__takes_the_challenge_and_facts_of_the_worker(
 
 def test_document__of_webhooks__has_each_message_that_is_made() -> None:
     webhook_id, number, now = WebhookId(f"wh_{'0' * 32}"), BlockNumber(7), UnixSeconds(1_800_000_000)
-    head = Head(ChainId(1), ZERO_ADDRESS, number, ZERO_BYTES32, now, number, now, None, number, 0, 0)
+    head = Head(ChainId(1), ZERO_ADDRESS, number, ZERO_BYTES32, now, number, now, None, number, 0, 0, None)
     made = (
         facts_message(webhook_id, head, [Change(ChangeNumber(1), ChangeKind.RETRACTION, None, number)]),
         challenge_message(webhook_id, now),

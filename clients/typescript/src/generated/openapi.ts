@@ -858,6 +858,7 @@ export interface components {
             readonly finalized_block_time: components["schemas"]["UnixSeconds"];
             /** @description From the newest indexed block to now. */
             readonly lag_seconds: number;
+            readonly proven_until: components["schemas"]["BlockNumber"] | null;
             readonly reorg_count: number;
             readonly tip_block_number: components["schemas"]["BlockNumber"];
         };

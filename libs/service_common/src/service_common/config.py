@@ -27,6 +27,13 @@ def parse_count(text: str) -> int:
     return int(text)
 
 
+def parse_switch(text: str) -> bool:
+    """``on`` or ``off``."""
+    if text not in {"on", "off"}:
+        raise ValueError("on or off")
+    return text == "on"
+
+
 def parse_database_url(text: str) -> str:
     """Where PostgreSQL is."""
     return _url(text, ("postgresql",), "postgresql://ROLE:PASSWORD@HOST:PORT/DATABASE")

@@ -112,23 +112,25 @@ def _continued(stretch: Stretch, parent: Header) -> Stretch:
     return Stretch(
         [header for header in stretch.headers if header.number > parent.number],
         [entry for entry in stretch.logs if entry.block_number > parent.number],
+        stretch.checked,
     )
 
 
 def _to_json(stretch: Stretch) -> str:
-    headers = [[h.number, h.hash, h.parent_hash, h.time] for h in stretch.headers]
+    headers = [[h.number, h.hash, h.parent_hash, h.time, h.state_root, h.receipts_root] for h in stretch.headers]
     logs = [
         [e.address, e.block_number, e.block_hash, e.log_index, e.tx_hash, list(e.topics), e.data.hex()]
         for e in stretch.logs
     ]
-    return json.dumps({"headers": headers, "logs": logs}, separators=(",", ":"))
+    kept = {"headers": headers, "logs": logs, "checked": stretch.checked}
+    return json.dumps(kept, separators=(",", ":"))
 
 
 def _from_json(text: str) -> Stretch:
     kept = json.loads(text)
     headers = [
-        Header(BlockNumber(number), Bytes32(block_hash), Bytes32(parent), UnixSeconds(time), b"")
-        for number, block_hash, parent, time in kept["headers"]
+        Header(BlockNumber(number), Bytes32(block_hash), Bytes32(parent), UnixSeconds(time), b"", *roots)
+        for number, block_hash, parent, time, *roots in kept["headers"]
     ]
     logs = [
         Log(
@@ -142,4 +144,4 @@ def _from_json(text: str) -> Stretch:
         )
         for address, number, block_hash, index, tx, topics, data in kept["logs"]
     ]
-    return Stretch(headers, logs)
+    return Stretch(headers, logs, kept.get("checked", False))  # a release before 0014 knew no proofs

@@ -1,11 +1,12 @@
 """web3 as the indexer reads the chain: blocks and logs as our own types, and each endpoint queried on its own.
 
 What an endpoint answers passes our own strict parsers, not web3's formatters, which accept more and read an eighth as
-many logs a second. An endpoint that answers nothing usable is passed over and queried last for a while;
-``ChainUnavailable`` is raised where that leaves none.
+many logs a second. An endpoint that answers nothing usable is passed over and queried last for a while, and one whose
+answer contradicts a header is counted, too; ``ChainUnavailable`` is raised where that leaves none.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -15,13 +16,23 @@ from service_common.chain.blocks import Header, parse_header
 from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log, parse_log
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
-from service_common.types import BlockNumber
+from service_common.log import get_logger
+from service_common.types import Address, BlockNumber, Bytes32
 from service_common.web3_provider import make_web3
+from web3 import Web3
 from web3.method import Method
 from web3.module import Module
 from web3.types import RPCEndpoint
 
+from service_indexer.contradiction import Contradiction
+from service_indexer.headers import parse_proven_header
+
+log = get_logger(__name__)
+
 T = TypeVar("T")
+_NO_METHOD: Final = frozenset({-32601, -32004})
+WITHOUT_METHOD_SECONDS: Final = 600.0
+"""How long an endpoint without a method that proves is not queried for it."""
 Tag = str
 """``latest``, ``finalized`` or a number in hexadecimal digits."""
 
@@ -34,6 +45,16 @@ def _parsed_by(parse: Callable[[object], T]) -> Callable[[str, Module], Callable
     return lambda _method, _module: parse
 
 
+def _read(method: str) -> Method[Callable[..., object]]:
+    """A method whose answer is parsed by its caller."""
+    return Method(
+        RPCEndpoint(method),
+        request_formatters=_unchanged,
+        result_formatters=_parsed_by(lambda answer: answer),
+        null_result_formatters=_unchanged,
+    )
+
+
 def parse_logs(answer: object) -> list[Log]:
     """Logs in order; raises ``ChainUnavailable`` for anything else."""
     if not isinstance(answer, list):
@@ -41,29 +62,26 @@ def parse_logs(answer: object) -> list[Log]:
     logs = [parse_log(item) for item in answer]
     places = [(entry.block_number, entry.log_index) for entry in logs]
     if places != sorted(set(places)):
-        raise ChainUnavailable("an RPC endpoint answered logs out of order")
+        raise Contradiction("an RPC endpoint answered logs out of order")
     return logs
 
 
 class ChainModule(Module):
     """The indexer's queries, as a module of web3."""
 
-    _header: Method[Callable[[Tag, bool], Header]] = Method(
-        RPCEndpoint("eth_getBlockByNumber"),
-        request_formatters=_unchanged,
-        result_formatters=_parsed_by(parse_header),
-        null_result_formatters=_unchanged,
-    )
-    _logs: Method[Callable[[Mapping[str, str]], list[Log]]] = Method(
-        RPCEndpoint("eth_getLogs"),
-        request_formatters=_unchanged,
-        result_formatters=_parsed_by(parse_logs),
-        null_result_formatters=_unchanged,
-    )
+    _block = _read("eth_getBlockByNumber")
+    _logs = _read("eth_getLogs")
+    _proof = _read("eth_getProof")
+    _receipts = _read("eth_getBlockReceipts")
+
+    def __init__(self, w3: Web3, parse: Callable[[object], Header]) -> None:
+        super().__init__(w3)
+        self._parse = parse
+        self._missing = dict[str, float]()
 
     def header(self, tag: Tag) -> Header:
         """One block's header."""
-        return self._header(tag, False)
+        return self._parse(self._block(tag, False))
 
     def headers(self, tags: Collection[Tag]) -> list[Header]:
         """Several in one request."""
@@ -71,21 +89,52 @@ class ChainModule(Module):
             return [self.header(tag) for tag in tags]
         with self.w3.batch_requests() as batch:
             for tag in tags:
-                batch.add(self._header(tag, False))
-            return cast("list[Header]", batch.execute())
+                batch.add(self._block(tag, False))
+            return [self._parse(answer) for answer in cast("list[object]", batch.execute())]
 
     def logs(self, place: Mapping[str, str]) -> list[Log]:
         """The logs that a filter names."""
-        return self._logs(place)
+        return parse_logs(self._logs(place))
+
+    def proof(self, account: Address, number: BlockNumber) -> object:
+        """What ``eth_getProof`` answers of an account in a block; None where the endpoint proves none."""
+        return self._optional("eth_getProof", lambda: self._proof(account, [], hex(number)))
+
+    def receipts(self, blocks: Sequence[Bytes32]) -> list[object] | None:
+        """What ``eth_getBlockReceipts`` answers of each block, in one request; None where the endpoint shows none."""
+
+        def ask() -> list[object]:
+            if len(blocks) == 1:
+                return [self._receipts(blocks[0])]
+            with self.w3.batch_requests() as batch:
+                for block in blocks:
+                    batch.add(self._receipts(block))
+                return cast("list[object]", batch.execute())
+
+        return self._optional("eth_getBlockReceipts", ask)
+
+    def _optional(self, method: str, ask: Callable[[], T]) -> T | None:
+        """None where the endpoint refuses; one that does not have the method is not queried for it for a while."""
+        if self._missing.get(method, 0.0) > time.monotonic():
+            return None
+        try:
+            return ask()
+        except RpcRefused as refusal:
+            if refusal.code in _NO_METHOD:
+                self._missing[method] = time.monotonic() + WITHOUT_METHOD_SECONDS
+            return None
 
 
 class ChainReader:
-    """The chain behind several endpoints: as one, or each for itself."""
+    """The chain behind several endpoints, each queried on its own. ``proven``: a header counts only where its hash is
+    that of its fields."""
 
-    def __init__(self, rpc: JsonRpc) -> None:
+    def __init__(self, rpc: JsonRpc, *, proven: bool = True) -> None:
         self.rpc = rpc
-        self.any: Final = _module(rpc.batch)
-        self._each = {endpoint.place: _module(partial(rpc.ask, endpoint)) for endpoint in rpc.endpoints.all}
+        parse = parse_proven_header if proven else parse_header
+        self._each: Final = {
+            endpoint.place: ChainModule(make_web3(partial(rpc.ask, endpoint)), parse) for endpoint in rpc.endpoints.all
+        }
 
     def answers(self, question: Callable[[ChainModule], T]) -> Iterator[tuple[Endpoint, T]]:
         """What one endpoint after the other answers to the same query."""
@@ -112,20 +161,17 @@ class ChainReader:
         heard = [(endpoint, each.result()) for endpoint, each in zip(asked, answers, strict=True)]
         return [(endpoint, answer) for endpoint, answer in heard if not isinstance(answer, ChainUnavailable)]
 
-    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        """Headers of all blocks from ``first`` to ``last``, both included, of one endpoint."""
-        try:
-            return self.any.headers([hex(number) for number in range(first, last + 1)])
-        except RpcRefused as refusal:
-            raise ChainUnavailable("an RPC endpoint refused to show a block") from refusal
-
     def _ask(self, endpoint: Endpoint, question: Callable[[ChainModule], T]) -> T | ChainUnavailable:
         try:
             return question(self._each[endpoint.place])
+        except Contradiction as error:
+            self.contradicted(endpoint, str(error))
+            return error
         except ChainUnavailable as error:
             self.rpc.endpoints.failed(endpoint)
             return error.bare()
 
-
-def _module(ask: Callable[..., list[object]]) -> ChainModule:
-    return ChainModule(make_web3(ask))
+    def contradicted(self, endpoint: Endpoint, why: str) -> None:
+        """What it answered is not true of the chain."""
+        log.warning("an RPC endpoint contradicts the chain", endpoint=endpoint.place, reason=why)
+        self.rpc.endpoints.contradicted(endpoint)

@@ -6,7 +6,7 @@ more sign of life. The report is carried by Redis, since a job runs in a process
 
 import json
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -46,6 +46,24 @@ def read_conduct(redis: Redis, chain_id: ChainId) -> list[EndpointConduct]:
     """What the follower reported last; empty when there is none, or Redis does not answer."""
     try:
         kept = redis.get(conduct_key(chain_id))
+        counted = cast("dict[bytes, bytes]", redis.hgetall(_noted_key(chain_id)))
+        noted = {int(place): int(count) for place, count in counted.items()}
     except RedisError:
         return []
-    return [EndpointConduct(*each) for each in json.loads(kept)] if isinstance(kept, bytes | str) else []
+    if not isinstance(kept, bytes | str):
+        return []
+    return [
+        EndpointConduct(place, preferred, failures, lag, contradictions + noted.get(place, 0))
+        for place, preferred, failures, lag, contradictions in json.loads(kept)
+    ]
+
+
+def note_contradictions(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:
+    """Count what a job that ends met, for as long as Redis keeps it."""
+    for each in endpoints.all:
+        if each.contradictions:
+            redis.hincrby(_noted_key(chain_id), str(each.place), each.contradictions)
+
+
+def _noted_key(chain_id: ChainId) -> str:
+    return f"contradictions:{chain_id}"

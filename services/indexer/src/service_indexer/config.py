@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from service_common.auth.signature import parse_private_key
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
+from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url, parse_switch
 from service_common.log import parse_level
 from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.types import parse_decimal
@@ -14,10 +14,12 @@ from service_common.types import parse_decimal
 @dataclass(frozen=True, slots=True)
 class IndexerConfig:
     """One chain, one Hub, one copy. ``settler_key`` None: the settler does nothing. ``rpc_quorum``: how many endpoints
-    have to answer the same before a block counts as final and a list of logs as whole."""
+    have to answer the same before a block counts as final and a list of logs as whole. ``proofs``: whether headers and
+    logs count only where they are proven, and storage is asked for."""
 
     chain: ChainSettings
     rpc_quorum: int
+    proofs: bool
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     settler_key: bytes | None = field(repr=False)
@@ -32,6 +34,7 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     config = IndexerConfig(
         chain=read_chain_settings(reader),
         rpc_quorum=reader.optional("SERVICE_RPC_QUORUM", parse_count, 1),
+        proofs=reader.optional("SERVICE_RPC_PROOFS", parse_switch, True),
         database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
         redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
         settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", parse_private_key, None),

@@ -5,6 +5,7 @@ block is repaired in the same step; one below it halts the copy, because finaliz
 finalized log that this release does not know: the Hub is of another release.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from service_common.chain.blocks import Header
@@ -16,9 +17,10 @@ from service_common.traces import port as traces
 from service_common.types import BlockNumber
 
 from service_indexer.backfill import Backfill
+from service_indexer.proving import NEAR, Begun, Proof, Proofs
 from service_indexer.source import Source, Tip
 from service_indexer.stretch import BLOCKS_PER_STEP, Stretch, read_stretch
-from service_indexer.writer import Step, Writer
+from service_indexer.writer import Known, Step, Writer
 
 _ANCESTOR_STRIDE: Final = 64
 
@@ -57,11 +59,23 @@ def _move(source: Source, writer: Writer, head: Head, tip: Tip, final: BlockNumb
     # 2. The next stretch of the chain above it, with its logs.
     last = BlockNumber(min(tip.latest.number, ancestor.number + BLOCKS_PER_STEP))
     stretch = _already_read(source, backfill, ancestor, final) or read_stretch(source, ancestor, last, final)
-    # 3. One transaction.
-    latest = stretch.headers[-1] if stretch.headers else ancestor
+    # 3. That nothing is missing in it, where that can be shown.
     retract = ancestor.hash != head.block_hash
+    stretch, proof = _proven(source, writer, ancestor, stretch, tip, retract=retract)
+    # 4. One transaction.
+    latest = stretch.headers[-1] if stretch.headers else ancestor
     finalized = _newest_final(writer, head, tip, [ancestor, *stretch.headers])
-    step = Step(ancestor.number, stretch.headers, stretch.logs, latest, finalized, tip.latest.number, retract)
+    step = Step(
+        ancestor.number,
+        stretch.headers,
+        stretch.logs,
+        latest,
+        finalized,
+        tip.latest.number,
+        retract,
+        stretch.checked,
+        proof,
+    )
     try:
         writer.apply(step)
     except UnknownLog as unknown:
@@ -102,6 +116,36 @@ def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, f
         return None
     last = stretch.headers[-1]
     return stretch if source.headers(last.number, last.number)[0].hash == last.hash else None
+
+
+def _proven(
+    source: Source, writer: Writer, ancestor: Header, stretch: Stretch, tip: Tip, *, retract: bool
+) -> tuple[Stretch, Proof | None]:
+    """The stretch with the logs that were missing in it, and the Hub's storage root after it where that is proven."""
+    if source.proofs is None or not stretch.headers or tip.latest.number - stretch.headers[-1].number > NEAR:
+        return stretch, None
+    known = writer.known(ancestor.number)
+    begun = _begun(source.proofs, writer, known, ancestor)
+    proof, logs = source.proofs.complete(begun, stretch.headers, stretch.logs)
+    if proof is None:
+        return replace(stretch, logs=logs), None
+    quiet = known is not None and known.quiet and not logs and not retract
+    if known is not None and quiet and proof.storage_root == known.proof.storage_root:
+        # Nothing was logged since the proof before, which may be of an older block, and nothing changed until now.
+        proof = replace(proof, since=known.proof.since)
+    if not stretch.checked:
+        proof = replace(proof, since=proof.number)
+    return replace(stretch, logs=logs), proof
+
+
+def _begun(proofs: Proofs, writer: Writer, known: Known | None, ancestor: Header) -> Begun | None:
+    """What is proven of the block at which a stretch begins."""
+    if known is not None and known.proof.hash == ancestor.hash:
+        return Begun(known.proof.since, known.proof.storage_root)
+    above = writer.first_proof_above(ancestor.number)  # of a branch that is left: what is below was whole in it, too
+    if above is None or above.since > ancestor.number:
+        return None
+    return Begun(above.since, proofs.storage_root(ancestor))
 
 
 def _newest_final(writer: Writer, head: Head, tip: Tip, covered: list[Header]) -> Header | None:

@@ -28,7 +28,8 @@ from service_common.types import BlockNumber
 from sqlalchemy import Engine
 
 from service_indexer.backfill import Backfill, enqueue_ahead
-from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of
+from service_indexer.checking import Checking
+from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, note_contradictions
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import Halted, advance
 from service_indexer.scheduler import LEASE_JOB_SECONDS, lease_key
@@ -60,8 +61,9 @@ def follow(received: Mapping[str, object]) -> str:
         source = source_of(config, rpc)
         start = source.header(config.chain.first_block)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
-            ahead = _Ahead(config, engine)
-            reason = _follow(source, writer, ahead, draining, _pause_between_looks(config.chain.block_time_seconds))
+            ahead, pause = _Ahead(config, engine), _pause_between_looks(config.chain.block_time_seconds)
+            with Checking(config):
+                reason = _follow(source, writer, ahead, draining, pause)
             log.info("follower ended", reason=reason)
             return reason
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:
@@ -80,12 +82,13 @@ def read_ahead(received: Mapping[str, object]) -> str:
     config, engine = _setup()
     first = BlockNumber(int(str(received["first_block"])))
     last = BlockNumber(first + BLOCKS_PER_STEP - 1)
+    rpc = config.chain.rpc()
     try:
         with reading(engine) as connection:
             head = read_head(connection, config.chain.chain_id)
         if head is None or head.block_number >= last:
             return "the copy is past it"
-        source = source_of(config, config.chain.rpc())
+        source = source_of(config, rpc)
         final = source.tip().finalized
         if final is None or final.number < last:
             return "not final yet"
@@ -96,7 +99,15 @@ def read_ahead(received: Mapping[str, object]) -> str:
         return type(error).__name__
     finally:
         engine.dispose()
+        _note_contradictions(config, rpc)
     return f"read up to {stretch.headers[-1].number}"
+
+
+def _note_contradictions(config: IndexerConfig, rpc: JsonRpc) -> None:
+    with suppress(RedisError):
+        redis: Redis = connect(config.redis_url)
+        note_contradictions(redis, config.chain.chain_id, rpc.endpoints)
+        redis.close()
 
 
 class _Ahead:

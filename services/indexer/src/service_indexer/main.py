@@ -84,6 +84,8 @@ def _status(environment: Environment) -> None:
         return
     print(f"block {head.block_number} ({head.block_hash}), final up to {head.finalized_number}")  # noqa: T201
     print(f"behind by {max(0, head.tip_number - head.block_number)} blocks when it moved last")  # noqa: T201
+    proven = "nothing" if head.proven_number is None else f"block {head.proven_number}"
+    print(f"shown to lack nothing up to {proven}")  # noqa: T201
     print(f"{head.reorg_count} reorgs repaired, the deepest of {head.deepest_reorg} blocks")  # noqa: T201
     if head.halted:
         print(f"HALTED: {head.halted}")  # noqa: T201

@@ -48,6 +48,8 @@ class IndexCollector(Collector):
         yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
         behind = max(0, head.tip_number - head.block_number)
         yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it moved last", behind)
+        unproven = max(0, head.finalized_number - (head.proven_number or 0))
+        yield GaugeMetricFamily("service_index_unproven_blocks", "Final blocks not shown to be complete", unproven)
         yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
         yield GaugeMetricFamily(
             "service_index_deepest_reorg", "Depth of the deepest one, in blocks", head.deepest_reorg
@@ -59,7 +61,11 @@ class IndexCollector(Collector):
             ("preferred", "1 for the endpoint that is queried first", lambda each: float(each.preferred)),
             ("failures", "Failures in a row", lambda each: each.failures),
             ("lag_blocks", "Blocks behind the furthest endpoint", lambda each: each.lag),
-            ("contradictions", "Times it contradicted the quorum", lambda each: each.contradictions),
+            (
+                "contradictions",
+                "Times it contradicted a block's header or the quorum",
+                lambda each: each.contradictions,
+            ),
         )
         for name, text, value in figures:
             family = GaugeMetricFamily(f"service_rpc_endpoint_{name}", text, labels=["endpoint"])

@@ -5,7 +5,7 @@ halts on it rather than guess.
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from service_common.chain.events import Log, decode_log
 from service_common.db import hub_index as t
@@ -28,7 +28,8 @@ from service_common.domain.hub_events import (
     bounty_of,
 )
 from service_common.domain.lifecycle import HubEnum
-from service_common.types import UnixSeconds
+from service_common.types import ZERO_ADDRESS, BlockNumber, Bytes32, UnixSeconds
+from sqlalchemy import Row as LogRow
 from sqlalchemy import Table
 
 Row = tuple[Table, dict[str, object]]
@@ -66,6 +67,22 @@ def project(log: Log, time: UnixSeconds) -> Iterator[Row]:
     yield t.logs, raw | origin
     for table, fields in _facts(event):
         yield table, fields | origin
+
+
+def event_of_row(row: LogRow[Any]) -> HubEvent:
+    """The event of a row of ``logs``."""
+    topics = tuple(Bytes32(topic) for topic in row.topics)
+    return decode_log(
+        Log(
+            ZERO_ADDRESS,
+            BlockNumber(row.block_number),
+            Bytes32(row.block_hash),
+            row.log_index,
+            Bytes32(row.tx_hash),
+            topics,
+            bytes(row.data),
+        )
+    )
 
 
 def _facts(event: HubEvent) -> Iterator[Row]:

@@ -8,6 +8,7 @@ what needs finality waits.
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 from service_common.chain.blocks import Header
 from service_common.chain.endpoints import Endpoint
@@ -37,8 +38,8 @@ def first_tip(chain: ChainReader, depth: int | None) -> tuple[Header, Header]:
     for _, (latest, finalized) in chain.answers(lambda module: _tip(module, depth)):
         if finalized is not None:
             return latest, finalized
-        number = _behind(latest, depth)
-        return latest, chain.headers(number, number)[0]
+        for _, header in chain.answers(partial(_header_at, number=_behind(latest, depth))):
+            return latest, header
     raise ChainUnavailable("no RPC endpoint shows the chain's tip")
 
 

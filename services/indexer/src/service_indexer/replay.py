@@ -66,14 +66,17 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
         writing(engine) as connection,
     ):
         note_retraction(connection, BlockNumber(0))
-        for table in (*t.FACTS, t.blocks):
+        for table in (*t.FACTS, t.blocks, t.proofs):
             fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
             names = [column.name for column in table.c]
             connection.execute(delete(table))
             connection.execute(insert(table).from_select(names, select(*(fresh.c[name] for name in names))))
         keep_up(connection)
         fresh = t.head.to_metadata(MetaData(), schema=t.SCRATCH)
-        moved = ("block_number", "block_hash", "block_time", "finalized_number", "finalized_time")
+        moved = (
+            *("block_number", "block_hash", "block_time", "finalized_number", "finalized_time"),
+            *("proven_number", "checked_number", "quiet"),
+        )
         switched = (
             update(t.head)
             .where(t.head.c.chain_id == fresh.c.chain_id)
@@ -139,7 +142,7 @@ def _taken_over(engine: Engine, config: IndexerConfig, say: Progress) -> Iterato
 
 def _empty(scratch: Engine) -> None:
     with writing(scratch) as connection:
-        for table in (*t.FACTS, t.changes, t.blocks, t.head):
+        for table in (*t.FACTS, t.changes, t.blocks, t.proofs, t.head):
             connection.execute(delete(table))
 
 

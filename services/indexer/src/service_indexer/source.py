@@ -1,27 +1,29 @@
 """What the indexer reads from the chain, and how it distrusts the answers.
 
 Near the tip, logs are requested by block hash and only where the header's bloom filter admits one. Behind finality,
-logs come by range, as large as the endpoint allows: a refused range is requested in smaller parts. An answer of the
-wrong block, address or order is never written. With a ``quorum`` above one, a block counts as final, and headers and
-logs as true and whole, only once that many endpoints answer the same: the filters that spare requests are a header's
-word, too. ``ChainUnavailable`` is raised where no endpoint answers well.
+logs come by range, as large as the endpoint allows: a refused range is requested in smaller parts. A header counts only
+where its hash is that of its fields, and an answer of the wrong block, address or order is never written; ``proofs``
+shows that no log is missing or false. That a header is the chain's is the endpoints' word: with a ``quorum`` above one,
+a block counts as final, and headers and logs as true and whole, only once that many answer the same.
+``ChainUnavailable`` is raised where no endpoint answers well.
 """
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from service_common.chain.blocks import Header
 from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log
 from service_common.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
 from service_common.keccak import keccak256
-from service_common.log import get_logger
 from service_common.types import Address, BlockNumber, to_bytes
 
 from service_indexer.chain import ChainModule, ChainReader
 from service_indexer.config import IndexerConfig
+from service_indexer.contradiction import Contradiction
+from service_indexer.proving import Proofs
 from service_indexer.quorum import agree_on_finalized, first_tip, survey
 
 MAX_SPAN: Final = 2_000
@@ -33,8 +35,6 @@ COMPARE_SECONDS: Final = 2.0
 """How often several endpoints are held against each other."""
 
 T = TypeVar("T")
-
-log = get_logger(__name__)
 
 
 class TooManyLogs(Exception):
@@ -72,12 +72,20 @@ class Source(Protocol):
     def logs_of_block(self, header: Header) -> list[Log]:
         """The Hub's logs of exactly this block."""
 
+    @property
+    def proofs(self) -> Proofs | None:
+        """What shows that no log is missing or false; None where nothing does."""
+
 
 class RpcSource:
-    """A Hub on a chain reached over JSON-RPC. ``finality_depth`` is for a chain without a ``finalized`` tag."""
+    """A Hub on a chain reached over JSON-RPC. ``finality_depth`` is for a chain without a ``finalized`` tag; a source
+    that is not ``proven`` takes headers and logs as they come, and has no proofs."""
 
-    def __init__(self, rpc: JsonRpc, hub: Address, quorum: int = 1, finality_depth: int | None = None) -> None:
-        self._chain = ChainReader(rpc)
+    def __init__(
+        self, rpc: JsonRpc, hub: Address, quorum: int = 1, finality_depth: int | None = None, *, proven: bool = True
+    ) -> None:
+        self._chain = ChainReader(rpc, proven=proven)
+        self.proofs = Proofs(self._chain, hub) if proven else None
         self._hub, self._quorum, self._depth = hub, quorum, finality_depth
         self._span = FIRST_SPAN
         self._agreed: Header | None = None
@@ -113,14 +121,12 @@ class RpcSource:
         while first <= last and len(logs) < MAX_LOGS:
             end = BlockNumber(min(last, first + self._span - 1))
             try:
-                part = self._logs({"fromBlock": hex(first), "toBlock": hex(end)})
+                part = self._logs({"fromBlock": hex(first), "toBlock": hex(end)}, range(first, end + 1))
             except TooManyLogs:
                 if end == first:
                     raise ChainUnavailable("an RPC endpoint refused to list the logs of one block") from None
                 self._span = (end - first + 1) // 2
                 continue
-            if any(not first <= entry.block_number <= end for entry in part):
-                raise ChainUnavailable("an RPC endpoint answered logs of other blocks than the requested ones")
             logs += part
             first = BlockNumber(end + 1)
             # Providers limit results, and so does our memory: dense blocks are requested in short ranges.
@@ -131,28 +137,33 @@ class RpcSource:
         if not bloom_admits(header.logs_bloom, to_bytes(self._hub)):
             return []
         try:
-            logs = self._logs({"blockHash": header.hash})
+            return self._logs({"blockHash": header.hash}, range(header.number, header.number + 1))
         except TooManyLogs as refusal:
             raise ChainUnavailable("an RPC endpoint refused to list the logs of a block") from refusal
-        if any(entry.block_hash != header.hash for entry in logs):
-            raise ChainUnavailable("an RPC endpoint answered logs of another block than the requested one")
-        return logs
 
-    def _logs(self, block: dict[str, str]) -> list[Log]:
+    def _logs(self, place: dict[str, str], blocks: range) -> list[Log]:
         """What ``quorum`` endpoints agree on; one that refuses, or answers more than is read, has no vote.
         ``TooManyLogs`` with a quorum of one that refuses, and where too few others list a range."""
         refusals = list[Exception]()
+        votes = Votes[list[Log]](self._quorum)
         try:
-            return self._first_agreed("logs", self._listed(block, refusals), blame=True)
+            logs = self._first_agreed("logs", self._listed(place, blocks, refusals), votes, blame=True)
         except ChainUnavailable:
-            if refusals and "toBlock" in block:
+            if refusals and "toBlock" in place:
                 raise TooManyLogs from refusals[-1]
             raise
+        if self.proofs is not None:
+            others = [answer for _, answer in votes.cast if answer != logs]
+            disputed = {entry.block_number for answer in others for entry in answer if entry not in logs}
+            self.proofs.shown(blocks, [endpoint for endpoint, answer in votes.cast if answer == logs], disputed)
+        return logs
 
-    def _listed(self, block: dict[str, str], refusals: list[Exception]) -> Iterator[tuple[Endpoint, list[Log]]]:
+    def _listed(
+        self, place: dict[str, str], blocks: range, refusals: list[Exception]
+    ) -> Iterator[tuple[Endpoint, list[Log]]]:
         def ask(chain: ChainModule) -> list[Log] | RpcRefused:
             try:
-                return self._ask_for_logs(chain, block)
+                return self._ask_for_logs(chain, place, blocks)
             except AnswerTooLarge as error:  # passed over, as every endpoint that gives no usable answer
                 refusals.append(error.bare())
                 raise
@@ -165,31 +176,51 @@ class RpcSource:
                 raise TooManyLogs from answer
             refusals.append(answer)
 
-    def _ask_for_logs(self, chain: ChainModule, block: dict[str, str]) -> list[Log] | RpcRefused:
+    def _ask_for_logs(self, chain: ChainModule, place: dict[str, str], blocks: range) -> list[Log] | RpcRefused:
         try:
-            logs = chain.logs({"address": self._hub, **block})
+            logs = chain.logs({"address": self._hub, **place})
         except RpcRefused as refusal:
             return refusal
         if any(entry.address != self._hub for entry in logs):
-            raise ChainUnavailable("an RPC endpoint answered logs of another contract")
+            raise Contradiction("an RPC endpoint answered logs of another contract")
+        if any(entry.block_number not in blocks for entry in logs):
+            raise Contradiction("an RPC endpoint answered logs of other blocks than the requested ones")
+        if any(entry.block_hash != place.get("blockHash", entry.block_hash) for entry in logs):
+            raise Contradiction("an RPC endpoint answered logs of another block than the requested one")
         return logs
 
-    def _first_agreed(self, what: str, answers: Iterator[tuple[Endpoint, T]], *, blame: bool) -> T:
+    def _first_agreed(
+        self, what: str, answers: Iterator[tuple[Endpoint, T]], votes: "Votes[T] | None" = None, *, blame: bool
+    ) -> T:
         """The first answer that ``quorum`` endpoints give; ``blame``: one that answered otherwise contradicted it."""
-        votes: list[tuple[Endpoint, T]] = []
+        votes = votes or Votes(self._quorum)
         for endpoint, answer in answers:
-            votes.append((endpoint, answer))
-            if sum(vote == answer for _, vote in votes) >= self._quorum:
-                for other in [each for each, vote in votes if blame and vote != answer]:
-                    log.warning("an RPC endpoint contradicts the quorum", about=what, endpoint=other.place)
-                    self._chain.rpc.endpoints.contradicted(other)
-                return answer
+            if not votes.decided_by(endpoint, answer):
+                continue
+            for other in [each for each, vote in votes.cast if blame and vote != answer]:
+                self._chain.contradicted(other, f"it contradicts the quorum about {what}")
+            return answer
         raise ChainUnavailable(f"too few RPC endpoints agree on {what}")
+
+
+class Votes(Generic[T]):
+    """What endpoints answered to one query, until ``quorum`` of them answer the same."""
+
+    def __init__(self, quorum: int) -> None:
+        self._quorum = quorum
+        self.cast: list[tuple[Endpoint, T]] = []
+
+    def decided_by(self, endpoint: Endpoint, answer: T) -> bool:
+        """Whether there are enough of the same with this one."""
+        self.cast.append((endpoint, answer))
+        return sum(vote == answer for _, vote in self.cast) >= self._quorum
 
 
 def source_of(config: IndexerConfig, rpc: JsonRpc) -> RpcSource:
     """The chain as a process is configured to read it."""
-    return RpcSource(rpc, config.chain.hub_address, config.rpc_quorum, config.chain.finality_depth)
+    return RpcSource(
+        rpc, config.chain.hub_address, config.rpc_quorum, config.chain.finality_depth, proven=config.proofs
+    )
 
 
 def _show_headers(chain: ChainModule, first: BlockNumber, last: BlockNumber) -> list[Header]:
@@ -199,8 +230,13 @@ def _show_headers(chain: ChainModule, first: BlockNumber, last: BlockNumber) -> 
     except RpcRefused as refusal:
         raise ChainUnavailable("an RPC endpoint refused to show a block") from refusal
     if [header.number for header in headers] != list(range(first, last + 1)):
-        raise ChainUnavailable("an RPC endpoint answered other blocks than the requested ones")
+        raise Contradiction("an RPC endpoint answered other blocks than the requested ones")
     return headers
+
+
+def bloom_tells(bloom: bytes) -> bool:
+    """Whether a filter is at most half full, so that it admits at most one in eight values by chance."""
+    return int.from_bytes(bloom, "big").bit_count() <= 4 * len(bloom)
 
 
 def bloom_admits(bloom: bytes, value: bytes) -> bool:

@@ -1,7 +1,8 @@
 """A stretch of the chain: consecutive blocks and the Hub's logs in them.
 
 Each block links to the one before it. Logs of final blocks come by range and are held against the blocks' own filters,
-logs of the others by block hash. A stretch ends earlier than requested where there are many logs.
+logs of the others by block hash; where an endpoint shows receipts, they decide. A stretch ends earlier than requested
+where there are many logs.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from service_common.chain.json_rpc import ChainUnavailable
 from service_common.log import get_logger
 from service_common.types import BlockNumber
 
-from service_indexer.source import Source
+from service_indexer.source import Source, bloom_tells
 
 BLOCKS_PER_STEP: Final = 250
 
@@ -23,10 +24,12 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Blocks in order, and their logs in order."""
+    """Blocks in order, and their logs in order. ``checked``: every log is of a receipt of its block, and no block that
+    might hide one was left undecided."""
 
     headers: list[Header]
     logs: list[Log]
+    checked: bool = False
 
 
 def read_stretch(source: Source, parent: Header, last: BlockNumber, final: BlockNumber) -> Stretch:
@@ -44,7 +47,10 @@ def read_stretch(source: Source, parent: Header, last: BlockNumber, final: Block
     for header in headers:
         if header.number > settled:
             logs += source.logs_of_block(header)
-    return Stretch(headers, logs)
+    if source.proofs is None or not headers:
+        return Stretch(headers, logs)
+    decided = source.proofs.decide(parent, headers, logs)
+    return Stretch(headers, decided.logs, checked=not decided.undecided)
 
 
 def check_links(headers: list[Header]) -> None:
@@ -57,12 +63,19 @@ def check_links(headers: list[Header]) -> None:
 def _held_against(source: Source, headers: list[Header], logs: list[Log]) -> list[Log]:
     """Logs of a range of finalized blocks, held against the blocks' hashes and filters; in order, none missing."""
     hashes = {header.number: header.hash for header in headers}
-    if any(hashes.get(entry.block_number) != entry.block_hash for entry in logs):
+    foreign = [entry for entry in logs if hashes.get(entry.block_number) != entry.block_hash]
+    if foreign:
+        if source.proofs is not None:
+            source.proofs.blame(foreign[0].block_number, "it answered logs that do not belong to the final blocks")
         raise ChainUnavailable("an RPC endpoint answered logs that do not belong to its own blocks")
     # A block whose filter admits the Hub and that shows no log is requested again by its hash: an endpoint that
-    # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is indeed none.)
+    # silently leaves a block's logs out is noticed. (A filter may admit by chance; then there is indeed none.) A filter
+    # that is nearly full admits everything, as on Base: that would be a request for each block, and proofs show more.
     shown = {entry.block_number for entry in logs}
-    missed = [entry for header in headers if header.number not in shown for entry in source.logs_of_block(header)]
+    wanted = [header for header in headers if header.number not in shown]
+    if source.proofs is not None:
+        wanted = [header for header in wanted if bloom_tells(header.logs_bloom)]
+    missed = [entry for header in wanted for entry in source.logs_of_block(header)]
     if not missed:
         return logs
     log.warning("logs missing from a range", blocks=sorted({entry.block_number for entry in missed})[:10])

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from psycopg import Connection as PsycopgConnection
 from psycopg import sql
@@ -19,13 +19,29 @@ from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
 from service_common.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
-from sqlalchemy import Connection, Engine, Table, delete, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Row,
+    ScalarSelect,
+    Table,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.exc import OperationalError
 
 from service_indexer.derived import keep_up, note_retraction
+from service_indexer.merkle import EMPTY_ROOT
 from service_indexer.projection import project
+from service_indexer.proving import FROM_THE_FIRST, Proof
 
 COPY_SPACE: Final = 0x48_55_42
 SCRATCH_SPACE: Final = 0x48_55_43
@@ -52,6 +68,18 @@ class Step:
     tip: BlockNumber
     """The newest block the chain showed, for how far behind the copy is."""
     retract: bool
+    checked: bool = False
+    """Every log is of a receipt of its block."""
+    proof: Proof | None = None
+    """The Hub's storage root after ``latest``, where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A proof of the copy. ``quiet``: the copy has no log since its newest one."""
+
+    proof: Proof
+    quiet: bool
 
 
 class Writer:
@@ -72,6 +100,31 @@ class Writer:
             rows = connection.execute(select(c.number, c.hash).where(c.number.between(first, last)))
             return {BlockNumber(number): Bytes32(block_hash) for number, block_hash in rows}
 
+    def known(self, until: BlockNumber) -> Known | None:
+        """The newest proof of a block up to this one; None where there is none of a block that the copy still has."""
+        p, kept = t.proofs.c, t.blocks.c.hash
+        newest = (
+            select(t.proofs, t.head.c.quiet, t.head.c.finalized_number, kept.label("kept"))
+            .select_from(t.proofs)
+            .join(t.head, t.head.c.chain_id == self._chain_id)
+            .outerjoin(t.blocks, t.blocks.c.number == p.number)
+            .where(p.number <= until)
+            .order_by(p.number.desc())
+            .limit(1)
+        )
+        with reading(self._engine) as connection:
+            row = connection.execute(newest).first()
+        if row is None or (row.kept != row.hash and row.number >= row.finalized_number):
+            return None  # a release before 0014 moved the copy in between
+        return Known(_proof_of(row), row.quiet)
+
+    def first_proof_above(self, number: BlockNumber) -> Proof | None:
+        """The oldest proof of a block above this one."""
+        p = t.proofs.c
+        with reading(self._engine) as connection:
+            row = connection.execute(select(t.proofs).where(p.number > number).order_by(p.number).limit(1)).first()
+        return None if row is None else _proof_of(row)
+
     def apply(self, step: Step) -> None:
         """Move the copy to ``step.latest`` in one transaction."""
         with writing(self._engine) as connection:
@@ -81,12 +134,14 @@ class Writer:
                     connection.execute(delete(table).where(table.c.block_number > step.ancestor))
                 note_retraction(connection, step.ancestor)
                 connection.execute(delete(t.blocks).where(t.blocks.c.number > step.ancestor))
+                connection.execute(delete(t.proofs).where(t.proofs.c.number > step.ancestor))
             self._insert(connection, step)
             # The header chain is kept from the finalized block on: nothing below it can be reorganized.
             self._set_head(connection, step)
             connection.execute(
                 delete(t.blocks).where(t.blocks.c.number < select(t.head.c.finalized_number).scalar_subquery())
             )
+            self._keep_proof(connection, step)
 
     def halt(self, reason: str) -> None:
         """Record why the copy no longer moves; readers answer 503 until an operator acts."""
@@ -125,12 +180,36 @@ class Writer:
             values["finalized_time"] = func.greatest(t.head.c.finalized_time, step.finalized.time)
         connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(values))
 
+    def _keep_proof(self, connection: Connection, step: Step) -> None:
+        """Add the step's proof; of the former ones those stay that a reorg may make the newest again."""
+        p, h = t.proofs.c, t.head.c
+        own = h.chain_id == self._chain_id
+        quiet = literal(True) if step.proof is not None else and_(literal(not step.logs and step.checked), h.quiet)
+        follows = and_(literal(step.checked), h.checked_number >= step.ancestor)
+        checked = case((follows, step.latest.number), else_=func.least(h.checked_number, step.ancestor))
+        connection.execute(update(t.head).where(own).values(quiet=quiet, checked_number=checked))
+        if step.proof is not None:
+            connection.execute(delete(t.proofs).where(p.number == step.proof.number))
+            connection.execute(
+                insert(t.proofs).values({each.name: getattr(step.proof, each.name) for each in t.proofs.c})
+            )
+        final = select(h.finalized_number).where(own).scalar_subquery()
+        newest_final = select(func.max(p.number)).where(p.number <= final).scalar_subquery()
+        superseded = and_(p.number < newest_final, p.number.is_distinct_from(newest_complete()))
+        connection.execute(delete(t.proofs).where(superseded))
+        connection.execute(update(t.head).where(own).values(proven_number=newest_complete()))
+
     def _check_fence(self, connection: Connection) -> None:
         held = connection.execute(
             select(t.head.c.fence).where(t.head.c.chain_id == self._chain_id).with_for_update()
         ).scalar_one()
         if held != self._fence:
             raise FencedOut
+
+
+def newest_complete() -> ScalarSelect[Any]:
+    """Up to which block nothing is missing from the copy."""
+    return select(func.max(t.proofs.c.number)).where(t.proofs.c.since == FROM_THE_FIRST).scalar_subquery()
 
 
 @contextmanager
@@ -167,6 +246,9 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
         "finalized_number": start.number,
         "finalized_time": UnixSeconds(start.time),
         "fence": 1,
+        "proven_number": start.number,
+        "checked_number": start.number,
+        "quiet": True,
     }
     raised = (
         upsert(t.head)
@@ -174,8 +256,10 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
         .on_conflict_do_update(index_elements=[t.head.c.chain_id], set_={"fence": t.head.c.fence + 1})
     )
     fence = connection.execute(raised.returning(t.head.c.fence, t.head.c.hub_address)).one()
-    if fence.fence == 1:
+    if fence.fence == 1:  # the Hub is not there yet: nothing is stored
         connection.execute(insert(t.blocks), [_block_row(start)])
+        empty = {"number": start.number, "hash": start.hash, "storage_root": EMPTY_ROOT, "since": FROM_THE_FIRST}
+        connection.execute(insert(t.proofs), [empty])
     keep_up(connection)  # with what a release before did not write
     if fence.hub_address != hub:
         raise ValueError("the copy in this database belongs to another Hub")
@@ -202,6 +286,10 @@ def _array(texts: object) -> str:
         raise TypeError("not a list of texts")
     escaped = (str(each).replace("\\", "\\\\").replace('"', '\\"') for each in texts)
     return "{" + ",".join(f'"{each}"' for each in escaped) + "}"
+
+
+def _proof_of(row: Row[Any]) -> Proof:
+    return Proof(BlockNumber(row.number), Bytes32(row.hash), Bytes32(row.storage_root), BlockNumber(row.since))
 
 
 def _block_row(header: Header) -> dict[str, object]:

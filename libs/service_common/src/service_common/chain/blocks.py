@@ -1,6 +1,6 @@
 """Block headers as the chain reports them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from service_common.chain.json_rpc import (
     ChainUnavailable,
@@ -17,13 +17,19 @@ from service_common.types import BlockNumber, Bytes32, UnixSeconds
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What identifies a block and places it in time."""
+    """What identifies a block and places it in time.
+
+    The roots are of the chain's whole state after the block, and of the block's receipts: known only where the hash was
+    computed from the header's fields.
+    """
 
     number: BlockNumber
     hash: Bytes32
     parent_hash: Bytes32
     time: UnixSeconds
     logs_bloom: bytes
+    state_root: Bytes32 | None = field(default=None, compare=False)
+    receipts_root: Bytes32 | None = field(default=None, compare=False)
 
 
 def parse_header(answer: object) -> Header:

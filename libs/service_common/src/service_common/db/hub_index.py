@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
     DateTime,
     Identity,
@@ -116,7 +117,12 @@ head = Table(
     Column("reorg_count", BigInteger, nullable=False, server_default="0"),
     Column("deepest_reorg", BigInteger, nullable=False, server_default="0"),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("proven_number", BigInteger),
+    Column("checked_number", BigInteger, nullable=False, server_default="0"),
+    Column("quiet", Boolean, nullable=False, server_default="false"),
 )
+"""``proven_number``: up to this block nothing that changed the Hub's storage is missing. ``checked_number``: up to this
+block every log is of a receipt of its block. ``quiet``: no log since the newest row of ``proofs``."""
 blocks = Table(
     "blocks",
     metadata,
@@ -125,6 +131,16 @@ blocks = Table(
     _text("parent_hash"),
     _number("time"),
 )
+proofs = Table(
+    "proofs",
+    metadata,
+    Column("number", BigInteger, primary_key=True, autoincrement=False),
+    _text("hash"),
+    _text("storage_root"),
+    _number("since"),
+)
+"""The Hub's storage root after a block, proven. Nothing is missing from the copy between the block ``since`` and this
+one; ``since`` 0: nothing at all."""
 backfill = Table(
     "backfill",
     metadata,
@@ -230,6 +246,6 @@ changes = Table(
 reorg that took every log out that is above the block. The numbers are this copy's own, so a replay has none."""
 
 FACTS: tuple[Table, ...] = tuple(
-    table for table in metadata.tables.values() if table not in (head, backfill, blocks, changes, open_bounties)
+    table for table in metadata.tables.values() if table not in (head, backfill, blocks, changes, open_bounties, proofs)
 )
 """Every table whose rows a reorg retracts."""

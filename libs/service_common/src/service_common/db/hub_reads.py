@@ -100,6 +100,9 @@ class Head:
     """The newest block the chain showed when the copy moved last."""
     reorg_count: int
     deepest_reorg: int
+    proven_number: BlockNumber | None
+    """Up to this block nothing that changed the Hub's storage is missing, shown from the chain's headers; None where
+    nothing was shown yet."""
 
     def is_finalized(self, block: BlockNumber) -> bool:
         """Whether a fact set in this block can no longer change by a reorg."""
@@ -140,6 +143,7 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         BlockNumber(row[f"{prefix}tip_number"]),
         row[f"{prefix}reorg_count"],
         row[f"{prefix}deepest_reorg"],
+        row[f"{prefix}proven_number"],
     )
 
 

@@ -1,0 +1,201 @@
+"""The index shows from the chain's headers that nothing is missing, and says how far it could."""
+
+from collections.abc import Iterator
+from threading import Event
+from typing import Any
+
+import pytest
+from service_common.chain.blocks import header_at
+from service_common.chain.json_rpc import JsonRpc
+from service_common.db import hub_index as t
+from service_common.types import BlockNumber
+from service_indexer.follower import advance
+from service_indexer.source import RpcSource
+from service_indexer.vouching import Vouched, vouch
+from service_indexer.writer import Writer
+from sqlalchemy import Engine, delete, func, select, update
+
+from tests.endpoints import Change, Endpoint, Refusal, endpoint_before
+from tests.indexer.replay import contents, fresh_copy
+from tests.indexer.test_vouching import root_of, stored
+from tests.servers import DatabaseServer
+from tests.world import World
+
+
+@pytest.fixture
+def endpoint(world: World) -> Iterator[Endpoint]:
+    with endpoint_before(world.node.url) as made:
+        yield made
+
+
+def source_of(world: World, *endpoints: Endpoint) -> RpcSource:
+    return RpcSource(JsonRpc([each.url for each in endpoints]), world.hub_address)
+
+
+def follow(source: RpcSource, writer: Writer) -> None:
+    while advance(source, writer):
+        pass
+
+
+def proven(writer: Writer) -> BlockNumber | None:
+    head = writer.head()
+    assert head is not None
+    return head.proven_number
+
+
+def newest(writer: Writer) -> BlockNumber:
+    head = writer.head()
+    assert head is not None
+    return head.block_number
+
+
+def lacking(*methods: str) -> Change:
+    """An endpoint that does not have these methods."""
+    return lambda method, _params, result: Refusal(-32601, "no such method") if method in methods else result
+
+
+def only_newest(world: World) -> Change:
+    """An endpoint that proves its newest block alone, as nodes without an archive."""
+
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        old = method == "eth_getProof" and int(params[2], 16) < header_at(world.rpc, "latest").number
+        return Refusal(-32000, "distance to target block exceeds maximum proof window") if old else result
+
+    return change
+
+
+def happen(world: World, seconds: int = 2) -> None:
+    """A bounty and a Submission, each block later than the one before."""
+    world.rpc.call("anvil_setBlockTimestampInterval", seconds)
+    world.submit(world.create(), world.solver(1))
+    world.node.mine(2)
+
+
+def test_copy__that_follows__is_proven_up_to_its_newest_block(world: World) -> None:
+    for _ in range(3):
+        happen(world)
+        world.index()
+        assert proven(world.writer) == newest(world.writer) == header_at(world.rpc, "latest").number
+
+
+def test_copy__after_a_reorg__is_proven_again_at_the_new_tip(world: World) -> None:
+    happen(world)
+    world.index()
+    world.submit(world.open_bounties[-1], world.solver(2))
+    world.index()
+    world.rpc.call("anvil_reorg", 1, [])
+    world.index()
+    assert proven(world.writer) == newest(world.writer)
+    world.solver(2).forget_nonce()
+    happen(world)
+    world.index()
+    assert proven(world.writer) == newest(world.writer)
+
+
+@pytest.mark.parametrize(
+    "methods", [("eth_getProof",), ("eth_getBlockReceipts",), ("eth_getProof", "eth_getBlockReceipts")]
+)
+def test_endpoint__without_the_methods__is_used_on_and_the_copy_says_so(
+    world: World, endpoint: Endpoint, methods: tuple[str, ...], database_server: DatabaseServer
+) -> None:
+    happen(world)
+    endpoint.change = lacking(*methods)
+    with fresh_copy(world, database_server) as (writer, engine):
+        start, source = proven(writer), source_of(world, endpoint)
+        follow(source, writer)
+        world.index()
+        assert contents(engine) == contents(world.engine("service_indexer"))
+        assert proven(writer) == start
+        asked = [each for each in endpoint.asked if each in methods]
+        happen(world)
+        follow(source, writer)
+        assert [each for each in endpoint.asked if each in methods] == asked, "it was asked again"
+
+
+@pytest.mark.attack
+def test_block__with_more_receipts_than_are_read__is_copied_and_stops_the_proof_alone(
+    world: World, endpoint: Endpoint, database_server: DatabaseServer
+) -> None:
+    happen(world)
+    world.submit(world.open_bounties[-1], world.solver(2))
+    filled = header_at(world.rpc, "latest").hash
+    happen(world)
+
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        return "0x" * (1 << 20) if method == "eth_getBlockReceipts" and params[0] == filled else result
+
+    endpoint.change = change
+    with fresh_copy(world, database_server) as (writer, engine):
+        rpc = JsonRpc([endpoint.url]).bounded(seconds=5.0, max_answer_bytes=1 << 20)
+        follow(RpcSource(rpc, world.hub_address), writer)
+        world.index()
+        assert contents(engine) == contents(world.engine("service_indexer"))
+        assert writer.known(newest(writer)) is not None
+        assert proven(writer) != newest(writer)
+
+
+def test_proof__of_a_later_block__covers_the_quiet_ones_since_the_last(
+    world: World, endpoint: Endpoint, database_server: DatabaseServer
+) -> None:
+    happen(world)
+    with fresh_copy(world, database_server) as (writer, _):
+        follow(source_of(world, endpoint), writer)
+        until = newest(writer)
+        endpoint.change = lacking("eth_getProof")
+        for _ in range(2):
+            world.node.mine(2)
+            follow(source_of(world, endpoint), writer)
+            assert proven(writer) == until
+        endpoint.change = only_newest(world)
+        world.node.mine(1)
+        follow(source_of(world, endpoint), writer)
+        assert proven(writer) == newest(writer) > until
+
+
+def test_history__that_no_node_proves__is_vouched_for_by_the_newest_block(
+    world: World, endpoint: Endpoint, database_server: DatabaseServer
+) -> None:
+    for _ in range(3):
+        happen(world)
+    endpoint.change = only_newest(world)
+    with fresh_copy(world, database_server) as (writer, engine):
+        start = proven(writer)
+        follow(source_of(world, endpoint), writer)
+        assert proven(writer) == start
+        assert reached(world, engine) == Vouched(newest(writer), equal=True)
+        assert proven(writer) == newest(writer)
+        assert reached(world, engine) is None  # nothing is left to do
+        world.node.mine(1)
+        world.submit(world.open_bounties[-1], world.solver(2))
+        follow(source_of(world, endpoint), writer)
+        assert proven(writer) == newest(writer)  # from there on each block is proven as it comes
+
+
+@pytest.mark.attack
+def test_history__with_one_fact_less_or_altered__is_not_vouched_for(
+    world: World, endpoint: Endpoint, database_server: DatabaseServer
+) -> None:
+    happen(world)
+    happen(world)
+    endpoint.change = only_newest(world)
+    for change in (
+        delete(t.submissions).where(t.submissions.c.bounty_id == 1),
+        update(t.bounties).where(t.bounties.c.bounty_id == 2).values(poster="0x" + "11" * 20),
+        update(t.bounties).where(t.bounties.c.bounty_id == 1).values(escrow_amount=7),
+    ):
+        with fresh_copy(world, database_server) as (writer, engine):
+            start = proven(writer)
+            follow(source_of(world, endpoint), writer)
+            with engine.begin() as connection:
+                connection.execute(change)
+            assert reached(world, engine) == Vouched(newest(writer), equal=False)
+            assert proven(writer) == start
+
+
+def reached(world: World, engine: Engine) -> Vouched | None:
+    """What vouching comes to with the root as a chain has it: the node keeps zeros in its storage, too."""
+    newest = select(func.max(t.proofs.c.number)).scalar_subquery()
+    with engine.begin() as connection:
+        root = root_of(stored(world))
+        connection.execute(update(t.proofs).where(t.proofs.c.number == newest).values(storage_root=root))
+    return vouch(engine, world.chain_id, Event())
