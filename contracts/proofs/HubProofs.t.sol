@@ -78,7 +78,8 @@ contract HubProofs is HubStorage {
         capped(bountyId);
         uint256 second = word(bountyId, 1);
         vm.assume(second & PAID == 0 && (second >> 136) & type(uint80).max < 4);
-        vm.assume(seatNumber(rosterOf(word(bountyId, 0)), caller) <= 3);
+        vm.assume(seatNumber(rosterOf(word(bountyId, 0)), caller) <= 3 && rosterOf(word(bountyId, 0)) != 0);
+        vm.assume(agrees(caller));
         bytes32 work = hub.getSubmission(bountyId, solver);
         vm.prank(caller);
         hub.recordVerdict(bountyId, kind, solver, kind == 2 ? bytes32(0) : work, bytes32(uint256(1)));
@@ -188,13 +189,48 @@ contract HubProofs is HubStorage {
         uint256 first = word(bountyId, 0);
         uint256 second = word(bountyId, 1);
         vm.assume((second >> 136) & type(uint80).max < 4); // the first seat named one of two candidates, or nobody
-        vm.assume(seatNumber(rosterOf(first), caller) <= 3);
+        vm.assume(seatNumber(rosterOf(first), caller) <= 3 && rosterOf(first) != 0);
+        vm.assume(agrees(caller));
         vm.prank(caller);
         hub.recordVerdict(bountyId, kind, solver, work, bytes32(uint256(1)));
-        assert(isSeated(rosterOf(first), caller));
+        assert(isSeated(rosterOf(first), caller) && agrees(caller));
         assert(reasonOf(second) == 0 && time > deadlineOf(first));
         assert(word(bountyId, 0) == first);
         assert(word(bountyId, 1) & PAID == second & PAID);
+    }
+
+    // ---------------------------------------------------------------- the two places of a seat
+
+    function check_seat__a_heartbeat_keeps_both_places_alike(address caller, uint256 time) public {
+        vm.warp(time);
+        vm.assume(agrees(caller));
+        uint256 seat = guardianWord(caller) >> 40;
+        vm.prank(caller);
+        hub.heartbeat();
+        assert(agrees(caller));
+        assert(guardianWord(caller) == seat << 40 | time);
+    }
+
+    /// @dev Of its two members and of everybody else; what an account holds of a former version stays where it is.
+    function check_seat__a_publication_keeps_both_places_alike(address[2] calldata members, address other, uint16 newest)
+        public
+    {
+        vm.store(address(hub), bytes32(COUNTERS), bytes32(uint256(newest) << 24));
+        unwritten(uint256(newest) + 1);
+        vm.assume(members[0] != address(0) && members[0] < members[1]);
+        vm.assume(agrees(members[0]) && agrees(members[1]) && agrees(other));
+        uint256 otherSeat = guardianWord(other);
+        address[] memory accounts = new address[](2);
+        bytes32[] memory keys = new bytes32[](2);
+        (accounts[0], accounts[1], keys[0], keys[1]) =
+            (members[0], members[1], bytes32(uint256(9 << 248)), bytes32(uint256(10 << 248)));
+        vm.prank(hub.owner());
+        hub.publishRoster(accounts, keys, 2);
+        for (uint256 i = 0; i < 2; ++i) {
+            assert(agrees(members[i]) && guardianWord(members[i]) >> 40 == (uint256(newest) + 1 | (i + 1) << 16 | 2 << 24));
+        }
+        assert(agrees(other));
+        assert(other == members[0] || other == members[1] || guardianWord(other) == otherSeat);
     }
 
     // ---------------------------------------------------------------- the owner

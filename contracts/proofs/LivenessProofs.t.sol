@@ -51,7 +51,7 @@ contract LivenessProofs is HubStorage {
         existing(bountyId);
         uint256 second = word(bountyId, 1);
         vm.assume(isFinal(bountyId) && isAwarded(second) && !isMarked(bountyId, 15));
-        vm.assume(splitOf(bountyId).award != 0);
+        vm.assume(awardOf(bountyId) != 0);
         address winner = candidateOf(bountyId, (second >> 224) & 0xff);
         vm.assume(winner != address(0)); // a Verdict names an account with a Submission
         leaves(winner, abi.encodeCall(hub.claim, (bountyId, "", "")));
@@ -59,7 +59,7 @@ contract LivenessProofs is HubStorage {
 
     function check_stuck__a_poster_gets_the_rest(uint256 bountyId) public {
         existing(bountyId);
-        vm.assume(isFinal(bountyId) && !isMarked(bountyId, 16) && splitOf(bountyId).refund != 0);
+        vm.assume(isFinal(bountyId) && !isMarked(bountyId, 16) && refundOf(bountyId) != 0);
         leaves(address(uint160(word(bountyId, 0))), abi.encodeCall(hub.claimRefund, (bountyId)));
     }
 
@@ -68,22 +68,35 @@ contract LivenessProofs is HubStorage {
         uint256 seat = seatNumber(rosterOf(word(bountyId, 0)), guardian);
         vm.assume(isFinal(bountyId) && seat >= 1 && seat <= 3);
         vm.assume((word(bountyId, 1) >> (136 + 5 * (seat - 1))) & 31 != 0 && !isMarked(bountyId, seat - 1));
-        vm.assume(splitOf(bountyId).guardianFeeEach != 0);
+        vm.assume(shareOf(bountyId) != 0);
         leaves(guardian, abi.encodeCall(hub.claimGuardianFee, (bountyId)));
     }
 
     function check_stuck__the_recipient_gets_the_protocol_fee(uint256 bountyId) public {
         existing(bountyId);
         vm.assume(isFinal(bountyId) && isAwarded(word(bountyId, 1)) && !isMarked(bountyId, 17));
-        vm.assume(splitOf(bountyId).protocolFee != 0);
+        vm.assume(protocolDueOf(bountyId) != 0);
         leaves(feeRecipientOf(bountyId), abi.encodeCall(hub.claimProtocolFee, (bountyId)));
     }
 
     // ---------------------------------------------------------------- what is stored
 
-    /// @dev What the Hub computes as due; HubProofs holds the amounts against a table of their own.
-    function splitOf(uint256 bountyId) private view returns (Money.Split memory) {
-        return Money.split(Ledger.wrap(word(bountyId, 1)), 3);
+    // What the Hub computes as due; HubProofs holds the amounts against a table of their own.
+
+    function awardOf(uint256 bountyId) private view returns (uint256 award) {
+        (award,,,,) = Money.split(Ledger.wrap(word(bountyId, 1)), 3);
+    }
+
+    function refundOf(uint256 bountyId) private view returns (uint256 refund) {
+        (, refund,,,) = Money.split(Ledger.wrap(word(bountyId, 1)), 3);
+    }
+
+    function protocolDueOf(uint256 bountyId) private view returns (uint256 due) {
+        (,, due,,) = Money.split(Ledger.wrap(word(bountyId, 1)), 3);
+    }
+
+    function shareOf(uint256 bountyId) private view returns (uint256 share) {
+        (,,, share,) = Money.split(Ledger.wrap(word(bountyId, 1)), 3);
     }
 
     function candidateOf(uint256 bountyId, uint256 choice) private view returns (address) {

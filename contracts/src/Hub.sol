@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {IHub} from "./IHub.sol";
 import {ClaimKind, Reason, VerdictKind} from "./IHubTypes.sol";
+import {Activity} from "./parts/Activity.sol";
 import {Ballots} from "./parts/Ballots.sol";
 import {Conditions, ConditionsFields} from "./parts/Conditions.sol";
 import {Ledger, LedgerFields} from "./parts/Ledger.sol";
@@ -184,17 +185,14 @@ contract Hub is Views {
         bytes32 reportCommitment
     ) external {
         (Bounty storage bounty, Conditions conditions, Ledger ledger) = _openBounty(bountyId);
-        (uint256 seatNumber, uint256 quorum) = _seatOf(conditions, msg.sender);
-        if (seatNumber == 0) revert NotGuardian(bountyId, msg.sender);
+        (uint256 seat, uint256 quorum) = _actAsGuardian(bountyId, conditions);
         _requireJudgeable(bountyId, conditions);
         if (reportCommitment == 0) revert ReportCommitmentZero(bountyId);
 
-        uint256 seat = seatNumber - 1;
         uint80 ballots = ledger.ballots().without(seat);
         uint256 choice = _choose(bountyId, ballots, kind, solver, submissionCommitment);
         ballots = ballots.withChoice(seat, choice);
         ledger = ledger.withBallots(ballots);
-        _markActive(msg.sender);
         emit VerdictRecorded(bountyId, msg.sender, kind, solver, submissionCommitment, reportCommitment);
         if (ballots.count(choice) < quorum) {
             bounty.ledger = ledger;
@@ -202,6 +200,17 @@ contract Hub is Views {
             ledger = ledger.ended(Reason.JUDGED, choice);
             _finalize(bountyId, bounty, conditions.rosterSize(), ledger, solver, submissionCommitment);
         }
+    }
+
+    /// @dev The caller's seat, from 0, and its roster's quorum. It marks the caller as active, since both are in the word
+    /// that it read; where the Verdict is refused later, that is undone with everything else.
+    function _actAsGuardian(uint256 bountyId, Conditions conditions) private returns (uint256 seat, uint256 quorum) {
+        Guardian storage guardian = _guardians[msg.sender];
+        Activity activity = guardian.activity;
+        (seat, quorum) = _seatOf(conditions, msg.sender, activity);
+        if (seat == 0) revert NotGuardian(bountyId, msg.sender);
+        guardian.activity = activity.seenAt(block.timestamp);
+        return (seat - 1, quorum);
     }
 
     function _requireJudgeable(uint256 bountyId, Conditions conditions) private view {
@@ -273,18 +282,19 @@ contract Hub is Views {
         bytes32 submissionCommitment
     ) private {
         bounty.ledger = ledger;
-        Money.Split memory split = Money.split(ledger, rosterSize);
+        (uint256 award, uint256 refund, uint256 protocolFee, uint256 feeEach, uint256 feeCount) =
+            Money.split(ledger, rosterSize);
         emit BountyFinalized(
             bountyId,
             ledger.outcome(),
             ledger.reason(),
             winner,
             submissionCommitment,
-            split.award,
-            split.refund,
-            split.protocolFee,
-            split.guardianFeeEach,
-            split.guardianFeeCount
+            award,
+            refund,
+            protocolFee,
+            feeEach,
+            feeCount
         );
     }
 
@@ -348,7 +358,7 @@ contract Hub is Views {
         (Bounty storage bounty, Ledger ledger) = _finalBounty(bountyId);
         Conditions conditions = bounty.conditions;
         if (msg.sender != conditions.poster()) revert NotPoster(bountyId, msg.sender, conditions.poster());
-        amount = Money.split(ledger, conditions.rosterSize()).refund;
+        (, amount,,,) = Money.split(ledger, conditions.rosterSize());
         bounty.ledger = _paid(bountyId, ledger, LedgerFields.REFUND, amount);
         emit RefundClaimed(bountyId, msg.sender, amount);
     }

@@ -39,15 +39,22 @@ contract FuzzTest is IHubTypes {
         vm.assertLe(guardianFee * 10_000, escrow * guardianBps, "guardian fee rounded up");
         vm.assertGt((guardianFee + 1) * 10_000, escrow * guardianBps, "guardian fee a unit short");
 
-        Money.Split memory s = Money.split(ledger, seats);
-        uint256 guardians = s.guardianFeeEach * s.guardianFeeCount;
-        vm.assertEq(s.award + s.refund + s.protocolFee + guardians, escrow, "units lost or made");
-        vm.assertEq(s.protocolFee, awarded ? protocolFee : 0);
-        vm.assertEq(s.award, awarded ? escrow - protocolFee - guardianFee : 0);
-        vm.assertEq(s.guardianFeeCount, verdicts);
-        vm.assertLe(s.guardianFeeEach * seats, guardianFee, "shares above the fee");
-        vm.assertGt((s.guardianFeeEach + 1) * seats, guardianFee, "share a unit short");
-        if (awarded) vm.assertGt(s.award, 0, "a winner gets something");
+        checkTable(ledger, seats, escrow, protocolFee, guardianFee);
+        vm.assertEq(ledger.ballots().cast(), verdicts);
+    }
+
+    function checkTable(Ledger ledger, uint256 seats, uint256 escrow, uint256 protocolFee, uint256 guardianFee)
+        private
+        pure
+    {
+        (uint256 award, uint256 refund, uint256 toProtocol, uint256 share, uint256 shares) = Money.split(ledger, seats);
+        vm.assertEq(award + refund + toProtocol + share * shares, escrow, "units lost or made");
+        vm.assertEq(toProtocol, ledger.isAwarded() ? protocolFee : 0);
+        vm.assertEq(award, ledger.isAwarded() ? escrow - protocolFee - guardianFee : 0);
+        vm.assertEq(shares, ledger.ballots().cast());
+        vm.assertLe(share * seats, guardianFee, "shares above the fee");
+        vm.assertGt((share + 1) * seats, guardianFee, "share a unit short");
+        if (ledger.isAwarded()) vm.assertGt(award, 0, "a winner gets something");
     }
 
     /// @dev So many seats chose the same, and it is final.

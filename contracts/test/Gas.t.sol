@@ -69,6 +69,14 @@ contract GasTest is HubTest {
         measure("hub.gas.guardian_fee");
     }
 
+    /// @dev The dearest way to a seat: a newer roster names the Guardian, too.
+    function test_gas__a_guardian_on_a_newer_roster() public {
+        uint256 bountyId = judgeable();
+        announce(guardians, 2);
+        award(0, bountyId, solver, WORK);
+        measure("hub.gas.verdict_of_a_former_roster");
+    }
+
     function test_gas__four_guardian_fees_at_once() public {
         Claim[] memory claims = new Claim[](4);
         for (uint256 i = 0; i < 4; ++i) {

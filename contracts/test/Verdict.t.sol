@@ -210,6 +210,35 @@ contract VerdictTest is HubTest {
         award(0, bountyId, solver, WORK); // the old roster still judges this bounty
     }
 
+    /// @dev A Guardian's newest seat is kept in another word than its former ones: after it is announced on a roster of
+    /// one, seat and quorum of the pinned roster still count.
+    function test_verdict__seated_otherwise_since__has_the_pinned_seat_and_quorum() public {
+        uint256 bountyId = judgeable();
+        for (uint256 i = 0; i < 3; ++i) {
+            address[] memory alone = new address[](1);
+            alone[0] = guardians[i];
+            announce(alone, 1);
+        }
+        award(1, bountyId, solver, WORK);
+        vm.assertEq(hub.getBounty(bountyId).outcome, Outcome.OPEN, "one of two");
+        award(2, bountyId, solver, WORK);
+        vm.assertEq(hub.getBounty(bountyId).verdictCount, 2, "each on its own seat");
+        vm.assertEq(hub.getBounty(bountyId).outcome, Outcome.AWARDED, "two of two");
+        refusedAward(guardians[0], bountyId, abi.encodeWithSelector(BountyFinal.selector, bountyId, Outcome.AWARDED));
+    }
+
+    function test_verdict__the_second_one__keeps_the_seat() public {
+        uint256 first = judgeable();
+        award(2, first, solver, WORK);
+        award(2, first, solver, WORK);
+        vm.assertEq(hub.getBounty(first).verdictCount, 1);
+        vm.prank(guardians[2]);
+        hub.heartbeat();
+        award(2, first, rival, OTHER_WORK);
+        expectVerdict(first, guardians[2], VerdictKind.AWARDED, rival, OTHER_WORK);
+        vm.assertEq(hub.getBounty(first).verdictCount, 1);
+    }
+
     // ---------------------------------------------------------------- what
 
     function test_verdict__names_another_submission__is_refused() public {

@@ -31,7 +31,7 @@ SOURCES = {
     "LocalProxy": "src/local/LocalProxy.sol",
 }
 SETTINGS: dict[str, typing.Any] = {
-    "optimizer": {"enabled": True, "runs": 1_000},
+    "optimizer": {"enabled": True, "runs": 1_000_000},
     "viaIR": True,
     "evmVersion": "cancun",
     "metadata": {"bytecodeHash": "ipfs", "appendCBOR": True},  # explorers then match comments and names, too

@@ -39,6 +39,7 @@ contract ObedientToken {
 /// @notice An arbitrary storage of the Hub for the proofs, and how to read it. From the lowest bit, the first word of a
 /// bounty is: poster 160, submissionDeadline 32, judgingWindow 32, rosterVersion 16, rosterSize 8, hasSubmissions 8; the
 /// second: escrow 88, protocolFeeBps 16, guardianFeeBps 16, feePolicyVersion 16, ballots 80, reason 8, winningChoice 8, paid 24.
+/// The word of a Guardian: lastActiveAt 40, rosterVersion 16, seatNumber 8, quorum 8.
 abstract contract HubStorage is IHubTypes {
     Vm internal constant vm = Vm(address(uint160(uint256(keccak256("hevm cheat code")))));
     Svm internal constant svm = Svm(address(uint160(uint256(keccak256("svm cheat code")))));
@@ -48,6 +49,7 @@ abstract contract HubStorage is IHubTypes {
     uint256 internal constant ROSTERS = 6;
     uint256 internal constant SEATS = 7;
     uint256 internal constant FEE_POLICIES = 8;
+    uint256 internal constant GUARDIANS = 9;
     uint256 internal constant CANDIDATES = 12;
     uint256 internal constant PAID = uint256(type(uint24).max) << 232;
 
@@ -84,13 +86,37 @@ abstract contract HubStorage is IHubTypes {
         return (first >> 224) & type(uint16).max;
     }
 
-    function seatNumber(uint256 version, address account) internal view returns (uint256) {
+    /// @dev Number 8, quorum 8.
+    function seatWord(uint256 version, address account) internal view returns (uint256) {
         bytes32 seats = keccak256(abi.encode(version, SEATS));
-        return uint256(vm.load(address(hub), keccak256(abi.encode(account, seats)))) & 0xff;
+        return uint256(vm.load(address(hub), keccak256(abi.encode(account, seats)))) & 0xffff;
+    }
+
+    function seatNumber(uint256 version, address account) internal view returns (uint256) {
+        return seatWord(version, account) & 0xff;
+    }
+
+    function guardianWord(address account) internal view returns (uint256) {
+        return uint256(vm.load(address(hub), keccak256(abi.encode(account, GUARDIANS))));
+    }
+
+    /// @dev Whether both places of an account's newest seat agree. Every reachable storage does: `HubProofs` shows that
+    /// publishing, a heartbeat and a Verdict keep it, and nothing else writes either.
+    function agrees(address account) internal view returns (bool) {
+        uint256 guardian = guardianWord(account);
+        uint256 version = (guardian >> 40) & type(uint16).max;
+        return guardian >> 72 == 0 && (version == 0 || guardian >> 56 == seatWord(version, account));
     }
 
     function isSeated(uint256 version, address account) internal view returns (bool) {
         return seatNumber(version, account) != 0;
+    }
+
+    /// @dev A roster version that was not published yet has empty lists; otherwise the old ones would be cleared first.
+    function unwritten(uint256 version) internal {
+        uint256 roster = uint256(keccak256(abi.encode(version, ROSTERS)));
+        vm.store(address(hub), bytes32(roster + 2), 0);
+        vm.store(address(hub), bytes32(roster + 3), 0);
     }
 
     /// @dev Three seats, of which any may have voted anything; more only multiplies the cases.

@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {IHub} from "../IHub.sol";
 import {Reason} from "../IHubTypes.sol";
+import {Activity} from "./Activity.sol";
 import {Conditions} from "./Conditions.sol";
 import {Ledger} from "./Ledger.sol";
 import {Treasury} from "./Treasury.sol";
@@ -71,12 +72,19 @@ abstract contract Bounties is Treasury {
     }
 
     /// @notice The account's number on the pinned roster, from 1, and the roster's quorum; zeros for others.
-    function _seatOf(Conditions conditions, address account) internal view returns (uint256 number, uint256 quorum) {
-        Seat storage seat = _seats[conditions.rosterVersion()][account];
+    /// @dev Its activity has the seat of the newest version that names it; for any other the version's own word is read.
+    function _seatOf(Conditions conditions, address account, Activity activity)
+        internal
+        view
+        returns (uint256 number, uint256 quorum)
+    {
+        uint256 version = conditions.rosterVersion();
+        if (activity.rosterVersion() == version) return (activity.seatNumber(), activity.quorum());
+        Seat storage seat = _seats[version][account];
         return (seat.number, seat.quorum);
     }
 
-    function _seatNumber(Conditions conditions, address account) internal view returns (uint256 number) {
-        (number,) = _seatOf(conditions, account);
+    function _seatNumber(Conditions conditions, address account) internal view returns (uint256) {
+        return _seats[conditions.rosterVersion()][account].number;
     }
 }

@@ -14,24 +14,33 @@ library Money {
     uint256 internal constant MAX_PROTOCOL_FEE_BPS = 1_000;
     uint256 internal constant MAX_GUARDIAN_FEE_BPS = 2_000;
 
-    struct Split {
-        uint256 award;
-        uint256 refund;
-        uint256 protocolFee;
-        uint256 guardianFeeEach;
-        uint256 guardianFeeCount;
-    }
-
     /// @notice The table itself, of a final bounty.
+    /// @param ledger The bounty's second word.
     /// @param seats Size of the roster.
-    function split(Ledger ledger, uint256 seats) internal pure returns (Split memory s) {
-        s.guardianFeeEach = guardianFeeEach(ledger, seats);
-        s.guardianFeeCount = ledger.ballots().cast();
-        s.refund = ledger.escrow() - s.guardianFeeEach * s.guardianFeeCount;
+    /// @return award_ The winner's.
+    /// @return refund The Poster's.
+    /// @return protocolFee_ The pinned recipient's.
+    /// @return guardianFeeEach_ Of each Guardian with a Verdict.
+    /// @return guardianFeeCount How many these are.
+    /// @dev Five values on the stack; as a struct they would pass through memory, 200 to 280 gas more in each end.
+    function split(Ledger ledger, uint256 seats)
+        internal
+        pure
+        returns (
+            uint256 award_,
+            uint256 refund,
+            uint256 protocolFee_,
+            uint256 guardianFeeEach_,
+            uint256 guardianFeeCount
+        )
+    {
+        guardianFeeEach_ = guardianFeeEach(ledger, seats);
+        guardianFeeCount = ledger.ballots().cast();
+        refund = ledger.escrow() - guardianFeeEach_ * guardianFeeCount;
         if (ledger.isAwarded()) {
-            s.award = award(ledger);
-            s.protocolFee = protocolFee(ledger);
-            s.refund -= s.award + s.protocolFee;
+            award_ = award(ledger);
+            protocolFee_ = protocolFee(ledger);
+            refund -= award_ + protocolFee_;
         }
     }
 

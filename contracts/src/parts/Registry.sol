@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "../IHub.sol";
+import {Activity} from "./Activity.sol";
 import {Ballots} from "./Ballots.sol";
 import {Money} from "./Money.sol";
 import {Narrow} from "./Narrow.sol";
@@ -21,6 +22,7 @@ abstract contract Registry is IHub {
     }
 
     /// @dev A member's place in one roster version. It repeats the roster's quorum, so that a Verdict reads one word.
+    /// What the newest version that names an account gave it is repeated in its `Activity`.
     struct Seat {
         uint8 number; // from 1; 0 for an account that is not on the roster
         uint8 quorum;
@@ -51,9 +53,8 @@ abstract contract Registry is IHub {
         uint40 newestFrom; // 0 only before the first publication
     }
 
-    struct Liveness {
-        bool everOnRoster;
-        uint40 lastActiveAt;
+    struct Guardian {
+        Activity activity;
     }
 
     /// @inheritdoc IHub
@@ -71,7 +72,7 @@ abstract contract Registry is IHub {
     mapping(uint256 version => Roster) internal _rosters;
     mapping(uint256 version => mapping(address account => Seat)) internal _seats;
     mapping(uint256 version => FeePolicy) internal _feePolicies;
-    mapping(address account => Liveness) internal _liveness;
+    mapping(address account => Guardian) internal _guardians;
 
     modifier onlyOwner() {
         if (msg.sender != owner) revert NotOwner(msg.sender, owner);
@@ -104,8 +105,7 @@ abstract contract Registry is IHub {
             if (accounts[i] <= previous) revert RosterAccountsNotAscending(i, previous, accounts[i]);
             previous = accounts[i];
             _checkRosterKey(encryptionKeys, i);
-            _seats[version][previous] = Seat(uint8(i + 1), uint8(quorum));
-            _liveness[previous].everOnRoster = true;
+            _seat(version, previous, uint8(i + 1), uint8(quorum));
         }
         bytes32 hash = keccak256(abi.encode(block.chainid, address(this), version, accounts, encryptionKeys, quorum));
         _rosters[version] = Roster(hash, uint8(quorum), accounts, encryptionKeys);
@@ -118,8 +118,10 @@ abstract contract Registry is IHub {
 
     /// @inheritdoc IHub
     function heartbeat() external {
-        if (!_liveness[msg.sender].everOnRoster) revert NeverOnRoster(msg.sender);
-        _markActive(msg.sender);
+        Guardian storage guardian = _guardians[msg.sender];
+        Activity activity = guardian.activity;
+        if (activity.rosterVersion() == 0) revert NeverOnRoster(msg.sender);
+        guardian.activity = activity.seenAt(block.timestamp);
         emit GuardianHeartbeat(msg.sender);
     }
 
@@ -146,7 +148,7 @@ abstract contract Registry is IHub {
         rosterView.encryptionKeys = roster.encryptionKeys;
         rosterView.lastActiveAt = new uint256[](rosterView.accounts.length);
         for (uint256 i = 0; i < rosterView.lastActiveAt.length; ++i) {
-            rosterView.lastActiveAt[i] = _liveness[rosterView.accounts[i]].lastActiveAt;
+            rosterView.lastActiveAt[i] = _guardians[rosterView.accounts[i]].activity.lastActiveAt();
         }
     }
 
@@ -162,8 +164,11 @@ abstract contract Registry is IHub {
         return Narrow.toUint40(isFirst ? block.timestamp : block.timestamp + publicationDelay);
     }
 
-    function _markActive(address account) internal {
-        _liveness[account].lastActiveAt = Narrow.toUint40(block.timestamp);
+    /// @dev Both places of a seat are written here and nowhere else, so that they agree wherever both name the version.
+    function _seat(uint16 version, address account, uint8 number, uint8 quorum) private {
+        _seats[version][account] = Seat(number, quorum);
+        Guardian storage guardian = _guardians[account];
+        guardian.activity = guardian.activity.seatedOn(version, number, quorum);
     }
 
     function _checkRosterShape(uint256 accounts, uint256 keys, uint256 quorum) private pure {

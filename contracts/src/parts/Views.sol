@@ -66,23 +66,24 @@ abstract contract Views is Bounties {
         (Bounty storage bounty, Conditions conditions) = _bounty(bountyId);
         Ledger ledger = bounty.ledger;
         if (ledger.reason() == Reason.OPEN) return 0;
-        Money.Split memory split = Money.split(ledger, conditions.rosterSize());
-        if (!ledger.isPaid(LedgerFields.AWARD) && account == _winner(bountyId, ledger)) amount += split.award;
-        if (!ledger.isPaid(LedgerFields.REFUND) && account == conditions.poster()) amount += split.refund;
+        (uint256 award, uint256 refund, uint256 protocolFee, uint256 share,) =
+            Money.split(ledger, conditions.rosterSize());
+        if (!ledger.isPaid(LedgerFields.AWARD) && account == _winner(bountyId, ledger)) amount += award;
+        if (!ledger.isPaid(LedgerFields.REFUND) && account == conditions.poster()) amount += refund;
         if (!ledger.isPaid(LedgerFields.PROTOCOL_FEE) && account == _feePolicies[ledger.feePolicyVersion()].recipient) {
-            amount += split.protocolFee;
+            amount += protocolFee;
         }
         uint256 seatNumber = _seatNumber(conditions, account);
-        if (seatNumber != 0 && ledger.isSeatDue(seatNumber)) amount += split.guardianFeeEach;
+        if (seatNumber != 0 && ledger.isSeatDue(seatNumber)) amount += share;
     }
 
     function _fillDue(BountyView memory b, Ledger ledger, uint256 rosterSize) private pure {
-        Money.Split memory split = Money.split(ledger, rosterSize);
-        b.awardDue = b.awardClaimed ? 0 : split.award;
-        b.refundDue = b.refundClaimed ? 0 : split.refund;
-        b.protocolFeeDue = b.protocolFeeClaimed ? 0 : split.protocolFee;
+        (uint256 award, uint256 refund, uint256 protocolFee, uint256 share,) = Money.split(ledger, rosterSize);
+        b.awardDue = b.awardClaimed ? 0 : award;
+        b.refundDue = b.refundClaimed ? 0 : refund;
+        b.protocolFeeDue = b.protocolFeeClaimed ? 0 : protocolFee;
         for (uint256 seatNumber = 1; seatNumber <= rosterSize; ++seatNumber) {
-            if (ledger.isSeatDue(seatNumber)) b.guardianFeesDue += split.guardianFeeEach;
+            if (ledger.isSeatDue(seatNumber)) b.guardianFeesDue += share;
         }
     }
 }
