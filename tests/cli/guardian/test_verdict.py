@@ -19,7 +19,7 @@ from tests.cli.conftest import person
 from tests.cli.kill import ran
 from tests.cli.ledger import Ledger
 from tests.cli.screen import Seen, at_terminal
-from tests.cli.servers import Lost, Reply, Request, RpcProxy
+from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal, events_of
 
@@ -149,6 +149,39 @@ open(sys.argv[-1], "w").write(re.sub("<[^!][^>]*>", "I ran it; it holds.", text)
 """
 LEAVING = "import sys; open('seen.md', 'w').write(open(sys.argv[-1]).read())"
 FAILING = "import sys; sys.exit(3)"
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("number", [1, 2], ids=["the number that it had", "the number that it has"])
+def test_verdict__by_number_for_work_that_was_opened_under_another__is_refused_until_it_is_named_in_full(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, tmp_path: Path, number: int
+) -> None:
+    """A node hid the first Submission when the second was opened, and hides nothing when it is judged."""
+    bounty, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
+    api.keep_page(page)
+    for name in ("solver-1", "solver-2"):
+        home = person(ledger, api, rpc, tmp_path / name, name)
+        (home.home / "work").mkdir()
+        (home.home / "work" / "main.py").write_text(f"print('{name}')\n")
+        recorded = home.run("solver:submit", str(bounty), "work").last
+    ledger.reveal(bounty)
+    first = "0x" + ledger.people.solvers[0].address[2:].rjust(64, "0")
+
+    def hide(method: str, _params: Params, result: object) -> object:
+        if method == "eth_getLogs" and isinstance(result, list):
+            return [log for log in result if first not in log["topics"]]
+        return result
+
+    rpc.after = hide
+    listed = guardian.run("guardian:open", str(bounty)).event("guardian_open.submission_listed")
+    assert (listed["number"], listed["submission_commitment"]) == (1, recorded["submission_commitment"])
+    rpc.honest()
+    words, body = ("guardian:verdict", str(bounty), "awarded"), verdict_body(guardian)
+    ran = guardian.run(*words, "--submission", str(number), body, code=1)
+    assert ran.last["code"] == "submission_moved"
+    assert "its whole commitment" in str(ran.last["next_action"])
+    ran = guardian.run(*words, str(recorded["solver"]), str(recorded["submission_commitment"]), body)
+    assert ran.last["submission_commitment"] == recorded["submission_commitment"]
 
 
 def editor(code: str) -> str:

@@ -405,10 +405,9 @@ class _Listed:
     """Whether the API lists the same; None where it could not be asked."""
 
     def note_opened(self, bounty_id: BountyId, one: RecordedSubmission) -> None:
-        """Remember the number of what was opened, where that is not the word of one endpoint alone."""
-        if self.api_agrees:
-            with suppress(CommandFailed):
-                note_opened_as(self.chain, bounty_id, one)
+        """Remember the number of what was opened: it is what the person saw, whoever listed it so."""
+        with suppress(CommandFailed):
+            note_opened_as(self.chain, bounty_id, one)
 
     @staticmethod
     def read(settings: Settings, bounty_id: BountyId, *, with_api: bool) -> "_Listed":

@@ -6,9 +6,9 @@ by number is for that Submission, or is refused.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-from service_common.types import BountyId
+from service_common.types import Address, BountyId, Bytes32
 from service_common.wire.bounties import BountyDetail
 
 from service_cli.api import ApiClient, bounty_detail
@@ -23,6 +23,8 @@ from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, disagreem
 Pick = Callable[[list[RecordedSubmission]], RecordedSubmission]
 """Finds the one that was meant, or refuses."""
 _IN_FULL: Final = "Name it by its Solver and its whole commitment."
+_OPENED_AS: Final = "number"
+"""How the names of the notes begin that remember what was opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +61,42 @@ def named_in_full(pair: Pair) -> Vouched[Pair]:
 def named_by_place(chain: ChainClient, api: ApiClient, bounty_id: BountyId, pick: Pick) -> Vouched[Pair]:
     """The Submission in a place of the list: the one that was opened under it here, and that the API has there.
 
-    ``submission_moved`` where something else was opened under that number, ``sources_disagree`` where the API has
-    another list; where neither vouches, it has to be named in full.
+    ``submission_moved`` where something else was opened under that number, or this one under another,
+    ``sources_disagree`` where the API has another list; where neither vouches, it has to be named in full.
     """
     found = listing(chain, api, bounty_id)
     one = pick(found.submissions)
-    pair, opened = (one.solver, one.commitment), opened_as(chain, bounty_id, one.number)
-    if opened - {pair}:
-        former = ", ".join(f"{commitment} of {solver}" for solver, commitment in sorted(opened - {pair}))
-        message = f"As Submission {one.number} of bounty {bounty_id} this machine opened {former}; now the log has "
-        message += f"{pair[1]} of {pair[0]} there."
+    pair, opened = (one.solver, one.commitment), _opened(chain, bounty_id)
+    moved = sorted(each for each in opened if (each.number == one.number) != (each.pair == pair))
+    if moved:
+        former = ", ".join(f"{commitment} of {solver} as number {number}" for number, (solver, commitment) in moved)
+        message = f"Of bounty {bounty_id} this machine opened {former}; now the log has {pair[1]} of {pair[0]} as "
+        message += f"number {one.number}."
         raise CommandRefused("submission_moved", message, next_action=_IN_FULL)
     if found.api_agrees is False:
         raise disagreement(Fact.NUMBER, chain.named, api.peer.named)
-    if found.api_agrees is None and not opened:
+    is_opened = _Opened(one.number, pair) in opened
+    if found.api_agrees is None and not is_opened:
         message = f"Nobody but {chain.named} says which Submission is number {one.number}."
         raise CommandRefused("submission_unproven", message, next_action=f"Open it first. {_IN_FULL}")
-    by = [Witness.JOURNAL] * bool(opened) + [Witness.API] * bool(found.api_agrees)
+    by = [Witness.JOURNAL] * is_opened + [Witness.API] * bool(found.api_agrees)
     return vouch(Fact.NUMBER, pair, ENDPOINTS | set(by))
 
 
+class _Opened(NamedTuple):
+    """What was opened on this machine, and as which number it was listed then."""
+
+    number: int
+    pair: Pair
+
+
 def note_opened_as(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission) -> None:
-    """Remember under which number a Submission was opened."""
-    name = (*_names(bounty_id, one.number), one.solver, one.commitment)
+    """Remember under which number a Submission was opened, whoever listed it so."""
+    name = (_OPENED_AS, str(bounty_id), str(one.number), one.solver, one.commitment)
     note_done(chain.chain_id, chain.hub.address, *name)
 
 
-def opened_as(chain: ChainClient, bounty_id: BountyId, number: int) -> frozenset[Pair]:
-    """What was opened under a number on this machine; more than one where the list was not always the same."""
-    found = journals_below(chain.chain_id, chain.hub.address, *_names(bounty_id, number))
-    return frozenset((solver, commitment) for *_, solver, commitment in found)  # type: ignore[misc]
-
-
-def _names(bounty_id: BountyId, number: int) -> tuple[str, ...]:
-    return "number", str(bounty_id), str(number)
+def _opened(chain: ChainClient, bounty_id: BountyId) -> list[_Opened]:
+    """What was opened of a bounty; a number or a Submission is there twice where the list was not always the same."""
+    found = journals_below(chain.chain_id, chain.hub.address, _OPENED_AS, str(bounty_id))
+    return [_Opened(int(number), (Address(solver), Bytes32(commitment))) for *_, number, solver, commitment in found]
