@@ -195,6 +195,23 @@ def test_claim__another_transaction_takes_the_nonce_first__signs_with_the_next_o
     assert purse.received() == (AWARD, 2)
 
 
+@pytest.mark.attack
+def test_claim__whose_nonce_was_ahead_and_waits_in_the_node__is_signed_with_the_account_s(
+    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ahead(method: str, params: Params, result: object) -> object:
+        is_next = method == "eth_getTransactionCount" and params[1] == "pending"
+        return hex(int(str(result), 16) + 1) if is_next else result
+
+    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+    rpc.after = ahead
+    assert solver.run("claim", bounty, code=1).last["code"] == "transaction_pending"
+    monkeypatch.undo()
+    rpc.honest()
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert purse.received() == (AWARD, 2)  # the one that waited comes after it, and is refused by the Hub
+
+
 def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

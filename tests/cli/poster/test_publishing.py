@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -499,18 +500,32 @@ def no_authorizations(method: str, params: list[object]) -> dict[str, object] | 
     return None
 
 
+Answered = Callable[[str, list[object], object], object]
+
+
+@pytest.fixture
+def delegated(ledger: Ledger) -> Answered:
+    """As a node answers of a Poster's account that has code: it is funded by an allowance."""
+    account = ledger.people.poster.address
+
+    def after(method: str, params: list[object], result: object) -> object:
+        return "0xef0100" + "11" * 20 if method == "eth_getCode" and params[0] == account else result
+
+    return after
+
+
 @pytest.mark.parametrize("count", [1, 2], ids=["approval", "creation"])
 @pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
 def test_publish_fund__by_allowance_and_killed__funds_once_when_run_again(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path, count: int, forward: bool
+    ledger: Ledger,
+    rpc: RpcProxy,
+    poster: Terminal,
+    page: Path,
+    delegated: Answered,
+    count: int,
+    forward: bool,
 ) -> None:
     before = balance(ledger)
-    poster_account_has_code = {"eth_getCode": "0xef0100" + "11" * 20}
-    account = ledger.people.poster.address
-
-    def delegated(method: str, params: list[object], result: object) -> object:
-        return poster_account_has_code[method] if method == "eth_getCode" and params[0] == account else result
-
     run_killed(
         poster, rpc, "poster:publish-fund", str(page),
         method="eth_sendRawTransaction", count=count, forward=forward, also=delegated,
@@ -518,6 +533,35 @@ def test_publish_fund__by_allowance_and_killed__funds_once_when_run_again(
     rpc.after = delegated
     assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
     assert before - balance(ledger) == ESCROW
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("is_used", [False, True], ids=["free", "used"])
+def test_publish_fund__by_an_allowance_that_is_gone__allows_again_only_at_a_nonce_before_the_creation_s(
+    ledger: Ledger,
+    rpc: RpcProxy,
+    poster: Terminal,
+    page: Path,
+    delegated: Answered,
+    is_used: bool,
+) -> None:
+    """Where the creation's nonce is used, what used it may be the creation, however the endpoint hides it."""
+    before, first = balance(ledger), ledger.node.rpc.call("evm_snapshot")
+    run_killed(
+        poster, rpc, "poster:publish-fund", str(page),
+        method="eth_sendRawTransaction", count=2, forward=False, also=delegated,
+    )  # fmt: skip
+    rpc.after = delegated
+    if is_used:
+        ledger.people.poster.wallet.forget_nonce()
+        ledger.token.transact(ledger.people.poster.wallet, "approve", ledger.contract.address, 0)
+        ran = poster.run("poster:publish-fund", str(page), code=1)
+        assert (ran.last["code"], rpc.sent(), balance(ledger)) == ("creation_unknown", 2, before)
+    else:
+        ledger.node.rpc.call("evm_revert", first)  # as by a reorg: the allowance never was
+        assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+        assert before - balance(ledger) == ESCROW
+        assert ledger.token.call("allowance", ledger.people.poster.address, ledger.contract.address) == 0
 
 
 def test_publish_fund__check__previews_costs_without_a_key(

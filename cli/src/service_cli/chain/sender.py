@@ -49,6 +49,8 @@ MISSING_SECONDS: Final = 20.0
 """How long a receipt may lag behind the account's nonce, which every look must show as used."""
 MAX_REPLACEMENTS: Final = 3
 MAX_RACES: Final = 3
+_NEAR: Final = 1_000
+"""Transactions that a person's account may come to send before the deadline of a page."""
 _POLL_SECONDS: Final = 0.3
 _LOOK_SECONDS: Final = 3.0
 _LOCAL_CONFIRMATIONS: Final = 1
@@ -352,7 +354,7 @@ class _Sending:
 
     def _sign(self, replaces: Attempt | None) -> Attempt:
         """Sign, and keep it in the journal before anything of it is sent."""
-        attempt = sign_attempt(self.chain, self.signer, self.call, replaces)
+        attempt = sign_attempt(self.chain, self.signer, self.transaction, replaces)
         self.journal.note(self.step.attempt, attempt)
         return attempt
 
@@ -374,12 +376,13 @@ class _Sending:
 
     def _renew(self, state: Kept) -> None:
         """Before an earlier run's transaction is sent again: it must still make sense, and do what is meant now."""
-        same = state.attempt.data == self.call.data
-        if same and self._is_known():
+        same, nonce = state.attempt.data == self.call.data, next_nonce(self.chain, self.signer.address)
+        is_ahead = state.attempt.nonce > nonce  # a node may know it, and no block can take it yet
+        if same and not is_ahead and self._is_known():
             return
         simulate(self.chain, self.signer.address, self.call)
-        if state.attempt.nonce > next_nonce(self.chain, self.signer.address):
-            self.state = self._at_its_nonce(state)
+        if is_ahead:
+            self.state = self._at_nonce(state, nonce)
         elif not same or self._is_too_little(state.attempt):
             self.state = Kept(self._sign(state.attempt), state.reach)
 
@@ -388,21 +391,22 @@ class _Sending:
         cost = gas_cost(self.chain, self.signer.address, self.call)
         return cost.price.cap > attempt.price.cap or 0 < attempt.gas < cost.gas
 
-    def _at_its_nonce(self, state: Kept) -> Kept:
+    def _at_nonce(self, state: Kept, nonce: int) -> Kept:
         """The same with the nonce that the account has: the one of an earlier run was another endpoint's word.
 
         That one can still be mined once the account has come so far, so only what does no more twice than once is
-        signed again; its hashes stay in the journal, to be looked for.
+        signed again, or what is so far ahead that the account does not come there; its hashes stay in the journal, to
+        be looked for.
         """
-        nonce = next_nonce(self.chain, self.signer.address)
-        if not self.call.is_repeatable:
+        ahead = state.attempt.nonce - nonce
+        if not self.call.is_repeatable and ahead <= _NEAR:
             message = (
                 f"An earlier run signed this with nonce {state.attempt.nonce}; the account's next one is {nonce}. "
                 "Signed again it could be mined twice."
             )
             next_action = (
-                f"Send {state.attempt.nonce - nonce} transactions from the account to itself, without ether, then run "
-                "the command again: it goes on with what it signed."
+                f"Send {ahead} transactions from the account to itself, without ether, then run the command again: it "
+                "goes on with what it signed."
             )
             raise CommandRefused("nonce_ahead", message, next_action=next_action)
         say(f"an earlier run signed this with nonce {state.attempt.nonce}, the next one is {nonce}: signing anew")

@@ -136,7 +136,8 @@ class TokenApproval:
 
     @property
     def is_repeatable(self) -> bool:
-        return False
+        """Allowed again it is the same allowance, of which only this account's own creation takes anything."""
+        return True
 
     def target(self, chain: ChainClient) -> Address:
         return chain.settings.escrow_token()
@@ -158,6 +159,8 @@ class Transaction:
 
     call: ContractCall
     expects: Proof | None
+    last_nonce: int | None = None
+    """Signed with no later nonce, where one is named: it is to be mined before what has that nonce, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,11 +411,21 @@ def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> N
         pass
 
 
-def sign_attempt(chain: ChainClient, signer: LocalSigner, call: ContractCall, replaces: Attempt | None) -> Attempt:
-    """A first transaction, or one that takes the place of an earlier one that is not mined yet."""
+def sign_attempt(
+    chain: ChainClient, signer: LocalSigner, transaction: Transaction, replaces: Attempt | None
+) -> Attempt:
+    """A first transaction, or one that takes the place of an earlier one that is not mined yet.
+
+    ``nonce_used`` where it would have a later nonce than it may.
+    """
+    call = transaction.call
     with chain_errors():
         head = block_number(chain.rpc.call("eth_blockNumber"))
     nonce = replaces.nonce if replaces else next_nonce(chain, signer.address)
+    if transaction.last_nonce is not None and nonce > transaction.last_nonce:
+        message = f"The account's next nonce is {nonce}, and this may have none after {transaction.last_nonce}."
+        next_action = "Look at the account's transactions on chain; nothing was signed."
+        raise CommandRefused("nonce_used", message, next_action=next_action)
     cost = gas_cost(chain, signer.address, call)
     if replaces is not None:
         cost = GasCost(cost.gas, cost.price.above(replaces.price))

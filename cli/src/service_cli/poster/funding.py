@@ -308,25 +308,39 @@ class Funding:
         raise CommandRefused("authorization_outstanding", message, next_action=next_action)
 
     def _allowed(self, conditions: HubConditions) -> HubCall:
-        """Allow the Hub exactly the escrow, once; what a creation took is never allowed again."""
+        """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again."""
         terms = self._terms(conditions)
         if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
-            if CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None:
-                message = (
-                    f"A transaction that creates the bounty was sent before, and the Hub may now take {allowed} base "
-                    "units instead of the escrow."
-                )
-                next_action = "Look at the account's transactions on chain before funding."
-                raise CommandRefused("creation_unknown", message, next_action=next_action)
-            self._approve(terms, conditions)
+            sent = self.journal.get(CREATE.attempt)
+            if sent is None and self.journal.get(CREATE.given_up) is not None:
+                raise self._creation_unknown(allowed)
+            self._approve(terms, conditions, None if sent is None else sent.nonce, allowed)
         return HubCall("createBounty", [terms.as_tuple()], self._summary(conditions))
 
-    def _approve(self, terms: Terms, conditions: HubConditions) -> None:
+    def _creation_unknown(self, allowed: int) -> CommandRefused:
+        message = (
+            f"A transaction that creates the bounty was sent before, and the Hub may now take {allowed} base "
+            "units instead of the escrow."
+        )
+        next_action = "Look at the account's transactions on chain before funding."
+        return CommandRefused("creation_unknown", message, next_action=next_action)
+
+    def _approve(self, terms: Terms, conditions: HubConditions, last_nonce: int | None, allowed: int) -> None:
+        """Beside a creation that was signed before, only with a nonce at which that one cannot be mined yet.
+
+        Then either the allowance is there when the creation is mined, or the creation had its place all along and the
+        allowance can never be mined, whatever an endpoint shows of both.
+        """
         hub = self.session.chain.hub.address
         summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
-        approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None)
-        receipt = send(self.session, approval, self.journal, APPROVE)
-        self.journal.forget(APPROVE.attempt)
+        approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None, last_nonce=last_nonce)
+        try:
+            receipt = send(self.session, approval, self.journal, APPROVE)
+        except CommandRefused as error:
+            if error.code != "nonce_used":
+                raise
+            raise self._creation_unknown(allowed) from error
+        self.journal.forget(*APPROVE.entries)
         approved = {
             "tx_hash": receipt.tx_hash,
             "block_number": receipt.block_number,
