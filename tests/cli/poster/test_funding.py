@@ -239,3 +239,31 @@ def test_creation__whose_nonce_another_transaction_takes__is_signed_with_the_nex
     rpc.before = at_sending(race)
     assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"
     assert spent() == (ESCROW, 1)
+
+
+@pytest.fixture
+def delegated(ledger: Ledger) -> Iterator[str]:
+    """The Poster's account, whose code forwards its calls to another contract (EIP-7702)."""
+    account = ledger.people.poster.address
+    ledger.node.rpc.call("anvil_setCode", account, "0xef0100" + "11" * 20)
+    yield account
+    ledger.node.rpc.call("anvil_setCode", account, "0x")
+
+
+@pytest.mark.attack
+def test_creation__by_an_account_whose_code_a_node_hid__names_when_the_authorization_is_over(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, delegated: str, spent: Purse
+) -> None:
+    page = poster.home / "page.md"
+    page.write_bytes(ledger.page(seconds=20 * 86_400))
+    rpc.after = lambda method, params, found: "0x" if method == "eth_getCode" and params[0] == delegated else found
+    assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "token_transfer_failed"
+    rpc.honest()
+    refused = poster.run("poster:publish-fund", str(page), code=1).last
+    assert refused["code"] == "authorization_outstanding"
+    assert "after that time" in str(refused["next_action"])
+    assert spent() == (0, 0)
+    ledger.advance_to(ledger.time() + 3_700)
+    ledger.node.mine(3)
+    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
+    assert spent() == (ESCROW, 1)

@@ -197,6 +197,9 @@ class Funding:
         except CommandRefused as error:
             if error.code != "reverted":
                 raise
+            kept = self.journal.get(AUTHORIZATION)
+            if authorized and kept is not None and _path(chain, self.session.account) is FundingPath.ALLOWANCE:
+                raise self._outstanding(kept, "the token takes none of an account with code") from error
             # The Hub names what it refuses; a refusal without a name is the token's, the only other contract called.
             message = f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}."
             next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
@@ -301,11 +304,15 @@ class Funding:
         chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
         if kept is None or has_passed(chain, kept.valid_before):
             return
-        until = moment(kept.valid_before, latest_moment(chain))
-        happened = f"{chain.named} has it as spent" if honoured else "the Hub's roster or fees changed"
+        raise self._outstanding(
+            kept, f"{chain.named} has it as spent" if honoured else "the Hub's roster or fees changed"
+        )
+
+    def _outstanding(self, kept: Authorization, happened: str) -> CommandRefused:
+        until = moment(kept.valid_before, latest_moment(self.session.chain))
         message = f"An earlier run signed an authorization that is good until {until}, and {happened}."
         next_action = "Run the command again after that time, once its block is final. Nothing else was signed."
-        raise CommandRefused("authorization_outstanding", message, next_action=next_action)
+        return CommandRefused("authorization_outstanding", message, next_action=next_action)
 
     def _allowed(self, conditions: HubConditions) -> HubCall:
         """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again."""
