@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 from service_cli.json_values import object_of
 from service_common.chain.abi import hub_abi
+from service_common.chain.blocks import header_at
 from service_common.chain.eip3009 import authorization_typed_data
 from service_common.chain.events import Log, decode_log, parse_log
 from service_common.chain.hub import BountyView, Hub
@@ -24,6 +25,7 @@ from service_common.domain.bounty import Winner
 from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.envelope import parse_envelope
+from service_common.domain.envelope_checks import ExpectedEnvelope, envelope_differences
 from service_common.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.domain.hub_events import BountyCreated, BountyTerms, HubEvent, SubmissionRecorded
 from service_common.domain.lifecycle import BountyStatus, Outcome
@@ -80,11 +82,11 @@ ROUTES = {
 
 
 class ApiTwin:
-    """One running twin."""
+    """One running twin; ``node_url`` is where it reads the chain, where that is not the ledger's own node."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, node_url: str | None = None) -> None:
         self.ledger = ledger
-        self.rpc = JsonRpc([ledger.node.url])
+        self.rpc = JsonRpc([node_url or ledger.node.url])
         self.hub = Hub(self.rpc, Address(ledger.contract.address))
         self.chain_id = ChainId(ledger.node.chain_id)
         self.pages: dict[str, bytes] = {}
@@ -162,7 +164,7 @@ class ApiTwin:
             bytes32(keccak256(b"salt")),
         )
         token = read_token(self.rpc, self.hub.token())
-        valid_before = UnixSeconds(self.ledger.time() + 3_600)
+        valid_before = UnixSeconds(self._time() + 3_600)
         return {
             "spec_commitment": terms.spec_commitment,
             "byte_length": len(page),
@@ -220,14 +222,17 @@ class ApiTwin:
         awarded = view.outcome is Outcome.AWARDED
         return Facts(
             status=status,
-            accepting=view.schedule.accepting(status, self.ledger.time()),
-            judgeable=view.schedule.judgeable(status, self.ledger.time()),
+            accepting=view.schedule.accepting(status, self._time()),
+            judgeable=view.schedule.judgeable(status, self._time()),
             poster_address=view.poster,
             outcome=view.outcome,
             settlement_reason=view.reason,
             winner=Winner(view.winner, view.winning_submission) if awarded else None,
             **{name: getattr(view, name) for name in keys(Facts) & keys(BountyTerms)},
         )
+
+    def _time(self) -> UnixSeconds:
+        return header_at(self.rpc, "latest").time
 
     def _roster(self, version: int) -> Roster:
         view = self.hub.roster(version)
@@ -262,8 +267,21 @@ class ApiTwin:
     def _download(self, request: Request, locator: str) -> Reply:
         return (200, self.objects[locator], {}) if locator in self.objects else (404, b"", {})
 
-    def _prepare(self, request: Request, bounty_id: str, solver: str) -> Json:
+    def _prepare(self, request: Request, bounty_id: str, solver: str) -> Json | Reply:
         envelope = parse_envelope(request.body)
+        view = self.hub.bounty(BountyId(int(bounty_id)))
+        assert view is not None
+        expected = ExpectedEnvelope(
+            chain_id=self.chain_id,
+            hub_address=self.hub.address,
+            bounty_id=BountyId(int(bounty_id)),
+            solver_address=Address(solver),
+            spec_commitment=view.spec_commitment,
+            roster=self._roster(view.roster_version),
+            reveal_policy=self.ledger.beacon.info.reveal_policy(view.reveal_at),
+        )
+        if envelope_differences(envelope, expected):
+            return refusal(400, "invalid_solver_submission", "The envelope does not fit this bounty.")
         commitment = envelope.commitment()
         self.envelopes[commitment] = request.body
         arguments = [bytes.fromhex(value[2:]) for value in (commitment, envelope.guardian_roster_hash)]

@@ -40,7 +40,8 @@ class Server:
     """Answers each request with what ``answer`` returns; ``Lost`` drops the connection.
 
     ``watch`` hears of each request before and after it was carried out, and may raise ``Lost``, too; ``alter`` may
-    change what is answered. ``prefix`` is cut off each path, as a proxy in front of a server does.
+    change what is answered. ``prefix`` is cut off each path, as a proxy in front of a server does. ``reply`` is the
+    same without a connection.
     """
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
@@ -48,6 +49,7 @@ class Server:
         self.watch: Callable[[str], None] = lambda _moment: None
         self.alter: Callable[[Request, Reply], Reply] = lambda _request, reply: reply
         self.prefix = ""
+        self._answer = answer
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -60,11 +62,8 @@ class Server:
                 path, _, query = self.path.removeprefix(outer.prefix).partition("?")
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Request(self.command, path, query, headers, self.rfile.read(length))
-                outer.requests.append(request)
                 try:
-                    outer.watch("before")
-                    status, body, more = outer.alter(request, answer(request))
-                    outer.watch("after")
+                    status, body, more = outer.reply(request)
                 except Lost:
                     self.close_connection = True
                     return
@@ -96,6 +95,14 @@ class Server:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def reply(self, request: Request) -> Reply:
+        """What is answered to a request; raises ``Lost`` where the connection is dropped."""
+        self.requests.append(request)
+        self.watch("before")
+        found = self.alter(request, self._answer(request))
+        self.watch("after")
+        return found
 
     def close(self) -> None:
         self._serving.close()

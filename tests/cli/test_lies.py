@@ -7,7 +7,6 @@ commands by default, drawn by SERVICE_CAMPAIGN_SEED; every one of every command 
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -40,6 +39,7 @@ from tests.cli.lies import Lie, forged, leaves, listen
 from tests.cli.scenes import SCENES, Case, Stage, make_stage
 from tests.cli.servers import Request, RpcProxy
 from tests.cli.submitted import files_below
+from tests.clocks import HurriedClock
 
 AWARD = ESCROW * 96 // 100
 SHARE = ESCROW * 300 // 10_000 // 3
@@ -55,21 +55,6 @@ def ledger(ledger: Ledger) -> Iterator[Ledger]:
 @pytest.fixture
 def stage(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Stage:
     return make_stage(ledger, api, rpc, tmp_path)
-
-
-@contextmanager
-def hurried() -> Iterator[None]:
-    """Pauses take no time and still pass: a command that waits for a liar gives up at once."""
-    sleep, monotonic, passed = time.sleep, time.monotonic, [0.0]
-
-    def pause(seconds: float) -> None:
-        passed[0] += 20 * seconds
-        sleep(min(seconds, 0.001))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(time, "sleep", pause)
-        patch.setattr(time, "monotonic", lambda: monotonic() + passed[0])
-        yield
 
 
 @contextmanager
@@ -109,7 +94,7 @@ def play(stage: Stage, scene: Callable[[Stage], Case], lie: Lie) -> None:
     head = stage.ledger.node.w3.eth.block_number
     before = Before(head, len(stage.api.server.requests), len(stage.rpc.server.requests))
     with (
-        hurried(),
+        HurriedClock().in_place(),
         answering(stage, lambda question, answer: forged(answer, lie) if question == lie.question else answer),
     ):
         ran = case.home.run_any(*case.words)
