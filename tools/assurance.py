@@ -93,6 +93,12 @@ def steps() -> list[Step]:
             "tests/cli/test_lies.py",
         ),
         _tests(
+            "client-plays",
+            "6,000 plays of the client against a node, an API or one operator of both that forge one to three subjects "
+            "over several runs, with kills and reorgs between, judged by the true chain",
+            "tests/cli/plays",
+        ),
+        _tests(
             "wallet-lies",
             "every value that a page reads from the API, the wallet's node or its own text, forged: no wallet is asked "
             "for anything else",

@@ -1,0 +1,74 @@
+"""Drawn plays: every act against what a hostile node, API or operator of both can forge, over several runs.
+
+Each is judged by the true chain alone. 300 by default, half of them with one forgery and half with two or three, drawn
+by SERVICE_CAMPAIGN_SEED; in a campaign every single one and 3,600 of the others. What fails is shown again, with all
+that its runs printed, by ``python -m tests.cli.plays SEED``.
+"""
+
+import random
+
+import pytest
+from service_cli.witnesses.table import TABLE, Rule
+
+from tests.campaign import SEED, size, some, source
+from tests.cli.plays.acts import ACTS
+from tests.cli.plays.forgeries import FORGERIES, SUBJECTS
+from tests.cli.plays.forgeries.subject import WITNESSES
+from tests.cli.plays.play import Play, Run, draw_kill, drawn, of_seed, perform, single, singles
+from tests.cli.plays.world import World
+
+PARTS = 10
+SINGLES = some("single forgeries", singles(), 150)
+DRAWN = [f"{SEED}.{number}" for number in range(size(150, 3_600))]
+
+
+def assert_nothing_found(world: World, plays: list[Play]) -> None:
+    judged = [(play, perform(world, play).findings) for play in plays]
+    wrong = ["\n".join([str(play), *(f"  found: {one}" for one in found)]) for play, found in judged if found]
+    if wrong:
+        pytest.fail("\n".join([f"{len(wrong)} of {len(plays)} plays", *wrong]), pytrace=False)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_one_forgery__gets_nothing_out_of_any_act(world: World, part: int) -> None:
+    assert_nothing_found(world, [single(*each) for each in SINGLES[part::PARTS]])
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_several_forgeries_over_several_runs__get_nothing_out_of_any_act(world: World, part: int) -> None:
+    assert_nothing_found(world, [drawn(seed) for seed in DRAWN[part::PARTS]])
+
+
+def test_honest_runs_killed_anywhere__end_as_meant(world: World) -> None:
+    dice = source("honest plays")
+    plays = [Play(act, tuple(_honest(dice))) for act in ACTS.values() for _ in range(size(1, 30))]
+    assert_nothing_found(world, plays)
+
+
+def _honest(dice: random.Random) -> list[Run]:
+    return [Run(kill=draw_kill(dice, 0.8)) for _ in range(dice.choice([1, 2]))]
+
+
+def test_a_play_is_the_same_each_time_it_is_drawn() -> None:
+    for seed in (*DRAWN[:20], *(single(*each).seed for each in SINGLES[:20])):
+        assert (of_seed(seed), str(of_seed(seed))) == (of_seed(seed), str(of_seed(seed)))
+
+
+@pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.fact.value)
+def test_every_fact_of_the_table__is_forged_by_each_party_that_vouches_for_it_in_each_command(
+    world: World, rule: Rule
+) -> None:
+    played = {
+        (act.words(world)[0], WITNESSES[forged.by])
+        for act, forged in singles()
+        if forged.by in WITNESSES and rule.fact in SUBJECTS[forged.forgery.subject].bears_on
+    }
+    vouching = (rule.needs | rule.one_of) & set(WITNESSES.values())
+    assert {(command, witness) for command in rule.acts for witness in vouching} <= played
+
+
+def test_every_subject_concerns_an_act__and_every_act_rests_on_some() -> None:
+    concerned = {(forged.forgery.subject, act.name) for act, forged in singles()}
+    assert {subject for subject, _ in concerned} == set(SUBJECTS)
+    assert {act for _, act in concerned} == set(ACTS)
+    assert len(FORGERIES) == sum(len(subject.forgeries) for subject in SUBJECTS.values())
