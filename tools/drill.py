@@ -47,6 +47,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         "A dependency is away",
         (
             "tests/drills/test_outages.py",
+            "tests/drills/test_first_start.py",
             "tests/drills/test_slow_and_flapping.py",
             "tests/drills/test_server_faults.py",
             "tests/common/storage/test_credentials.py",

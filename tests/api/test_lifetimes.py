@@ -4,13 +4,17 @@ import secrets
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pytest
+from rq.utils import import_attribute
 from service_api.jobs import PERIODIC
 from service_api.usecases import lifetimes
 from service_api.usecases.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.db.expiry import AT_A_TIME
 from service_common.domain.commitments import spec_commitment
-from sqlalchemy import Table, func, insert, select, update
+from service_common.jobs.queues import message
+from sqlalchemy import Table, delete, func, insert, select, update
 
 from tests.api.conftest import Service
 from tests.api.pages import page_for
@@ -152,6 +156,22 @@ def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Serv
         connection.execute(insert(t.review_charges), rows)
     assert delete_expired(service.dependencies) >= many
     assert not keys(service, t.review_charges) & {str(row["review_id"]) for row in rows}
+
+
+def test_sweeps__before_there_is_an_index__do_nothing_and_do_not_fail(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in service.variables.items():
+        monkeypatch.setenv(name, value)
+    indexer = service.world.engine("service_indexer")
+    with indexer.begin() as connection:
+        (kept,) = connection.execute(delete(h.head).returning(h.head)).mappings().all()
+    try:
+        done = {job.function: import_attribute(job.function)(message()) for job in PERIODIC}
+    finally:
+        with indexer.begin() as connection:
+            connection.execute(insert(h.head).values(**kept))
+    assert (done["service_api.jobs.sweep_orphans"], done["service_api.jobs.sweep_rows"]) == (0, 0)
 
 
 def test_sweeps__of_the_api__are_periodic() -> None:

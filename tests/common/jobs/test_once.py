@@ -1,5 +1,6 @@
 """At most one job of an id at a time, on a real server; what ended, failed or died makes room for the next."""
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
@@ -10,8 +11,11 @@ from redis import Redis
 from rq.executions import Execution
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
+from service_common.db.engine import DatabaseUnavailable
+from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.errors import ServiceError
 from service_common.jobs.once import SIGN_SECONDS, enqueue_once, find_pending, give_sign, remove_ended
-from service_common.jobs.periodic import Periodic, enqueue_due
+from service_common.jobs.periodic import Periodic, enqueue_due, left_to_the_next
 from service_common.jobs.queues import QueueName, message, open_queue
 from service_common.jobs.worker import _CorrelatedWorker
 
@@ -130,6 +134,54 @@ def test_job__at_work_on_a_machine_whose_clock_is_behind__is_abandoned_only_wher
     worker = _CorrelatedWorker([queue], connection=redis, serializer=JSONSerializer)
     worker.clean_registries()  # type: ignore[no-untyped-call]
     assert job_of(redis).get_status() is status
+
+
+@pytest.mark.parametrize("left", [None, JobStatus.QUEUED, JobStatus.FAILED])
+def test_failure__of_a_job_that_the_server_lost_or_that_waits_again__is_not_kept(
+    redis: Redis, left: JobStatus | None
+) -> None:
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    enqueue(redis)
+    job = job_of(redis)
+    queue.failed_job_registry.add(job)  # by a worker that had it from before
+    redis.delete(job.key) if left is None else job.set_status(left)
+    worker = _CorrelatedWorker([queue], connection=redis, serializer=JSONSerializer)
+    worker.clean_registries()  # type: ignore[no-untyped-call]
+    assert queue.failed_job_registry.get_job_ids() == ([ID] if left is JobStatus.FAILED else [])
+
+
+def test_failure__of_a_run_that_outlived_its_server__is_gone_with_the_next_run(redis: Redis) -> None:
+    queue = open_queue(QueueName.ARTIFACTS, redis)
+    enqueue(redis)
+    queue.failed_job_registry.add(job_of(redis))
+    redis.delete(Job.key_for(ID))
+    redis.hset(Job.key_for(ID), "last_heartbeat", "2026-01-01T00:00:00.000000Z")  # its last sign of life
+    redis.delete(queue.key)
+    assert enqueue(redis)
+    assert queue.job_ids == [ID]
+    assert queue.failed_job_registry.get_job_ids() == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DatabaseUnavailable(),
+        ServiceError(INDEX_UNAVAILABLE, "There is no index yet."),
+        ServiceError("storage_unavailable", ""),
+    ],
+)
+def test_periodic_run__without_index_or_database__is_left_to_the_next_and_other_failures_are_seen(
+    error: Exception,
+) -> None:
+    @left_to_the_next
+    def job(_: Mapping[str, object]) -> int:
+        raise error
+
+    if isinstance(error, ServiceError) and error.code != INDEX_UNAVAILABLE:
+        with pytest.raises(ServiceError):
+            job(message())
+    else:
+        assert job(message()) == 0
 
 
 def test_periodic_job__by_several_workers__is_enqueued_once_in_its_interval(redis: Redis) -> None:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from service_common.domain.envelope import CiphertextReference
-from service_common.jobs.periodic import Periodic
+from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
 from service_common.types import parse_bytes32
 
@@ -40,6 +40,7 @@ def verify_artifact(received: Mapping[str, object]) -> str:
         return verify(deps, info, wanted, lambda: True).value
 
 
+@left_to_the_next
 def sweep_orphans(received: Mapping[str, object]) -> int:
     """Delete uploads that became no Submission; how many."""
     check_message(received)
@@ -47,6 +48,7 @@ def sweep_orphans(received: Mapping[str, object]) -> int:
         return delete_orphans(deps)
 
 
+@left_to_the_next
 def sweep_rows(received: Mapping[str, object]) -> int:
     """Delete rows that are no longer needed; how many."""
     check_message(received)
@@ -54,6 +56,7 @@ def sweep_rows(received: Mapping[str, object]) -> int:
         return delete_expired(deps)
 
 
+@left_to_the_next
 def settle_kept(received: Mapping[str, object]) -> int:
     """Stop counting what waited for its transaction and is on chain by now; how many rows."""
     check_message(received)
@@ -61,6 +64,7 @@ def settle_kept(received: Mapping[str, object]) -> int:
         return settle_pending(deps.engine)
 
 
+@left_to_the_next
 def summarize_pages(received: Mapping[str, object]) -> int:
     """Write what lists show of pages that a release before stored; how many there were."""
     check_message(received)

@@ -11,10 +11,8 @@ from service_common.db import delivery as t
 from service_common.db import hub_index
 from service_common.db.engine import engine_of_job, writing
 from service_common.db.hub_facts import FactSource
-from service_common.errors import ServiceError
-from service_common.jobs.periodic import Periodic
+from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
-from service_common.log import get_logger
 from service_common.types import BlockNumber, UnixSeconds
 from sqlalchemy import Engine, delete, exists
 
@@ -28,16 +26,12 @@ PERIODIC: Final = (
 )
 
 
-log = get_logger(__name__)
-
-
+@left_to_the_next
 def sweep(received: Mapping[str, object]) -> int:
     """Delete wraps of Submissions that did not win a finally final bounty; how many were deleted."""
     check_message(received)
     w, f = t.wraps.c, hub_index.finalizations.c
     with _indexed("delivery-sweep") as found:
-        if found is None:
-            return 0
         lost = exists().where(
             f.bounty_id == w.bounty_id,
             f.block_number <= found.finalized_number,
@@ -49,11 +43,12 @@ def sweep(received: Mapping[str, object]) -> int:
         return swept
 
 
+@left_to_the_next
 def rewrap_retired(received: Mapping[str, object]) -> int:
     """Wrap what is stored for other keys again to the current one; how many were."""
     check_message(received)
     with _indexed("delivery-rewrap") as found:
-        return 0 if found is None else rewrap(found.engine, found.block_time, found.config.keyring).rewrapped
+        return rewrap(found.engine, found.block_time, found.config.keyring).rewrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +62,10 @@ class _Indexed:
 
 
 @contextmanager
-def _indexed(application: str) -> Iterator[_Indexed | None]:
-    """The database while the index answers; None where it does not: the next run is a minute away."""
+def _indexed(application: str) -> Iterator[_Indexed]:
+    """The database while the index answers."""
     config = read_config(os.environ)
     with engine_of_job(config.database_url, application=application) as engine:
-        try:
-            with FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts:
-                head = facts.head
-        except ServiceError as error:
-            log.warning("the index does not answer", code=error.code)
-            yield None
-            return
+        with FactSource(engine, config.chain.chain_id, SystemClock()).open() as facts:
+            head = facts.head
         yield _Indexed(config, engine, head.finalized_number, head.block_time)

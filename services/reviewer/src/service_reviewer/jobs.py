@@ -17,7 +17,7 @@ from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.reviews import DONE, OUTCOMES, Circumstances, Ending, outcome_of, review_id, unpack_page
 from service_common.errors import ServiceError
-from service_common.jobs.periodic import Periodic
+from service_common.jobs.periodic import Periodic, left_to_the_next
 from service_common.jobs.queues import QueueName, check_message
 from service_common.log import get_logger
 from service_common.readiness.material import Material
@@ -41,6 +41,7 @@ REVIEWS: Final = counter_by("outcome", OUTCOMES, "service_reviews_total", "Revie
 log = get_logger(__name__)
 
 
+@left_to_the_next
 def sweep(received: Mapping[str, object]) -> int:
     """Delete records and counted calls that have served their time; how many."""
     check_message(received)

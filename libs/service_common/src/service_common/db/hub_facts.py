@@ -29,7 +29,7 @@ from service_common.types import Address, BountyId, ChainId
 
 MAX_LAG_SECONDS: Final = 60
 """A copy whose newest block is older than this cannot show that something does not exist."""
-_PROJECTION: Final = "bounty_projection_unavailable"
+INDEX_UNAVAILABLE: Final = "bounty_projection_unavailable"
 _CHAIN_STATE: Final = "bounty_chain_state_unavailable"
 
 
@@ -55,7 +55,7 @@ class FactSource:
     def require_readable(self, head: Head | None) -> Head:
         """Raise 503 unless there is a copy, and it moves."""
         if head is None or head.halted is not None:
-            raise ServiceError(_PROJECTION, "The indexed Hub state is not available yet.", retry_after=5)
+            raise ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state is not available yet.", retry_after=5)
         return head
 
     def is_behind(self, head: Head) -> bool:
@@ -65,20 +65,20 @@ class FactSource:
 
 def unreadable() -> ServiceError:
     """While the database does not answer."""
-    return ServiceError(_PROJECTION, "The indexed Hub state cannot be read at the moment.")
+    return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state cannot be read at the moment.")
 
 
 def no_such_bounty(is_behind: bool) -> ServiceError:
     """404 for a bounty that the copy does not have, 503 while it is too far behind to know."""
     if is_behind:
-        return ServiceError(_PROJECTION, "The indexed Hub state is behind the chain; the bounty may exist.")
+        return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state is behind the chain; the bounty may exist.")
     return ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
 
 
 def require_pinned(bounty: Bounty, roster: Roster | None) -> Roster:
     """The roster that a bounty pinned; 503 where the copy has none, or another one under its version."""
     if roster is None or roster.guardian_roster_hash != bounty.terms.guardian_roster_hash:
-        raise ServiceError(_PROJECTION, "The indexed Hub state is incomplete.")
+        raise ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state is incomplete.")
     return roster
 
 

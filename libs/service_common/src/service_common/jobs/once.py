@@ -16,7 +16,7 @@ from redis import Redis
 from rq.exceptions import DuplicateJobError, InvalidJobOperation, NoSuchJobError
 from rq.executions import Execution
 from rq.job import Job, JobStatus
-from rq.registry import StartedJobRegistry
+from rq.registry import FailedJobRegistry, StartedJobRegistry
 from rq.results import Result
 from rq.serializers import JSONSerializer
 
@@ -50,8 +50,9 @@ def enqueue_once(
         if find_pending(redis, job_id, dead_after) is not None:
             return False
         remove_ended(redis, job_id)
+        queue = open_queue(name, redis)
+        redis.zrem(queue.failed_job_registry.key, job_id)  # of a run that outlived what the server knew of it
         try:
-            queue = open_queue(name, redis)
             enqueue(queue, function, argument, job_id=job_id, unique=True, job_timeout=seconds, result_ttl=0)
         except DuplicateJobError:  # by an earlier release, which takes no turn
             return False
@@ -92,7 +93,20 @@ def remove_ended(redis: Redis, job_id: str) -> None:
         job.delete()
         Result.delete_all(job)  # else the next caller that waits would get how this one ended
     except (NoSuchJobError, InvalidJobOperation):
-        return  # the worker's own cleaning got there first
+        # The worker's own cleaning got there first; or the server lost the job, and has only a later sign of its life.
+        redis.delete(Job.key_for(job_id))
+
+
+def forget_lost_failures(registry: FailedJobRegistry) -> None:
+    """Take out of the failed registry what is no failed job any more: the server lost it, or it runs again."""
+    redis = registry.connection
+    for job_id in registry.get_job_ids():
+        try:
+            failed = Job.fetch(job_id, connection=redis, serializer=JSONSerializer).get_status() is JobStatus.FAILED
+        except (NoSuchJobError, InvalidJobOperation):
+            failed = False
+        if not failed:
+            redis.zrem(registry.key, job_id)
 
 
 def give_sign(redis: Redis, job_id: str) -> None:

@@ -1,17 +1,22 @@
 """Jobs that a worker's own queue gets repeatedly.
 
 However many workers run, a job is enqueued once in its interval and never beside itself. Losing Redis, the worker or a
-run costs one interval and no fact, since such a job looks at what is there.
+run costs one interval and no fact, since such a job looks at what is there. A run that finds no index yet, or no
+database, is no failure of the job: it is left to the next one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from threading import Event, Thread
 from typing import Final
 
 from redis import Redis
 from redis.exceptions import RedisError
 
+from service_common.db.engine import DatabaseUnavailable
+from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.errors import ServiceError
 from service_common.jobs.once import enqueue_once
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
@@ -34,6 +39,28 @@ class Periodic:
     def job_id(self) -> str:
         """The same for every run, so that two never run side by side."""
         return "periodic-" + self.function.replace(".", "-").replace("_", "-")
+
+
+Run = Callable[[Mapping[str, object]], int]
+"""A job that takes one message; how much it did."""
+
+
+def left_to_the_next(job: Run) -> Run:
+    """The same job, which does nothing while there is no index or no database; others watch those."""
+
+    @wraps(job)
+    def run(received: Mapping[str, object]) -> int:
+        try:
+            return job(received)
+        except DatabaseUnavailable:
+            log.warning("left to the next run", job=job.__name__, reason="the database does not answer")
+        except ServiceError as error:
+            if error.code != INDEX_UNAVAILABLE:
+                raise
+            log.warning("left to the next run", job=job.__name__, reason=error.message)
+        return 0
+
+    return run
 
 
 def start_periodic(jobs: Sequence[Periodic], redis: Redis) -> None:

@@ -23,7 +23,7 @@ from rq.serializers import JSONSerializer
 
 from service_common.bounded import BoundedCollector
 from service_common.jobs.metrics import QueueCollector, Tally
-from service_common.jobs.once import give_sign, keep_heard
+from service_common.jobs.once import forget_lost_failures, give_sign, keep_heard
 from service_common.jobs.queues import QueueName, open_queue
 from service_common.log import correlation_id, get_logger
 from service_common.traces import port as traces
@@ -58,6 +58,8 @@ class _CorrelatedWorker(Worker):
         for queue in self.queues:
             keep_heard(queue.started_job_registry)
         super().clean_registries()  # type: ignore[no-untyped-call]
+        for queue in self.queues:
+            forget_lost_failures(queue.failed_job_registry)
 
     def perform_job(self, job, queue):  # type: ignore[no-untyped-def]
         """In the job's own process."""
