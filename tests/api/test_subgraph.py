@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 from graphql import build_client_schema, get_introspection_query, print_schema
 from service_api.graphql.rows import Allowance, Fetch
+from service_api.graphql.schema import make_schema
 from service_common.types import ChainId
 from sqlalchemy import Connection, func, select, text
 from werkzeug.test import TestResponse
@@ -263,3 +264,9 @@ def test_query__whose_moment_the_database_takes_too_long_for__is_told_that_the_i
     monkeypatch.setattr("service_common.db.hub_facts.read_head", hang)
     response = ask(service, "{ bounties { id } }")
     assert (response.status_code, error_of(response)["code"]) == (503, "bounty_projection_unavailable")
+
+
+def test_schema__says_what_the_end_without_a_quorum_is() -> None:
+    types = make_schema().type_map
+    for name, field in (("Bounty", "settlement_reason"), ("Verdict", "kind")):
+        assert "quorum" in types[name].fields[field].description  # type: ignore[attr-defined]

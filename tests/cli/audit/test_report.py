@@ -6,8 +6,10 @@ from html.parser import HTMLParser
 import pytest
 from service_cli.audit.history import BountyHistory
 from service_cli.audit.report import Difference, Report, page, paragraph, verdicts_of
+from service_common.domain.lifecycle import SettlementReason
 
 from tests.cli.api_twin import ApiTwin
+from tests.cli.audit.test_rules import ended
 from tests.cli.audited import Audited
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.lies import lie_at
@@ -47,6 +49,14 @@ def test_paragraph__of_a_bounty_without_a_winner__says_why(
     text = paragraph(histories[getattr(audited, which)], Report(), units)
     assert f"ended without a winner: {reason}." in text
     assert "the winner" not in text
+
+
+def test_paragraph__where_no_quorum_was_reached__says_that_none_decided(
+    audited: Audited, histories: dict[str, BountyHistory]
+) -> None:
+    decided, undecided = histories[audited.refunded], ended(reason=SettlementReason.QUORUM_NOT_REACHED)
+    assert "recorded this outcome." in paragraph(decided, Report(), units)
+    assert "recorded this outcome, which no quorum decided." in paragraph(undecided(decided), Report(), units)
 
 
 def test_audit__to_people__begins_with_the_paragraph_lists_what_differs_and_folds_the_rest(

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from service_common.domain.bounty import Bounty
 from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.domain.record import VerificationRecord, derive_record, supports
+from service_common.domain.record import SUPPORT, VerificationRecord, derive_record, supports
 from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
 from service_common.types import (
@@ -152,9 +153,24 @@ def test_supported_result__of_an_award__only_the_exact_submission(verdict: Verdi
     assert supports(verdict, AWARD) is expected
 
 
-def test_supported_result__of_no_valid_submission__the_kind_decides() -> None:
-    assert supports(AGAINST, SILENCE) is True
-    assert supports(FOR, SILENCE) is False
+def documented() -> list[list[str]]:
+    """The rows of the table in docs/judging.md."""
+    text = (Path(__file__).parents[3] / "docs/judging.md").read_text(encoding="utf-8")
+    lines = text.split("| Verdict | outcome | reason | `supported_result` |\n")[1].split("\n\n")[0].splitlines()[1:]
+    return [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_supported_result__of_every_kind_outcome_and_reason__is_as_the_table_says() -> None:
+    *rows, none = documented()
+    assert {(kind, outcome, reason) for kind, outcome, reason, _ in rows} == {
+        (kind.value, outcome.value, reason.value) for kind, outcome, reason in SUPPORT
+    }
+    for kind, outcome, reason, says in rows:
+        verdict = replace(FOR if kind == "awarded" else AGAINST, kind=VerdictKind(kind))
+        ending = replace(AWARD, outcome=Outcome(outcome), reason=SettlementReason(reason))
+        assert supports(verdict, ending) is says.startswith("true"), (kind, outcome, reason)
+    assert none == ["none", "any", "any", "false"]
+    assert not any(verdict["supported_result"] for verdict in _record(SILENT)["verdicts"])
 
 
 @pytest.mark.parametrize(

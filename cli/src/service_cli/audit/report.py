@@ -248,7 +248,9 @@ def _judges(history: BountyHistory) -> str:
     if not verdicts.supporting:
         return f"{whole}."
     others = f"; {', '.join(verdicts.others)} recorded another" if verdicts.others else ""
-    return f"{whole}: {', '.join(verdicts.supporting)} recorded this outcome{others}."
+    decided = history.finalized.event.reason is SettlementReason.JUDGED
+    outcome = "this outcome" if decided else "this outcome, which no quorum decided"
+    return f"{whole}: {', '.join(verdicts.supporting)} recorded {outcome}{others}."
 
 
 def _checks(report: Report) -> str:

@@ -953,6 +953,7 @@ export interface components {
             readonly report_commitment: components["schemas"]["Bytes32"] | null;
             readonly solver_address: components["schemas"]["Address"] | null;
             readonly submission_commitment: components["schemas"]["Bytes32"] | null;
+            /** @description Whether the Verdict names the outcome. An `awarded` one does where that is the award of this Submission to this Solver. A `no_valid_submission` does wherever that is the outcome: by a quorum (`judged`), and also where none was reached (`quorum_not_reached`), though it decided nothing then. False without a Verdict. */
             readonly supported_result: boolean;
         };
         /** @description The rubric that readiness reviews apply. */
@@ -1053,7 +1054,10 @@ export interface components {
             readonly settlement: components["schemas"]["SettlementTransaction"];
             readonly settlement_reason: components["schemas"]["SettlementReason"];
             readonly spec_commitment: components["schemas"]["Bytes32"];
-            /** @enum {string} */
+            /**
+             * @description Every bounty that ended is `final`, whatever the reason; also where no quorum was reached.
+             * @enum {string}
+             */
             readonly status: "final";
             readonly verdicts: readonly components["schemas"]["RosterVerdict"][];
             readonly version: number;

@@ -135,7 +135,7 @@ def _verdict(verdict: Fields) -> str:
     kind = verdict.maybe("kind")
     if kind is None:
         return "none recorded"
-    supported = "" if verdict.values.get("supported_result") else ", which did not decide"
+    supported = "" if verdict.values.get("supported_result") else ", not the outcome"
     if kind != "awarded":
         return f"no valid Submission{supported}"
     return f"award {short(verdict.text('solver_address'))}{supported}"

@@ -5,9 +5,10 @@ is evidence only and grants nothing. State that contradicts itself raises ``deri
 the pinned one, a Verdict from outside it or two from one Guardian, an award without a winner.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from enum import Enum, auto
+from typing import Annotated, Final, Literal
 
 from service_common.domain.bounty import Bounty, Winner
 from service_common.domain.canonical_json import canonical_bytes
@@ -16,10 +17,31 @@ from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKi
 from service_common.domain.money import AmountDue, amounts_due, settlement
 from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
-from service_common.shapes import to_json
+from service_common.shapes import Note, to_json
 from service_common.types import ZERO_ADDRESS, Address, BlockNumber, BountyId, Bytes32, ChainId
 
 VERSION: Final = 1
+
+
+class Support(Enum):
+    """Whether a Verdict names the outcome."""
+
+    YES = auto()
+    NO = auto()
+    WHERE_IT_NAMES_THE_WINNER = auto()
+
+
+_JUDGED, _NO_QUORUM = SettlementReason.JUDGED, SettlementReason.QUORUM_NOT_REACHED
+SUPPORT: Final[Mapping[tuple[VerdictKind, Outcome, SettlementReason], Support]] = {
+    (VerdictKind.AWARDED, Outcome.AWARDED, _JUDGED): Support.WHERE_IT_NAMES_THE_WINNER,
+    (VerdictKind.NO_VALID_SUBMISSION, Outcome.AWARDED, _JUDGED): Support.NO,
+    (VerdictKind.AWARDED, Outcome.NO_VALID_SUBMISSION, _JUDGED): Support.NO,
+    (VerdictKind.NO_VALID_SUBMISSION, Outcome.NO_VALID_SUBMISSION, _JUDGED): Support.YES,
+    (VerdictKind.AWARDED, Outcome.NO_VALID_SUBMISSION, _NO_QUORUM): Support.NO,
+    (VerdictKind.NO_VALID_SUBMISSION, Outcome.NO_VALID_SUBMISSION, _NO_QUORUM): Support.YES,
+}
+"""Every way in which a Verdict and the end of its bounty can meet. Without a quorum nobody is paid for work, as if
+there had been no valid Submission: whoever recorded that named the outcome, though no quorum decided it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +62,15 @@ class RosterVerdict:
     solver_address: Address | None
     submission_commitment: Bytes32 | None
     report_commitment: Bytes32 | None
-    supported_result: bool
+    supported_result: Annotated[
+        bool,
+        Note(
+            "Whether the Verdict names the outcome. An `awarded` one does where that is the award of this Submission "
+            "to this Solver. A `no_valid_submission` does wherever that is the outcome: by a quorum (`judged`), and "
+            "also where none was reached (`quorum_not_reached`), though it decided nothing then. "
+            "False without a Verdict."
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +81,10 @@ class VerificationRecord:
     chain_id: ChainId
     hub_address: Address
     bounty_id: BountyId
-    status: Literal["final"]
+    status: Annotated[
+        Literal["final"],
+        Note("Every bounty that ended is `final`, whatever the reason; also where no quorum was reached."),
+    ]
     outcome: Outcome
     settlement_reason: SettlementReason
     winner: Winner | None
@@ -118,11 +151,11 @@ def derive_record(
 
 
 def supports(verdict: VerdictRecorded, ending: BountyFinalized) -> bool:
-    """True exactly when the Verdict names the final outcome: kind, Solver and Submission."""
-    if verdict.kind.value != ending.outcome.value:
-        return False
-    named = (verdict.solver, verdict.submission_commitment)
-    return ending.outcome is not Outcome.AWARDED or named == (ending.winner, ending.submission_commitment)
+    """Whether the Verdict names the final outcome: kind, Solver and Submission."""
+    support = SUPPORT.get((verdict.kind, ending.outcome, ending.reason), Support.NO)
+    if support is Support.WHERE_IT_NAMES_THE_WINNER:
+        return (verdict.solver, verdict.submission_commitment) == (ending.winner, ending.submission_commitment)
+    return support is Support.YES
 
 
 def _amounts(

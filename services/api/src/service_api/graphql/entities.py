@@ -35,7 +35,8 @@ class Entity:
     """One GraphQL type. ``children`` maps a list field to an entity and the column both share.
 
     ``key`` names the columns of ``rows`` that its ``id`` is made of. ``conditions`` has another form of
-    "a field has this value", of columns for which the database has an index or statistics.
+    "a field has this value", of columns for which the database has an index or statistics. ``notes`` are descriptions
+    of fields that their names do not explain.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Entity:
     fields: dict[str, str]
     children: dict[str, tuple[str, str]]
     conditions: dict[tuple[str, str], ColumnElement[bool]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
 
 def _id(*columns: ColumnElement[int] | ColumnElement[str]) -> ColumnElement[str]:
@@ -269,6 +271,11 @@ ENTITIES: Final = {
                 **_by_number("outcome", _BOUNTY.c.outcome_number, Outcome),
                 **_by_number("settlement_reason", _BOUNTY.c.reason_number, SettlementReason),
             },
+            {
+                "status": "open, or final from the transaction that ended it, whatever the reason.",
+                "settlement_reason": "judged: a quorum decided the outcome. no_submissions, guardians_silent and "
+                "quorum_not_reached end in no_valid_submission, which no quorum decided.",
+            },
         ),
         Entity(
             "Submission",
@@ -293,6 +300,10 @@ ENTITIES: Final = {
                 **ORIGIN,
             },
             {},
+            notes={
+                "kind": "A Verdict of awarded names the outcome where that is the award of this Submission; one of "
+                "no_valid_submission wherever that is the outcome, also where no quorum was reached."
+            },
         ),
         Entity(
             "GuardianRoster",

@@ -108,7 +108,8 @@ def _object_type(entity: Entity, types: Mapping[str, GraphQLObjectType]) -> Grap
     def fields() -> dict[str, GraphQLField]:
         plain = {"id": GraphQLField(GraphQLNonNull(GraphQLID), resolve=_column("id", TEXT))}
         plain |= {
-            name: GraphQLField(SCALARS[kind], resolve=_column(name, kind)) for name, kind in entity.fields.items()
+            name: GraphQLField(SCALARS[kind], resolve=_column(name, kind), description=entity.notes.get(name))
+            for name, kind in entity.fields.items()
         }
         for name, (child, _) in entity.children.items():
             plain[name] = _list_field(ENTITIES[child], types[child])
