@@ -20,6 +20,10 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
             "tests/indexer/test_replay.py::test_rebuild__of_a_halted_and_altered_copy__puts_the_chains_truth_in_its_place",
         ),
     ),
+    "contradicted": (
+        "The index contradicts the chain",
+        ("tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
+    ),
     "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
     "unproven": ("The index is not proven", ("tests/indexer/test_proving.py",)),
     "endpoints": ("An RPC endpoint lies or fails", ("tests/indexer/test_quorum.py", "tests/indexer/test_replay.py")),

@@ -10,17 +10,20 @@ from local_stack.contract import Wallet
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.usecases import ciphertexts
-from service_common.chain.json_rpc import ChainUnavailable
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.crypto.artifact import SealedArtifact, seal_directory
 from service_common.crypto.capsule import seal_capsule
 from service_common.crypto.x25519 import Identity
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.db.engine import DatabaseUnavailable, reading, writing
 from service_common.domain.binding import Binding
 from service_common.domain.envelope import Envelope, build_envelope
 from service_common.domain.roster import Roster
+from service_common.errors import ServiceError
 from service_common.types import BountyId, Bytes32, UnixSeconds, parse_address
-from sqlalchemy import select, update
+from service_common.web.hub_witness import HubWitness
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import OperationalError
 from werkzeug.test import TestResponse
 
@@ -314,6 +317,88 @@ def test_content__while_the_chain_or_the_index_is_away__has_one_code(
     assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
     monkeypatch.undo()
     assert sealed.content(world.guardian(1).private_key).status_code == 200
+
+
+STRANGER = 3
+"""No Poster, and on no roster: the third Solver."""
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("altered", ["poster", "roster", "pinned roster"])
+def test_content__of_rows_that_name_a_stranger__opens_nothing_before_the_hub_is_asked(
+    service: Service, tmp_path: Path, altered: str
+) -> None:
+    world, stranger = service.world, service.world.solver(STRANGER)
+    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
+    assert (sealed.upload(), sealed.prepare().status_code) == (200, 201)
+    world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
+    world.finalize()
+    m, b = h.roster_members.c, h.bounties.c
+    of_roster = m.position == 0
+    change = {
+        "poster": [update(h.bounties).where(b.bounty_id == sealed.bounty_id).values(poster=stranger.address)],
+        "roster": [update(h.roster_members).where(of_roster).values(guardian=stranger.address)],
+        "pinned roster": [
+            update(h.roster_members).where(of_roster).values(guardian=stranger.address),
+            update(h.rosters).values(guardian_roster_hash="0x" + "77" * 32),
+            update(h.bounties).where(b.bounty_id == sealed.bounty_id).values(guardian_roster_hash="0x" + "77" * 32),
+        ],
+    }[altered]
+    with world.engine("service_indexer").begin() as connection:
+        kept = {
+            table: connection.execute(select(table)).mappings().all()
+            for table in (h.roster_members, h.rosters, h.bounties)
+        }
+        for each in change:
+            connection.execute(each)
+    try:
+        refused = sealed.content(stranger.private_key)
+        assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
+    finally:
+        with world.engine("service_indexer").begin() as connection:
+            for table, rows in kept.items():
+                connection.execute(delete(table))
+                connection.execute(insert(table), [dict(row) for row in rows])
+    assert sealed.content(world.guardian(1).private_key).status_code == 200
+    assert error_of(sealed.content(stranger.private_key))["code"] == "forbidden"
+
+
+class Counting(JsonRpc):
+    """A client that can be cut off, and counts."""
+
+    calls = 0
+    away = False
+
+    def call(self, method: str, *params: object) -> object:
+        if self.away:
+            raise ChainUnavailable
+        self.calls += 1
+        return super().call(method, *params)
+
+
+def test_witness__asks_the_hub_once_and_compares_each_time(service: Service) -> None:
+    world, bounty_id = service.world, open_bounty(service)
+    world.finalize()
+    with service.dependencies.facts.open() as facts:
+        bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
+        roster = facts.roster(bounty)
+    rpc = Counting([world.node.url])
+    witness = HubWitness(rpc, world.chain_id, world.hub_address)
+    for _ in range(3):
+        witness.require_readers(bounty, roster, final)
+    assert rpc.calls == 1
+    rpc.away = True
+    witness.require_readers(bounty, roster, final)
+    for terms in (
+        replace(bounty.terms, poster=parse_address(world.solver(STRANGER).address)),
+        replace(bounty.terms, guardian_roster_hash=Bytes32("0x" + "77" * 32)),
+    ):
+        altered = replace(bounty, created=replace(bounty.created, event=terms))
+        with pytest.raises(ServiceError) as refused:
+            witness.require_poster(altered, final)
+        assert refused.value.code == "bounty_projection_unavailable"
+    with pytest.raises(ChainUnavailable):
+        witness.require_award(bounty, final)  # of an ending that it has not seen
 
 
 def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: Service, tmp_path: Path) -> None:

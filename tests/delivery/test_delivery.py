@@ -6,6 +6,7 @@ import pytest
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
 from service_common.db import app as tables
+from service_common.db import hub_index
 from service_common.domain.envelope import Envelope
 from service_common.types import BountyId
 from sqlalchemy import text, update
@@ -133,6 +134,26 @@ def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -
     body = body_for(envelope, sealed_box.wrap(identity, delivery.world.delivery.public_key))
     response = delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body)
     assert refusal(response) == (500, "solver_submission_content_invalid")
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("altered", ["poster", "winner"])
+def test_retrieve__by_rows_that_the_hub_contradicts__gives_nobody_a_key(delivery: Delivery, altered: str) -> None:
+    world, stranger = delivery.world, delivery.world.solver(3)
+    bounty_id, envelope, identity, _ = awarded(delivery)
+    body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
+    assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
+    change = {
+        "poster": update(hub_index.bounties).values(poster=stranger.address),
+        "winner": update(hub_index.finalizations).values(winner=stranger.address),
+    }[altered]
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(change)
+    delivery = delivery.restarted(world.delivery)  # which remembers nothing
+    retrieve, request = f"/api/bounties/{bounty_id}/delivery/retrieve", Identity.generate().public_key
+    asking = stranger if altered == "poster" else world.people.poster.wallet
+    refused = delivery.call(asking, retrieve, {"poster_ephemeral_public_key": request})
+    assert refusal(refused) == (503, "bounty_projection_unavailable")
 
 
 def test_retrieve__before_finality_or_with_a_bad_key__is_refused(delivery: Delivery) -> None:

@@ -32,6 +32,7 @@ from service_common.storage.port import DownloadTarget, ObjectStore
 from service_common.timely import TimelyHttp
 from service_common.types import Address, BountyId, Bytes32
 from service_common.web.callers import Callers
+from service_common.web.hub_witness import HubWitness
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
@@ -95,6 +96,11 @@ class Dependencies:
     def facts(self) -> FactSource:
         """Indexed Hub state."""
         return FactSource(self.engine, self.config.chain.chain_id, self.clock)
+
+    @cached_property
+    def witness(self) -> HubWitness:
+        """What the Hub itself says of who may read sealed work."""
+        return HubWitness(self.rpc, self.config.chain.chain_id, self.config.chain.hub_address)
 
     @cached_property
     def callers(self) -> Callers:

@@ -10,6 +10,7 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.clock import Clock, SystemClock
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
+from service_common.web.hub_witness import HubWitness
 from sqlalchemy import Engine
 
 from service_delivery.config import DeliveryConfig
@@ -25,6 +26,8 @@ class Dependencies:
     engine: Engine
     rpc: JsonRpc
     clock: Clock
+    witness: HubWitness
+    """What the Hub itself says of who gets a winning key."""
 
     @property
     def facts(self) -> FactSource:
@@ -41,11 +44,13 @@ class Dependencies:
 
 def make_dependencies(config: DeliveryConfig) -> Dependencies:
     """The real ones."""
+    rpc = config.chain.rpc()
     return Dependencies(
         config=config,
         engine=make_engine(config.database_url, application="delivery", pool_size=10),
-        rpc=config.chain.rpc(),
+        rpc=rpc,
         clock=SystemClock(),
+        witness=HubWitness(rpc, config.chain.chain_id, config.chain.hub_address),
     )
 
 

@@ -1,10 +1,10 @@
 """A Submission's envelope and a short-lived URL of its ciphertext, for the Poster or a pinned Guardian.
 
-Who may read comes from the index alone; knowing a commitment is not access. What is served is recorded on chain: the
-active Submission, the winner, or one whose replacement is not final yet (``active: false``). Stored bytes that no
-longer hash to the commitment are never served, and the URL names the very generation whose bytes were verified: an
-object that was altered or replaced is verified again before anyone gets it. What the index shows of one Submission is
-at most two seconds old, a download URL at most half its life.
+Who may read comes from the index, held against the Hub itself; knowing a commitment is not access. What is served is
+recorded on chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``).
+Stored bytes that no longer hash to the commitment are never served, and the URL names the very generation whose bytes
+were verified: an object that was altered or replaced is verified again before anyone gets it. What the index shows of
+one Submission is at most two seconds old, a download URL at most half its life.
 """
 
 import json
@@ -41,10 +41,12 @@ def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: Bounty
 def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> SharedContent:
     with deps.facts.open() as facts:
         bounty = facts.bounty(bounty_id)
-        readers = frozenset({bounty.terms.poster, *facts.roster(bounty).accounts})
+        roster, final = facts.roster(bounty), facts.head.finalized_number
+        readers = frozenset({bounty.terms.poster, *roster.accounts})
         request.require_signer(readers)
         envelope, text = _envelope(facts.connection, bounty_id, commitment)
         active = _is_active(facts, bounty, envelope.solver_address, commitment)
+    deps.witness.require_readers(bounty, roster, final)
     locator = envelope.ciphertext.storage_locator
     target = deps.downloads.get(locator, lambda: _download(deps, envelope.ciphertext))
     answer = SubmissionContent(

@@ -13,7 +13,7 @@ from service_common.domain.bounty import Bounty
 from service_common.domain.hub_events import BountyFinalized
 from service_common.errors import ServiceError
 from service_common.recent import Recent
-from service_common.types import Address, BountyId, Bytes32
+from service_common.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_delivery.dependencies import Dependencies
 from service_delivery.usecases.envelopes import read_envelope
@@ -32,6 +32,7 @@ class KnownBounty:
     accepted: AcceptedKeys
     """The delivery keys that a wrap may be made for."""
     pending: int | None
+    finalized_number: BlockNumber
 
     def ending(self) -> BountyFinalized | None:
         """How it ended, None while it is open; 503 while that can still change."""
@@ -73,7 +74,7 @@ def _look_up(deps: Dependencies, bounty_id: BountyId) -> KnownBounty:
             facts.ending(bounty)
         except ServiceError as waiting:
             pending = waiting.retry_after or 1
-        return KnownBounty(bounty, guardians, accepted, pending)
+        return KnownBounty(bounty, guardians, accepted, pending, facts.head.finalized_number)
 
 
 def known_bounties() -> Known:

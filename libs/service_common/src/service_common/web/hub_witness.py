@@ -1,0 +1,93 @@
+"""Who may read sealed work, as the Hub itself says: what rows of the index say of it is held against ``getBounty``.
+
+The index is a copy in a database, and whoever can write there could put an account of theirs in a Poster's place. So a
+process asks the Hub once about each bounty, keeps the answer, which never changes, and compares the rows with it each
+time. Rows that differ open nothing.
+"""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Final
+
+from prometheus_client import Counter
+
+from service_common.chain.hub import BountyView, Hub
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.domain.bounty import Bounty
+from service_common.domain.lifecycle import Outcome
+from service_common.domain.roster import Roster
+from service_common.errors import ServiceError
+from service_common.log import get_logger
+from service_common.types import Address, BlockNumber, BountyId, ChainId
+
+MOST_KEPT: Final = 10_000
+CONTRADICTED: Final = Counter(
+    "service_index_contradicted_total", "Requests refused since the index says something else than the Hub"
+)
+
+log = get_logger(__name__)
+
+
+class HubWitness:
+    """What one process saw of bounties that were final. Thread-safe."""
+
+    def __init__(self, rpc: JsonRpc, chain_id: ChainId, hub: Address) -> None:
+        self._chain_id, self._address, self._hub = chain_id, hub, Hub(rpc, hub)
+        self._lock, self._seen = Lock(), OrderedDict[BountyId, BountyView]()
+
+    def require_readers(self, bounty: Bounty, roster: Roster, final: BlockNumber) -> None:
+        """Raise 503 unless the Hub has this Poster and this roster; ``final`` is the newest finalized block."""
+        self.require_poster(bounty, final)
+        try:
+            roster.verify(self._chain_id, self._address, bounty.terms.guardian_roster_hash)
+        except ServiceError:
+            raise _contradicted(bounty, "roster") from None
+
+    def require_poster(self, bounty: Bounty, final: BlockNumber) -> None:
+        """Raise 503 unless the Hub has this Poster, and this roster's hash."""
+        seen, terms = self._view(bounty.bounty_id, final), bounty.terms
+        pinned = (terms.poster, terms.guardian_roster_hash, terms.roster_version)
+        if pinned != (seen.poster, seen.guardian_roster_hash, seen.roster_version):
+            raise _contradicted(bounty, "terms")
+
+    def require_award(self, bounty: Bounty, final: BlockNumber) -> None:
+        """Raise 503 unless the Hub has awarded the bounty to the winner of its final ending."""
+        seen, ending = self._view(bounty.bounty_id, final, ended=True), bounty.ending
+        named = None if ending is None else (ending.outcome, ending.winner, ending.submission_commitment)
+        if named != (Outcome.AWARDED, seen.winner, seen.winning_submission) or seen.outcome is not Outcome.AWARDED:
+            raise _contradicted(bounty, "ending")
+
+    def _view(self, bounty_id: BountyId, final: BlockNumber, *, ended: bool = False) -> BountyView:
+        with self._lock:
+            kept = self._seen.get(bounty_id)
+        if kept is not None and (kept.outcome is not None or not ended):
+            return kept
+        view = self._read(bounty_id, final)
+        if view is None:
+            log.error("the index has a bounty that the Hub does not have", bounty_id=bounty_id)
+            CONTRADICTED.inc()
+            raise ServiceError(INDEX_UNAVAILABLE, _TEXT)
+        with self._lock:
+            self._seen[bounty_id] = view
+            if len(self._seen) > MOST_KEPT:
+                self._seen.popitem(last=False)
+        return view
+
+    def _read(self, bounty_id: BountyId, final: BlockNumber) -> BountyView | None:
+        try:
+            return self._hub.bounty(bounty_id, final)
+        except RpcRefused:  # of a node that keeps the state of its newest blocks alone: what is final is in them, too
+            try:
+                return self._hub.bounty(bounty_id)
+            except RpcRefused as refusal:
+                raise ChainUnavailable("an RPC endpoint refused to show a bounty") from refusal
+
+
+_TEXT: Final = "The indexed Hub state of this bounty is not what the Hub says; it is being looked into."
+
+
+def _contradicted(bounty: Bounty, what: str) -> ServiceError:
+    log.error("the index contradicts the Hub", bounty_id=bounty.bounty_id, what=what)
+    CONTRADICTED.inc()
+    return ServiceError(INDEX_UNAVAILABLE, _TEXT)
