@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from local_stack import anvil
+from service_cli import api as api_module
 from service_cli.chain import sender
 from service_cli.shell.output import set_quiet
 
@@ -62,6 +63,7 @@ def rpc(ledger: Ledger) -> Iterator[RpcProxy]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits that are minutes for people are moments here."""
+    monkeypatch.setattr(api_module, "RESTART_SECONDS", 0.0)
     for name, seconds in (
         ("RECEIPT_SECONDS", 3.0),
         ("MISSING_SECONDS", 0.5),

@@ -33,6 +33,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
     monkeypatch.setattr(api_module, "pause", waited.append)
     monkeypatch.setattr(api_module, "PATIENCE_SECONDS", 5.0)
+    monkeypatch.setattr(api_module, "RESTART_SECONDS", 3.0)
 
 
 def script(api: ApiTwin, *replies: Reply) -> None:
@@ -64,6 +65,23 @@ def test_signed_request__an_answer_that_may_pass__is_signed_anew_and_tried_again
     ran = poster.run("poster:publish-fund", str(page))
     assert ran.last["event"] == "publish_fund.bounty_created"
     assert len(api.approvals()) == len(set(api.approvals())) == 3
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_signed_request__while_the_api_starts_anew__is_signed_anew_and_sent_again(
+    api: ApiTwin, poster: Terminal, page: Path, moment: str
+) -> None:
+    away = [Lost(), Lost()]
+
+    def watch(when: str) -> None:
+        if when == moment and away and api.paths()[-1].endswith("/prepare-publication"):
+            raise away.pop()
+
+    api.server.watch = watch
+    ran = poster.run("poster:publish-fund", str(page))
+    assert ran.last["event"] == "publish_fund.bounty_created"
+    assert len(api.approvals()) == len(set(api.approvals())) == 3
+    assert ran.words.count("It may be starting anew: it is asked again for 3 s") == 1
 
 
 @pytest.mark.parametrize("reply", FINAL, ids=lambda reply: str(reply[0]))

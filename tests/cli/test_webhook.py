@@ -9,7 +9,7 @@ import pytest
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Lost, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 from tests.cli.webhooks_twin import SECRET, WebhooksTwin
 
@@ -108,3 +108,15 @@ def test_webhook__with_an_id_of_another_form__is_not_asked_for(subscriber: Termi
     for named in ("7", "../changes", "wh_" + "x" * 32):
         assert "not a webhook's id" in subscriber.run("webhook:remove", named, code=2).words
     assert registered.requests == []
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_add__whose_answer_was_lost__is_not_sent_again(api: ApiTwin, subscriber: Terminal, moment: str) -> None:
+    def watch(when: str) -> None:
+        if when == moment:
+            raise Lost
+
+    api.server.watch = watch
+    ran = add(subscriber, code=1)
+    assert ran.last["code"] == "api_unreachable"
+    assert len(api.paths()) == 1

@@ -49,6 +49,9 @@ def audience_of(url: str) -> str:
 
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
+RESTART_SECONDS: Final = 60.0
+"""For how long an API that is not there is asked again: as long as one takes to start anew."""
+RESTART_PAUSE_SECONDS: Final = 2.0
 MAX_UNAUTHORIZED: Final = 3
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
@@ -72,6 +75,13 @@ class Peer:
     def malformed(self, problem: str) -> CommandFailed:
         """An answer of another shape than the route's; ``problem`` goes on after the name."""
         return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
+
+
+class _NotThere(CommandFailed):
+    """Nobody answered, as while a server starts anew."""
+
+    was_sent = True
+    """Whether the request may have been carried out."""
 
 
 T = TypeVar("T")
@@ -122,9 +132,12 @@ class ApiClient:
         return audience_of(self.base_url)
 
     def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
-        """A public read; unless ``patient``, an API that is not ready is not asked again."""
-        retry = (503,) if patient else ()
-        return self._settle(lambda: self._request("GET", path, query or {}, b"", {}), retry)
+        """A public read; unless ``patient``, an API that is not ready, or not there, is not asked again."""
+
+        def attempt() -> Received:
+            return self._request("GET", path, query or {}, b"", {})
+
+        return self._settle(attempt, (503,)) if patient else self._settle(attempt, (), restart=0.0)
 
     def post_json(self, path: str, body: object) -> Answer:
         """A public query with a JSON body."""
@@ -142,20 +155,28 @@ class ApiClient:
         media_type: str | None = None,
         summary: str,
         retry: tuple[int, ...] = (503,),
+        once: bool = False,
     ) -> Answer:
-        """A protected request; signed again for every attempt, over another block each time."""
+        """A protected request; signed again for every attempt, over another block each time.
+
+        What is carried out ``once`` is not repeated where it may have been, though nobody answered.
+        """
         from service_common.auth.sign import RequestToSign
+
+        from service_cli.chain.outside import ExternalSigner
 
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
 
         def attempt() -> Received:
+            if used and isinstance(signer, ExternalSigner):
+                say("the wallet is asked for another signature: each is good for one attempt, and moves nothing")
             headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
-        return self._settle(attempt, retry=(401, *retry))
+        return self._settle(attempt, retry=(401, *retry), once=once)
 
     def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], summary: str) -> str:
         from service_common.auth.sign import approval_header
@@ -183,11 +204,19 @@ class ApiClient:
         except AnswerRefused as error:
             raise self.peer.malformed(f" gave {error}.") from error
         except urllib3.exceptions.HTTPError as error:
-            raise CommandFailed(
-                f"{self.peer.code}_unreachable",
-                f"{self.peer.named} did not answer: {unreachable(error)}.",
-                next_action=f"Check {self.peer.setting}, then run it again.",
-            ) from error
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: urllib3.exceptions.HTTPError) -> CommandFailed:
+        code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
+        next_action = f"Check {self.peer.setting}, then run it again."
+        is_refused = isinstance(error, urllib3.exceptions.NewConnectionError)
+        if isinstance(error, urllib3.exceptions.NameResolutionError):
+            return CommandFailed(code, message, next_action=next_action)
+        if is_refused or isinstance(error, urllib3.exceptions.ProtocolError):
+            away = _NotThere(code, message, next_action=next_action)
+            away.was_sent = not is_refused
+            return away
+        return CommandFailed(code, message, next_action=next_action)
 
     def _name_clock(self, response: Received) -> None:
         """Report once where the peer's clock and this machine's are far apart: times are shown by the latter."""
@@ -199,10 +228,17 @@ class ApiClient:
                 self._clock_named = True
                 warn(f"warning: {off}; set it, or times are shown wrong")
 
-    def _settle(self, attempt: Callable[[], Received], retry: tuple[int, ...]) -> Answer:
+    def _settle(
+        self,
+        attempt: Callable[[], Received],
+        retry: tuple[int, ...],
+        *,
+        once: bool = False,
+        restart: float | None = None,
+    ) -> Answer:
         ends, refused = time.monotonic() + PATIENCE_SECONDS, 0
         while True:
-            response = attempt()
+            response = self._answered(attempt, once, RESTART_SECONDS if restart is None else restart)
             self._name_clock(response)
             if 200 <= response.status < 300:
                 return Answer(response.status, response.body, self.peer)
@@ -214,6 +250,20 @@ class ApiClient:
                 raise error
             say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
+
+    def _answered(self, attempt: Callable[[], Received], once: bool, seconds: float) -> Received:
+        """What is answered, within the seconds that a restart may take; each attempt signs anew what is signed."""
+        ends, is_said = time.monotonic() + seconds, False
+        while True:
+            try:
+                return attempt()
+            except _NotThere as away:
+                if (once and away.was_sent) or time.monotonic() + RESTART_PAUSE_SECONDS > ends:
+                    raise
+                if not is_said:
+                    say(f"{away} It may be starting anew: it is asked again for {seconds:.0f} s. Ctrl-C ends that.")
+                is_said = True
+                pause(RESTART_PAUSE_SECONDS)
 
 
 def api_of(settings: "Settings", chain: "ChainClient | None" = None) -> ApiClient:

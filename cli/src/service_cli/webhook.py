@@ -231,7 +231,10 @@ def _signed(settings: "Settings", method: str, path: str, summary: str, body: by
     signer = local_signer(settings, "SERVICE_SUBSCRIBER_PRIVATE_KEY")
     session: Session[LocalSigner] = Session.open(settings, signer)
     media_type = "application/json" if body else None
-    return session.api.signed(session.signer, method, _ROUTE + path, body=body, media_type=media_type, summary=summary)
+    makes_new = method == "POST"  # another registration, secret or delivery each time
+    return session.api.signed(
+        session.signer, method, _ROUTE + path, body=body, media_type=media_type, summary=summary, once=makes_new
+    )
 
 
 def _require_new(file: Path) -> None:
