@@ -8,7 +8,7 @@ from tests.contracts.machine import EVERYONE
 from tests.contracts.model import HubModel
 
 PLAIN = range(6)
-ROSTERS, SEATS, FEE_POLICIES, LIVENESS, BOUNTIES, SUBMISSIONS, CANDIDATES = range(6, 13)
+ROSTERS, SEATS, FEE_POLICIES, ACTIVITIES, BOUNTIES, SUBMISSIONS, CANDIDATES = range(6, 13)
 
 
 def slots(model: HubModel, policies: int) -> Iterator[int]:
@@ -21,7 +21,7 @@ def slots(model: HubModel, policies: int) -> Iterator[int]:
             yield from (hashed(array) + place for place in range(len(roster.accounts)))
         yield from (mapped(int(account, 16), mapped(version, SEATS)) for account in EVERYONE)
     yield from (mapped(number, FEE_POLICIES) for number in range(1, policies + 1))
-    yield from (mapped(int(account, 16), LIVENESS) for account in EVERYONE)
+    yield from (mapped(int(account, 16), ACTIVITIES) for account in EVERYONE)
     for bounty in range(1, len(model.bounties) + 1):
         yield from (mapped(bounty, BOUNTIES) + place for place in range(3))
         yield from (mapped(int(account, 16), mapped(bounty, SUBMISSIONS)) for account in EVERYONE)

@@ -16,7 +16,7 @@ from service_common.domain.hub_events import OwnershipTransferred, OwnershipTran
 from service_common.domain.lifecycle import SettlementReason, VerdictKind
 from service_common.keccak import keccak256
 from service_common.types import Address, BlockNumber, RosterVersion
-from sqlalchemy import Connection, Row, Select, Table, func, literal, null, select, union_all
+from sqlalchemy import Connection, Row, Select, Table, func, null, select, union_all
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from service_indexer.projection import event_of_row
@@ -25,7 +25,7 @@ Word = tuple[bytes, int]
 """A slot of 32 bytes and what is in it."""
 
 _OWNER, _COUNTERS, _PENDING_OWNER, _DELIVERY_KEYS = 0, 1, 2, 3
-_ROSTERS, _SEATS, _FEE_POLICIES, _LIVENESS, _BOUNTIES, _SUBMISSIONS, _CANDIDATES = 6, 7, 8, 9, 10, 11, 12
+_ROSTERS, _SEATS, _FEE_POLICIES, _ACTIVITIES, _BOUNTIES, _SUBMISSIONS, _CANDIDATES = 6, 7, 8, 9, 10, 11, 12
 _NO_VALID_SUBMISSION, _FIRST_CANDIDATE, _SEAT_BITS = 1, 2, 5
 _PAID: Final = {"winner_award": 1 << 15, "poster_refund": 1 << 16, "protocol_fee": 1 << 17}
 _ROWS_AT_ONCE: Final = 2_000
@@ -41,7 +41,7 @@ def stored_words(connection: Connection, until: BlockNumber) -> Iterator[Word]:
         _delivery_keys(connection, until),
         rosters.words(),
         policies.words(),
-        _liveness(connection, until),
+        _activities(connection, until, rosters),
         _bounties(connection, until, rosters, policies),
         _submissions(connection, until),
     ]
@@ -62,6 +62,15 @@ class _Rosters:
 
     def size(self, version: RosterVersion) -> int:
         return len(self.members.get(version, ()))
+
+    def newest_seats(self) -> dict[Address, int]:
+        """The newest version with an account, its number from 1 and the quorum, as the account's activity has them."""
+        quorums = {row.version: row.quorum for row in self.published}
+        return {
+            guardian: version | position + 1 << 16 | quorums[version] << 24
+            for version, seats in sorted(self.seats.items())
+            for guardian, position in seats.items()
+        }
 
     def words(self) -> Iterator[Word]:
         for row in self.published:
@@ -148,18 +157,18 @@ def _delivery_keys(connection: Connection, until: BlockNumber) -> Iterator[Word]
     yield _plain(_DELIVERY_KEYS + 2), since
 
 
-def _liveness(connection: Connection, until: BlockNumber) -> Iterator[Word]:
-    m = t.roster_members.c
+def _activities(connection: Connection, until: BlockNumber, rosters: _Rosters) -> Iterator[Word]:
+    """Of whoever was ever on a roster: the last sign of life, and the seat on the newest roster with the account."""
     signs = union_all(
         *(
             select(c.guardian, func.max(c.time).label("time")).where(c.block_number <= until).group_by(c.guardian)
             for c in (t.verdicts.c, t.heartbeats.c)
-        ),
-        select(m.guardian, literal(0).label("time")).where(m.block_number <= until),
+        )
     ).subquery()
     newest = select(signs.c.guardian, func.max(signs.c.time).label("time")).group_by(signs.c.guardian)
-    for row in connection.execute(newest):
-        yield _mapped(row.guardian, _LIVENESS), 1 | row.time << 8
+    times = {Address(row.guardian): row.time for row in connection.execute(newest)}
+    for guardian, seat in rosters.newest_seats().items():
+        yield _mapped(guardian, _ACTIVITIES), times.get(guardian, 0) | seat << 40
 
 
 def _submissions(connection: Connection, until: BlockNumber) -> Iterator[Word]:
