@@ -22,7 +22,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "contradicted": (
         "The index contradicts the chain",
-        ("tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
+        ("tests/indexer/test_comparing.py", "tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
     ),
     "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
     "unproven": ("The index is not proven", ("tests/indexer/test_proving.py",)),

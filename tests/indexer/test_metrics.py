@@ -43,6 +43,8 @@ def test_metrics__after_reorgs__count_them_and_tell_the_deepest(world: World, re
     assert registry.get_sample_value("service_index_lag_blocks") == 0
     assert registry.get_sample_value("service_index_halted") == 0
     assert registry.get_sample_value("service_index_unproven_blocks") == 0
+    assert registry.get_sample_value("service_index_disputed") == 0
+    assert registry.get_sample_value("service_index_compared_seconds") is not None
 
 
 def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: World, redis: Redis) -> None:

@@ -850,6 +850,7 @@ export interface components {
             readonly block_hash: components["schemas"]["Bytes32"];
             readonly block_number: components["schemas"]["BlockNumber"];
             readonly block_time: components["schemas"]["UnixSeconds"];
+            readonly compared_at: components["schemas"]["UnixSeconds"] | null;
             /** @description In blocks. */
             readonly deepest_reorg: number;
             /** @description How long a fact takes to become final, as measured now. */

@@ -4,22 +4,43 @@ It runs in a thread of the job, on connections of its own, so that the copy goes
 the next one begins where this one was.
 """
 
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Final
 
-from service_common.chain.json_rpc import ChainUnavailable
+from redis.exceptions import RedisError
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from service_common.db.engine import DatabaseUnavailable, engine_of_job
+from service_common.jobs.queues import connect
 from service_common.log import get_logger
+from service_common.types import BlockNumber
 from sqlalchemy import Engine
 
+from service_indexer.comparing import Comparer
+from service_indexer.conduct import note_contradictions
 from service_indexer.config import IndexerConfig
+from service_indexer.source import source_of
 from service_indexer.vouching import Interrupted, vouch
 
 PAUSE_SECONDS: Final = 2.0
 VOUCH_AGAIN_SECONDS: Final = 3_600.0
 """After a comparison that found a difference: the copy is the same, and comparing is not free."""
+NOT_DUE_SECONDS: Final = 60.0
+"""How often to look whether there is something to compare."""
+_DAY_SECONDS: Final = 86_400.0
 
 log = get_logger(__name__)
+
+
+@dataclass
+class _Task:
+    """What is done repeatedly; it returns the seconds until the next time."""
+
+    run: Callable[[], float]
+    due: float = 0.0
 
 
 class Checking:
@@ -38,17 +59,36 @@ class Checking:
         self._thread.join()
 
     def _run(self) -> None:
+        rpc = self._config.chain.rpc()
         with engine_of_job(self._config.database_url, application="indexer-checking", limited=False) as engine:
-            wait = PAUSE_SECONDS
-            while not self._ended.wait(wait):
+            tasks = [_Task(lambda: self._vouch(engine))]
+            if self._config.compare_calls:
+                comparer = self._comparer(engine, rpc)
+                tasks.append(_Task(lambda: self._compare(comparer)))
+            while not self._ended.wait(PAUSE_SECONDS):
                 try:
-                    wait = self._check(engine)
+                    for task in tasks:
+                        if task.due <= time.monotonic():
+                            task.due = time.monotonic() + NOT_DUE_SECONDS  # where it fails
+                            task.due = time.monotonic() + task.run()
                 except Interrupted:
-                    return
+                    break
                 except (ChainUnavailable, DatabaseUnavailable) as error:
                     log.warning("cannot check the copy", reason=str(error))
+        with suppress(RedisError):
+            redis = connect(self._config.redis_url)
+            note_contradictions(redis, self._config.chain.chain_id, rpc.endpoints)
+            redis.close()
 
-    def _check(self, engine: Engine) -> float:
-        """Do what is due; how long to wait then."""
+    def _vouch(self, engine: Engine) -> float:
         vouched = vouch(engine, self._config.chain.chain_id, self._ended)
         return VOUCH_AGAIN_SECONDS if vouched is not None and not vouched.equal else PAUSE_SECONDS
+
+    def _comparer(self, engine: Engine, rpc: JsonRpc) -> Comparer:
+        """It queries the last endpoint first, which is another than the follower's where there is one."""
+        chain = self._config.chain
+        rpc.endpoints.succeeded(rpc.endpoints.all[-1], prefer=True)
+        return Comparer(engine, chain.chain_id, source_of(self._config, rpc), BlockNumber(chain.first_block + 1))
+
+    def _compare(self, comparer: Comparer) -> float:
+        return NOT_DUE_SECONDS if comparer.step() is None else _DAY_SECONDS / self._config.compare_calls

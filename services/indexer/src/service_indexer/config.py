@@ -15,11 +15,15 @@ from service_common.types import parse_decimal
 class IndexerConfig:
     """One chain, one Hub, one copy. ``settler_key`` None: the settler does nothing. ``rpc_quorum``: how many endpoints
     have to answer the same before a block counts as final and a list of logs as whole. ``proofs``: whether headers and
-    logs count only where they are proven, and storage is asked for."""
+    logs count only where they are proven, and storage is asked for.
+
+    ``compare_calls``: queries of a day for comparing the copy with the chain; 0 for none.
+    """
 
     chain: ChainSettings
     rpc_quorum: int
     proofs: bool
+    compare_calls: int
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     settler_key: bytes | None = field(repr=False)
@@ -35,6 +39,7 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
         chain=read_chain_settings(reader),
         rpc_quorum=reader.optional("SERVICE_RPC_QUORUM", parse_count, 1),
         proofs=reader.optional("SERVICE_RPC_PROOFS", parse_switch, True),
+        compare_calls=reader.optional("SERVICE_INDEX_COMPARE_CALLS", parse_decimal, 4_000),
         database_url=reader.required("SERVICE_DATABASE_URL", parse_database_url),
         redis_url=reader.required("SERVICE_REDIS_URL", parse_redis_url),
         settler_key=reader.optional("SERVICE_SETTLER_PRIVATE_KEY", parse_private_key, None),

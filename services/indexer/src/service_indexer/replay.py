@@ -72,6 +72,7 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
             connection.execute(delete(table))
             connection.execute(insert(table).from_select(names, select(*(fresh.c[name] for name in names))))
         keep_up(connection)
+        connection.execute(delete(t.disputes))
         fresh = t.head.to_metadata(MetaData(), schema=t.SCRATCH)
         moved = (
             *("block_number", "block_hash", "block_time", "finalized_number", "finalized_time"),
@@ -80,7 +81,7 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
         switched = (
             update(t.head)
             .where(t.head.c.chain_id == fresh.c.chain_id)
-            .values({name: fresh.c[name] for name in moved} | {"halted": None, "updated_at": func.now()})
+            .values({name: fresh.c[name] for name in moved} | {"halted": None, "disputed": 0, "updated_at": func.now()})
         )
         return BlockNumber(connection.execute(switched.returning(t.head.c.block_number)).scalar_one())
 

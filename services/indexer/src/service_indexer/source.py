@@ -9,7 +9,8 @@ a block counts as final, and headers and logs as true and whole, only once that 
 """
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -119,6 +120,14 @@ class RpcSource:
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         logs: list[Log] = []
         while first <= last and len(logs) < MAX_LOGS:
+            part = self.part_of_range(first, last)
+            logs += part.logs
+            first = BlockNumber(part.covered + 1)
+        return RangeLogs(logs, BlockNumber(first - 1))
+
+    def part_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
+        """As much of a range as one query lists."""
+        while True:
             end = BlockNumber(min(last, first + self._span - 1))
             try:
                 part = self._logs({"fromBlock": hex(first), "toBlock": hex(end)}, range(first, end + 1))
@@ -127,11 +136,9 @@ class RpcSource:
                     raise ChainUnavailable("an RPC endpoint refused to list the logs of one block") from None
                 self._span = (end - first + 1) // 2
                 continue
-            logs += part
-            first = BlockNumber(end + 1)
             # Providers limit results, and so does our memory: dense blocks are requested in short ranges.
             self._span = max(1, self._span // 2) if len(part) > MAX_LOGS // 2 else min(MAX_SPAN, self._span * 2)
-        return RangeLogs(logs, BlockNumber(first - 1))
+            return RangeLogs(part, end)
 
     def logs_of_block(self, header: Header) -> list[Log]:
         if not bloom_admits(header.logs_bloom, to_bytes(self._hub)):
@@ -140,6 +147,40 @@ class RpcSource:
             return self._logs({"blockHash": header.hash}, range(header.number, header.number + 1))
         except TooManyLogs as refusal:
             raise ChainUnavailable("an RPC endpoint refused to list the logs of a block") from refusal
+
+    def leading_header(self, number: BlockNumber, kept: Collection[str]) -> Header | None:
+        """The header of a final block: that of the copy (``kept``), where any endpoint shows it, else the one that two
+        show; None where neither is."""
+        shown = self._chain.answers_of_all(lambda chain: _show_headers(chain, number, number)[0])
+        leading = next((header for _, header in shown if header.hash in kept), None)
+        if leading is None:
+            counted = Counter(header for _, header in shown).most_common(1)
+            if not counted or (counted[0][1] < 2 and (kept or len(self._chain.rpc.endpoints.all) > 1)):
+                return None
+            leading = counted[0][0]
+        for endpoint, header in shown:
+            if header.hash != leading.hash:
+                self._chain.contradicted(endpoint, "it shows another final block")
+        return leading
+
+    def decided_logs(self, header: Header) -> list[Log] | None:
+        """The Hub's logs of a final block by its receipts, or as two endpoints list them; None where neither is. An
+        endpoint that listed others is counted."""
+        place = range(header.number, header.number + 1)
+        shown = self._chain.answers_of_all(lambda chain: self._ask_for_logs(chain, {"blockHash": header.hash}, place))
+        heard = [(endpoint, answer) for endpoint, answer in shown if not isinstance(answer, RpcRefused)]
+        proven = self.proofs.logs([header])[0] if self.proofs is not None else None
+        if proven is None:
+            proven = next((one for _, one in heard if sum(one == other for _, other in heard) > 1), None)
+        for endpoint, answer in heard:
+            if proven is not None and answer != proven:
+                self._chain.contradicted(endpoint, "it lists other logs of a final block")
+        return proven
+
+    def blame(self, block: BlockNumber) -> None:
+        """Whoever listed this block's logs last, in a range, listed them wrong."""
+        if self.proofs is not None:
+            self.proofs.blame(block, "it lists other logs of a final block")
 
     def _logs(self, place: dict[str, str], blocks: range) -> list[Log]:
         """What ``quorum`` endpoints agree on; one that refuses, or answers more than is read, has no vote.

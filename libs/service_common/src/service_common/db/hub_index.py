@@ -120,9 +120,27 @@ head = Table(
     Column("proven_number", BigInteger),
     Column("checked_number", BigInteger, nullable=False, server_default="0"),
     Column("quiet", Boolean, nullable=False, server_default="false"),
+    Column("compare_next", BigInteger, nullable=False, server_default="0"),
+    Column("compare_new", BigInteger, nullable=False, server_default="0"),
+    Column("compare_began", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("compared_at", DateTime(timezone=True)),
+    Column("disputed", Integer, nullable=False, server_default="0"),
 )
 """``proven_number``: up to this block nothing that changed the Hub's storage is missing. ``checked_number``: up to this
-block every log is of a receipt of its block. ``quiet``: no log since the newest row of ``proofs``."""
+block every log is of a receipt of its block. ``quiet``: no log since the newest row of ``proofs``.
+
+``compare_next``: where the comparison of all history with the chain goes on, 0 between two; ``compare_new``: up to here
+final blocks were compared. ``compare_began``, ``compared_at``: when the newest round began, and when the last whole one
+did. ``disputed``: how many rows ``disputes`` has."""
+disputes = Table(
+    "disputes",
+    metadata,
+    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("block_number", BigInteger, primary_key=True, autoincrement=False),
+    Column("found_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+)
+"""Bounties with rows in a block that are proven not to be the chain's; 0: rows that belong to no bounty. Nothing is
+authorized by them until a rebuild."""
 blocks = Table(
     "blocks",
     metadata,
@@ -245,7 +263,6 @@ changes = Table(
 """What the copy took in and took back, in the order in which it did: a log by its place, or without a ``log_index`` a
 reorg that took every log out that is above the block. The numbers are this copy's own, so a replay has none."""
 
-FACTS: tuple[Table, ...] = tuple(
-    table for table in metadata.tables.values() if table not in (head, backfill, blocks, changes, open_bounties, proofs)
-)
+_NO_FACTS = (head, backfill, blocks, changes, disputes, open_bounties, proofs)
+FACTS: tuple[Table, ...] = tuple(table for table in metadata.tables.values() if table not in _NO_FACTS)
 """Every table whose rows a reorg retracts."""

@@ -6,6 +6,7 @@ the caller can check whether it is finalized. Nothing here decides; ``Head.is_fi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import (
@@ -103,6 +104,12 @@ class Head:
     proven_number: BlockNumber | None
     """Up to this block nothing that changed the Hub's storage is missing, shown from the chain's headers; None where
     nothing was shown yet."""
+    compared_at: UnixSeconds | None = None
+    """When the comparison of the whole copy with the chain began that ended last."""
+    compare_began: UnixSeconds | None = None
+    """When the newest one began."""
+    disputed: int = 0
+    """How many rows are proven not to be the chain's, by bounty and block."""
 
     def is_finalized(self, block: BlockNumber) -> bool:
         """Whether a fact set in this block can no longer change by a reorg."""
@@ -144,7 +151,19 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         row[f"{prefix}reorg_count"],
         row[f"{prefix}deepest_reorg"],
         row[f"{prefix}proven_number"],
+        _seconds(row[f"{prefix}compared_at"]),
+        _seconds(row[f"{prefix}compare_began"]),
+        row[f"{prefix}disputed"],
     )
+
+
+def read_is_disputed(connection: Connection, bounty_id: BountyId) -> bool:
+    """Whether a row of this bounty, or one that belongs to none, is proven not to be the chain's."""
+    return bool(connection.execute(select(exists().where(t.disputes.c.bounty_id.in_((0, bounty_id))))).scalar_one())
+
+
+def _seconds(moment: datetime | None) -> UnixSeconds | None:
+    return None if moment is None else UnixSeconds(int(moment.timestamp()))
 
 
 def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
