@@ -318,6 +318,8 @@ class ApiTwin:
         return {"report_commitment": commitment, "byte_length": len(request.body)}
 
     def _verdict_read(self, request: Request, commitment: str) -> Reply:
+        if commitment not in self.verdicts:
+            return refusal(404, "written_verdict_not_found", "No written Verdict with that commitment is held here.")
         return 200, self.verdicts[commitment], {"Content-Type": "text/markdown; charset=utf-8"}
 
     def _delivery_key(self, request: Request) -> Json:

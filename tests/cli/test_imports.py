@@ -78,8 +78,8 @@ KEY, ADDRESS, COMMITMENT = "0x" + "11" * 32, "0x" + "ab" * 20, "0x" + "cd" * 32
 NOWHERE = {
     "SERVICE_HUB_ADDRESS": ADDRESS,
     "SERVICE_RPC_URL": "http://127.0.0.1:9",
-    "SERVICE_API_BASE_URL": "http://127.0.0.1:9",
-    "SERVICE_SUBGRAPH_ENDPOINT": "http://127.0.0.1:9/subgraph",
+    "SERVICE_API_BASE_URL": "http://nowhere.invalid",
+    "SERVICE_SUBGRAPH_ENDPOINT": "http://nowhere.invalid/subgraph",
     "SERVICE_CHAIN_ID": "8453",
     **{f"SERVICE_{role}_PRIVATE_KEY": KEY for role in ("POSTER", "SOLVER", "CLAIMANT", "GUARDIAN_ACCOUNT")},
 }

@@ -133,16 +133,15 @@ class ApiClient:
 
     def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
         """A public read; unless ``patient``, an API that is not ready, or not there, is not asked again."""
+        return self._read(lambda: self._request("GET", path, query or {}, b"", {}), patient)
 
-        def attempt() -> Received:
-            return self._request("GET", path, query or {}, b"", {})
-
-        return self._settle(attempt, (503,)) if patient else self._settle(attempt, (), restart=0.0)
-
-    def post_json(self, path: str, body: object) -> Answer:
-        """A public query with a JSON body."""
+    def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
+        """A public query with a JSON body; ``patient`` as in ``get``."""
         data, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
-        return self._settle(lambda: self._request("POST", path, {}, data, headers), retry=(503,))
+        return self._read(lambda: self._request("POST", path, {}, data, headers), patient)
+
+    def _read(self, attempt: Callable[[], Received], patient: bool) -> Answer:
+        return self._settle(attempt, (503,)) if patient else self._settle(attempt, (), restart=0.0)
 
     def signed(
         self,

@@ -149,7 +149,7 @@ def _api(settings: Settings) -> str:
 
     from service_cli.api import api_of
 
-    served = api_of(settings).get("/api/deployment").read(Deployment)
+    served = api_of(settings).get("/api/deployment", patient=False).read(Deployment)
     named = (served.chain_id, served.hub_address, served.escrow_token.address)
     if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
         message = "The API serves another chain, Hub or token than the one configured."
@@ -161,7 +161,7 @@ def _subgraph(settings: Settings) -> str:
     from service_cli.api import subgraph_of
 
     client, path = subgraph_of(settings)
-    data = client.post_json(path, {"query": _META, "variables": {}}).json().get("data")
+    data = client.post_json(path, {"query": _META, "variables": {}}, patient=False).json().get("data")
     meta = data.get("_meta") if isinstance(data, dict) else None
     block = meta.get("block") if isinstance(meta, dict) else None
     if not isinstance(meta, dict) or not isinstance(block, dict) or meta.get("hasIndexingErrors"):
