@@ -99,6 +99,12 @@ def steps() -> list[Step]:
             "tests/cli/plays",
         ),
         _tests(
+            "webhook-histories",
+            "1,000 drawn histories of reorgs, rebuilds, restores, kills and bad receivers: at the end of each every "
+            "receiver has heard the chain",
+            "tests/api/webhooks/test_histories.py",
+        ),
+        _tests(
             "wallet-lies",
             "every value that a page reads from the API, the wallet's node or its own text, forged: no wallet is asked "
             "for anything else",

@@ -1,11 +1,12 @@
 """What the writer keeps beside the facts: totals of all bounties, and the feed of changes."""
 
+import pytest
 from service_common.chain.blocks import header_at
 from service_common.db import hub_index as t
 from service_common.types import BlockNumber
 from service_indexer.replay import rebuild_copy
 from service_indexer.writer import only_writer
-from sqlalchemy import Engine, delete, func, select
+from sqlalchemy import Engine, delete, func, select, text
 
 from tests.indexer.replay import contents
 from tests.indexer.test_replay import config_of
@@ -119,16 +120,44 @@ def test_changes__of_a_reorg_that_takes_no_event_out__are_none(world: World) -> 
     assert changes(engine) == before
 
 
-def test_changes__of_a_copy_that_is_rebuilt__take_everything_back_and_begin_again(world: World) -> None:
+def test_changes__of_a_copy_that_is_rebuilt_without_a_difference__stay(world: World) -> None:
     engine = world.engine("service_indexer")
     world.create()
     world.finalize()
     before = changes(engine)
     world.writer_lock.close()
     rebuild_copy(config_of(world), lambda _: None)
-    (first, *taken), *after = changes(engine)
-    assert (taken, first > before[-1][0]) == ([0, None], True)
-    assert [place for _, *place in after] == [place for _, *place in before]
+    assert changes(engine) == before
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        "UPDATE hub_index.logs SET data = topics[1]::bytea WHERE block_number = :block",
+        "DELETE FROM hub_index.logs WHERE block_number = :block",
+        "DELETE FROM hub_index.changes WHERE block_number = :block",
+    ],
+    ids=["altered", "gone", "never_told"],
+)
+def test_changes__of_a_copy_that_is_rebuilt__are_taken_back_from_the_first_that_differs(
+    world: World, alter: str
+) -> None:
+    engine = world.engine("service_indexer")
+    world.create()
+    world.create()
+    second = world.tip()
+    world.create()
+    world.finalize()
+    before = changes(engine)
+    with engine.begin() as connection:
+        connection.execute(text(alter), {"block": second})
+    world.writer_lock.close()
+    rebuild_copy(config_of(world), lambda _: None)
+    stayed = [change for change in before if change[1] < second]
+    kept, (taken, *again) = changes(engine)[: len(stayed)], changes(engine)[len(stayed) :]
+    assert kept == stayed
+    assert (taken[1:], taken[0] > before[-1][0]) == ((second - 1, None), True)
+    assert [place for _, *place in again] == [place for _, *place in before[len(stayed) :]]
 
 
 def open_ids(engine: Engine) -> list[int]:

@@ -16,14 +16,18 @@ from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.sending import Sender
 from service_api.webhooks.worker import Deliverer
 from service_common.types import UnixSeconds
-from sqlalchemy import text
+from service_indexer.replay import rebuild_copy
+from sqlalchemy import Engine, text
 from standardwebhooks import Webhook
 
 from tests.api.conftest import WEBHOOK_KEY, Service, running_service
 from tests.api.webhooks.receiving import Got, Receiving, echo, receiving
 from tests.api.webhooks.test_registration import Subscriber
+from tests.indexer.test_replay import config_of
+from tests.world import World
 
 LOCAL = ReceiverRules(loopback=True)
+OTHER = {"other": "0x" + "0f" * 32}
 DAY = 86_400
 
 
@@ -60,10 +64,10 @@ def receiver() -> Iterator[Receiving]:
 class Worker:
     """A deliverer, run until it has nothing to do."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, sender: Sender | None = None, engine: Engine | None = None) -> None:
         self.clock = ShiftedClock()
-        engine = service.world.engine("service_webhooks")
-        self.deliverer = Deliverer(engine, service.world.chain_id, (WEBHOOK_KEY,), LOCAL, Sender(LOCAL), self.clock)
+        engine, sender = engine or service.world.engine("service_webhooks"), sender or Sender(LOCAL)
+        self.deliverer = Deliverer(engine, service.world.chain_id, (WEBHOOK_KEY,), LOCAL, sender, self.clock)
 
     def run(self) -> int:
         """How many messages it sent."""
@@ -77,12 +81,16 @@ class Worker:
         self.clock.passed += seconds
         return self.run()
 
+    def close(self) -> None:
+        self.deliverer.close()
+        self.deliverer.engine.dispose()
+
 
 @pytest.fixture
 def worker(service: Service) -> Iterator[Worker]:
     made = Worker(service)
     yield made
-    made.deliverer.close()
+    made.close()
 
 
 @pytest.fixture
@@ -253,7 +261,7 @@ def test_worker__that_is_killed_before_it_wrote__repeats_under_the_same_id(
     assert (first.headers["webhook-id"], first.body) == (second.headers["webhook-id"], second.body)
     worker.deliverer.collect(5.0)  # what it wrote late changes nothing
     assert successor.run() == 0
-    successor.deliverer.close()
+    successor.close()
 
 
 def test_receiver__that_fails_for_days_or_is_gone__is_switched_off_until_it_is_tested(
@@ -461,7 +469,21 @@ def test_unsafe_facts__arrive_at_once_and_are_taken_back_by_a_reorg(
     assert worker.run() == 0
 
 
-def test_index__that_is_rebuilt__repeats_nothing_that_was_final(
+def rebuild(world: World) -> None:
+    """As the job does, in place of the writer."""
+    with world.without_writer():
+        rebuild_copy(config_of(world), lambda _: None)
+
+
+def alter_log(world: World, block: int) -> None:
+    """As an endpoint that lied about a block, or somebody with the database."""
+    with world.database.engine().begin() as connection:
+        connection.execute(
+            text("UPDATE hub_index.logs SET tx_hash = :other WHERE block_number = :block"), OTHER | {"block": block}
+        )
+
+
+def test_index__that_is_rebuilt_without_a_difference__sends_nothing(
     service: Service, subscriber: Subscriber, worker: Worker
 ) -> None:
     world = service.world
@@ -471,15 +493,7 @@ def test_index__that_is_rebuilt__repeats_nothing_that_was_final(
         world.create()
         world.finalize()
         worker.run()
-        with world.database.engine().begin() as connection:  # as a rebuild does: all taken back, and numbered anew
-            connection.execute(text("DELETE FROM hub_index.changes"))
-            connection.execute(text("INSERT INTO hub_index.changes (block_number) VALUES (0)"))
-            connection.execute(
-                text(
-                    "INSERT INTO hub_index.changes (block_number, log_index)"
-                    " SELECT block_number, log_index FROM hub_index.logs ORDER BY block_number, log_index"
-                )
-            )
+        rebuild(world)
         assert worker.run() == 0
         world.create()
         world.finalize()
@@ -487,12 +501,73 @@ def test_index__that_is_rebuilt__repeats_nothing_that_was_final(
         assert names(of_final) == names(of_unsafe) == ["BountyCreated"] * 2
 
 
-def test_index__that_is_restored_from_a_backup__goes_on_where_it_was(
-    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+@pytest.mark.attack
+@pytest.mark.parametrize("is_written", [True, False], ids=["delivered", "killed_before_it_wrote"])
+def test_fact__that_a_rebuild_finds_wrong__is_taken_back_from_whoever_heard_it(
+    service: Service, subscriber: Subscriber, worker: Worker, is_written: bool
 ) -> None:
     world = service.world
-    confirmed(subscriber, worker, receiver, all_bounties=True)
+    with receiving() as of_final, receiving() as of_unsafe:
+        confirmed(subscriber, worker, of_final, all_bounties=True)
+        confirmed(subscriber, worker, of_unsafe, all_bounties=True, finality="unsafe")
+        world.create()
+        world.finalize()
+        worker.run()
+        world.create()
+        block = world.tip()
+        world.finalize()
+        alter_log(world, block)
+        if is_written:
+            worker.run()
+        else:
+            worker.deliverer.look()
+        worker.close()
+        rebuild(world)
+        successor = Worker(service)
+        successor.run()
+        successor.close()
+        for heard in (of_final, of_unsafe):
+            (_, false, taken, true) = heard.facts()
+            assert (false["event"]["tx_hash"], taken["last_block_number"]) == (OTHER["other"], block - 1)
+            assert true["event"]["tx_hash"] != OTHER["other"]
+            assert true["event"]["block_number"] == block
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("is_written", [True, False], ids=["away", "killed_before_it_wrote"])
+def test_unsafe_fact__that_was_reorganized_away_before_finality_passed__is_taken_back_however_late(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving, is_written: bool
+) -> None:
+    world = service.world
+    world.finalize()
+    confirmed(subscriber, worker, receiver, all_bounties=True, finality="unsafe")
     world.create()
+    world.index()
+    if is_written:
+        worker.run()
+    else:
+        worker.deliverer.look()
+    worker.close()
+    world.rpc.call("anvil_reorg", 1, [])
+    world.people.poster.wallet.forget_nonce()
+    world.open_bounties.pop()
+    world.index()
+    world.create()
+    world.finalize()
+    successor = Worker(service)
+    successor.run()
+    successor.close()
+    assert names(receiver) == ["BountyCreated", "retraction", "BountyCreated"]
+
+
+@pytest.mark.parametrize(("finality", "count"), [("finalized", 2), ("unsafe", 3)], ids=["goes_on", "begins_again"])
+def test_index__that_counts_anew_after_a_restore__says_so(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving, finality: str, count: int
+) -> None:
+    world = service.world
+    confirmed(subscriber, worker, receiver, all_bounties=True, finality=finality)
+    world.create()
+    final = world.tip()
     world.finalize()
     worker.run()
     with world.database.engine().begin() as connection:
@@ -501,8 +576,26 @@ def test_index__that_is_restored_from_a_backup__goes_on_where_it_was(
     world.create()
     world.finalize()
     successor.run()
-    assert names(receiver) == ["BountyCreated"] * 2
-    successor.deliverer.close()
+    successor.close()
+    assert names(receiver) == ["BountyCreated"] * count
+    (missed,) = receiver.of_type("hub.missed")
+    assert missed.message["data"]["last_block_number"] <= final
+
+
+def test_webhook__whose_row_of_the_worker_is_gone__is_challenged_and_told_everything_again(
+    service: Service, subscriber: Subscriber, worker: Worker, receiver: Receiving
+) -> None:
+    world = service.world
+    confirmed(subscriber, worker, receiver, all_bounties=True)
+    world.create()
+    world.finalize()
+    worker.run()
+    with world.database.engine().begin() as connection:
+        connection.execute(text("DELETE FROM webhooks.deliveries"))
+    world.create()
+    world.finalize()
+    worker.run()
+    assert names(receiver) == ["BountyCreated"] * 3
 
 
 def test_secret__that_was_rotated__signs_beside_the_former_one(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from service_api.webhooks.deliveries import BACKOFF
-from service_api.webhooks.messages import challenge_message, facts_message, message_of_test, signed
+from service_api.webhooks.messages import challenge_message, facts_message, message_of_test, missed_message, signed
 from service_api.webhooks.sending import Result
 from service_common.db.hub_reads import Head
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, BlockNumber, ChainId, UnixSeconds
@@ -67,6 +67,7 @@ def test_document__of_webhooks__has_each_message_that_is_made() -> None:
     head = Head(ChainId(1), ZERO_ADDRESS, number, ZERO_BYTES32, now, number, now, None, number, 0, 0, None)
     made = (
         facts_message(webhook_id, head, [Change(ChangeNumber(1), ChangeKind.RETRACTION, None, number)]),
+        missed_message(webhook_id, head, number, ChangeNumber(1)),
         challenge_message(webhook_id, now),
         message_of_test(webhook_id, now),
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from service_api.webhooks.deliveries import Due
 from service_api.webhooks.lanes import NEW, OTHERS, PROVEN, REPEATED, Lane, Lanes
-from service_api.webhooks.subjects import Subject
+from service_api.webhooks.subjects import Cursor, Subject
 from service_common.types import Address
 from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
 
@@ -25,9 +25,9 @@ def due(number: int, account: int = 0, host: str = "receiver.example", **more: A
         finality=Finality.FINALIZED,
         sealed_secrets=(),
         state=WebhookState.PENDING,
-        after=ChangeNumber(0),
-        sent=(0, 0),
+        cursor=Cursor(ChangeNumber(0), (0, 0)),
         until=None,
+        missed=None,
         failure_count=0,
         failing_since=None,
         last_success_at=None,

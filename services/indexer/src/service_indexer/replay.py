@@ -15,7 +15,7 @@ from service_common.db import hub_index as t
 from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.hub_reads import read_head
 from service_common.types import BlockNumber
-from sqlalchemy import Connection, Engine, MetaData, Table, Text, cast, delete, func, insert, select, update
+from sqlalchemy import Connection, Engine, MetaData, Table, Text, cast, delete, func, insert, or_, select, update
 
 from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
@@ -65,7 +65,8 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
         _taken_over(engine, config, say),
         writing(engine) as connection,
     ):
-        note_retraction(connection, BlockNumber(0))
+        if (wrong := _first_difference(connection)) is not None:
+            note_retraction(connection, BlockNumber(wrong - 1))
         for table in (*t.FACTS, t.blocks, t.proofs):
             fresh = table.to_metadata(MetaData(), schema=t.SCRATCH)
             names = [column.name for column in table.c]
@@ -145,6 +146,25 @@ def _empty(scratch: Engine) -> None:
     with writing(scratch) as connection:
         for table in (*t.FACTS, t.changes, t.blocks, t.proofs, t.head):
             connection.execute(delete(table))
+
+
+def _first_difference(connection: Connection) -> int | None:
+    """The first block of whose logs the feed of changes told something else than the scratch copy has; None where all
+    that it told is so. What the scratch copy has beyond it is new."""
+    c, ours, fresh = t.changes.c, t.logs.c, t.logs.to_metadata(MetaData(), schema=t.SCRATCH)
+    kept = (ours.block_number == c.block_number) & (ours.log_index == c.log_index)
+    columns = [column for column in ours if column.name not in {"block_number", "log_index"}]
+    feed = select(c.block_number, c.log_index, *columns).select_from(t.changes.outerjoin(t.logs, kept))
+    told = feed.where(c.log_index.is_not(None)).subquery("told")
+    newest = select(func.coalesce(func.max(told.c.block_number), -1)).scalar_subquery()
+    same = (told.c.block_number == fresh.c.block_number) & (told.c.log_index == fresh.c.log_index)
+    differs = or_(*(told.c[column.name].is_distinct_from(fresh.c[column.name]) for column in ours))
+    block = func.coalesce(told.c.block_number, fresh.c.block_number)
+    both = told.outerjoin(fresh, same, full=True)
+    found: int | None = connection.execute(
+        select(func.min(block)).select_from(both).where(differs, block <= newest)
+    ).scalar()
+    return found
 
 
 def _compare(copy: Connection, fresh: Connection, table: Table, final: BlockNumber) -> Comparison:

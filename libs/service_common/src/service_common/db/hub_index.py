@@ -23,6 +23,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    false,
     func,
     text,
 )
@@ -258,10 +259,12 @@ changes = Table(
     Column("number", BigInteger, Identity(always=False), primary_key=True),
     _number("block_number"),
     Column("log_index", BigInteger),
+    Column("retracts_final", Boolean, nullable=False, server_default=false()),
     Index("changes_place", "block_number", "log_index", unique=True),
 )
 """What the copy took in and took back, in the order in which it did: a log by its place, or without a ``log_index`` a
-reorg that took every log out that is above the block. The numbers are this copy's own, so a replay has none."""
+reorg or a rebuild that took every log out that is above the block, where ``retracts_final`` even final ones. The
+numbers are this copy's own, so a replay has none."""
 
 _NO_FACTS = (head, backfill, blocks, changes, disputes, open_bounties, proofs)
 FACTS: tuple[Table, ...] = tuple(table for table in metadata.tables.values() if table not in _NO_FACTS)

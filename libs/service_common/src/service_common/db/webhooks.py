@@ -49,6 +49,7 @@ deliveries = Table(
     Column("sent_block", BigInteger, nullable=False),
     Column("sent_log", BigInteger, nullable=False),
     Column("until_number", BigInteger),
+    Column("missed_block", BigInteger),
     Column("failure_count", Integer, nullable=False, server_default="0"),
     Column("failing_since", DateTime(timezone=True)),
     Column("next_attempt_at", DateTime(timezone=True), nullable=False),
@@ -60,7 +61,9 @@ deliveries = Table(
     Column("tested_at", DateTime(timezone=True)),
 )
 """``after_number``: every change up to it was looked at. ``sent_block`` and ``sent_log``: the place in the chain up to
-which facts were sent. ``until_number``: the last change of a message that has to be tried again as it was."""
+which facts were looked at, and sent where they concern it. ``until_number``: the last change of a message that has to
+be tried again as it was. ``missed_block``: the receiver is to be told that what it was sent of later blocks may not
+hold, because the index lost count."""
 
 progress = Table(
     "progress",

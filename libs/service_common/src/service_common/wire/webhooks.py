@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from service_common.shapes import Note
-from service_common.types import Address, BountyId, ChainId
+from service_common.types import Address, BlockNumber, BountyId, ChainId
 from service_common.wire.changes import Change
-from service_common.wire.values import Finality, Timestamp, WebhookId, WebhookState
+from service_common.wire.values import ChangeNumber, Finality, Timestamp, WebhookId, WebhookState
 
 MAX_URL: Final = 1_024
 ID_FIELD: Final = "webhook-id"
@@ -98,6 +98,26 @@ class FactsMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedData:
+    """From where facts come again, because the index lost count of what it had sent."""
+
+    webhook_id: WebhookId
+    chain_id: ChainId
+    hub_address: Address
+    last_block_number: Annotated[BlockNumber, Note("What was sent of later blocks may not hold.")]
+    after: Annotated[ChangeNumber, Note("Facts go on after this change; `GET /api/changes` reads from it, too.")]
+
+
+@dataclass(frozen=True, slots=True)
+class MissedMessage:
+    """What a receiver gets where it may have missed something: the index was restored from a backup."""
+
+    type: Literal["hub.missed"]
+    timestamp: Timestamp
+    data: MissedData
+
+
+@dataclass(frozen=True, slots=True)
 class ChallengeData:
     """The value that the receiver has to answer with, as ``{"challenge": …}``."""
 
@@ -130,7 +150,7 @@ class TestMessage:
     data: TestData
 
 
-WebhookMessage = FactsMessage | ChallengeMessage | TestMessage
+WebhookMessage = FactsMessage | MissedMessage | ChallengeMessage | TestMessage
 """Every message that a receiver can get."""
 
 

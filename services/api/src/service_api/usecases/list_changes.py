@@ -32,13 +32,15 @@ def list_changes(deps: Dependencies, query: ChangeQuery) -> ChangeList:
 def read_changes(
     connection: Connection, head: Head, after: ChangeNumber, limit: int, *, only_final: bool = False
 ) -> list[Change]:
-    """The changes after a number, in order. With ``only_final`` only final events: what is not yet comes after them."""
+    """The changes after a number, in order. With ``only_final`` only those that concern what is final: what is not yet
+    comes after them."""
     c, logs = t.changes.c, t.logs
     placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
     columns = (c.number, c.block_number.label("at_block"), c.log_index.label("at_log"), *logs.c)
     found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > after)
     if only_final:
-        found = found.where(c.log_index.is_not(None), c.block_number <= head.finalized_number)
+        is_final = c.log_index.is_not(None) & (c.block_number <= head.finalized_number)
+        found = found.where(is_final | c.retracts_final)
     rows = connection.execute(found.order_by(c.number).limit(limit)).mappings()
     return [_change(head, row) for row in rows]
 

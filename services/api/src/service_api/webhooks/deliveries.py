@@ -9,15 +9,29 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from service_common.db import hub_index
 from service_common.db import webhooks as t
 from service_common.db.engine import reading, writing
-from service_common.types import Address, ChainId
+from service_common.types import Address, BlockNumber, ChainId
 from service_common.wire.values import ChangeNumber, Finality, WebhookId, WebhookState
-from sqlalchemy import ColumnElement, Engine, RowMapping, bindparam, case, literal, select, update
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Engine,
+    RowMapping,
+    bindparam,
+    case,
+    func,
+    literal,
+    null,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service_api.webhooks.sending import Outcome, Result
-from service_api.webhooks.subjects import END_OF_BLOCK, Place, Subject, parse_subject
+from service_api.webhooks.subjects import END_OF_BLOCK, Cursor, Subject, parse_subject
 
 BACKOFF: Final = (5, 15, 60, 300, 900, 3_600)
 """Seconds from a failed attempt to the next, by how many failed in a row; the last one stays."""
@@ -46,9 +60,10 @@ class Due:
     finality: Finality
     sealed_secrets: tuple[str, ...] = field(repr=False)
     state: WebhookState
-    after: ChangeNumber
-    sent: Place
+    cursor: Cursor
     until: ChangeNumber | None
+    missed: BlockNumber | None
+    """The last block of which it surely heard what holds, where the index lost count and it was not told yet."""
     failure_count: int
     failing_since: datetime | None
     last_success_at: datetime | None
@@ -72,12 +87,13 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What was sent to a webhook: facts up to a change and a place, or where ``through`` is None none."""
+    """What was sent to a webhook: facts, and where it is after them; without a ``cursor`` none. Or that it ``missed``
+    some."""
 
     due: Due
     message_id: str
-    through: ChangeNumber | None
-    sent: Place
+    cursor: Cursor | None = None
+    missed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +136,8 @@ def list_hearing(engine: Engine, now: datetime, newest: ChangeNumber, *, proven:
 
     ``proven`` ones, as ``Due`` has it, or the others."""
     d = t.deliveries.c
-    active = (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & (d.after_number < newest)
+    is_news = (d.after_number < newest) | d.missed_block.is_not(None)
+    active = (d.state == WebhookState.ACTIVE.value) & (d.next_attempt_at <= now) & is_news
     is_proven = (d.failure_count == 0) & (d.slow_until.is_(None) | (d.slow_until <= now))
     return _list(engine, now, active & ~_UNTESTED & (is_proven if proven else ~is_proven))
 
@@ -148,9 +165,9 @@ def _due(row: RowMapping, now: datetime) -> Due:
         finality=Finality(row["finality"]),
         sealed_secrets=tuple(each for each in (row["sealed_secret"], former) if each is not None),
         state=WebhookState(row["state"]),
-        after=ChangeNumber(row["after_number"]),
-        sent=(row["sent_block"], row["sent_log"]),
+        cursor=Cursor(ChangeNumber(row["after_number"]), (row["sent_block"], row["sent_log"])),
         until=None if row["until_number"] is None else ChangeNumber(row["until_number"]),
+        missed=None if row["missed_block"] is None else BlockNumber(row["missed_block"]),
         failure_count=row["failure_count"],
         failing_since=row["failing_since"],
         last_success_at=row["last_success_at"],
@@ -160,22 +177,38 @@ def _due(row: RowMapping, now: datetime) -> Due:
     )
 
 
-def pass_over(engine: Engine, due: Sequence[Due], through: ChangeNumber) -> None:
-    """Note that these webhooks, which were equally far, hear of nothing up to a change."""
+def pass_over(engine: Engine, due: Sequence[Due], cursor: Cursor) -> None:
+    """Note that these webhooks, which were equally far, hear of nothing up to a cursor."""
     d = t.deliveries.c
     ids = [each.webhook_id for each in due]
-    moved = update(t.deliveries).where(d.webhook_id.in_(ids), d.after_number == due[0].after)
+    moved = update(t.deliveries).where(d.webhook_id.in_(ids), d.after_number == due[0].cursor.change)
     with writing(engine) as connection:
-        connection.execute(moved.values(after_number=through, until_number=None))
+        connection.execute(moved.values(**_columns(cursor), until_number=None))
 
 
-def start_anew(engine: Engine, beyond: ChangeNumber) -> None:
-    """Changes count anew after a restore: who is beyond the newest looks through all again, and is sent none twice."""
-    d = t.deliveries.c
+def recount(engine: Engine, newest: ChangeNumber) -> int:
+    """Let webhooks at a change that this index never issued, as after a restore, go on from their place in the chain;
+    of unsafe facts from their registration, for retractions may be lost. How many; they are told of it.
+
+    Events have numbers in the order of the chain: the last one up to a webhook's change is at its place or before it.
+    Where it is not, the index counted anew and came past that change.
+    """
+    d, s, c = t.deliveries.c, t.subscriptions.c, hub_index.changes.c
+    is_event, place = c.log_index.is_not(None), tuple_(c.block_number, c.log_index)
+    looked_at = select(func.max(c.number)).where(is_event, c.number <= d.after_number).correlate(t.deliveries)
+    is_later = c.number.in_(looked_at) & (place > tuple_(d.sent_block, d.sent_log))
+    never_issued = (d.after_number > newest) | select(c.number).where(is_later).correlate(t.deliveries).exists()
+    lost = select(t.deliveries, s.finality, s.after_block).join(t.subscriptions).where(never_issued)
     with writing(engine) as connection:
-        connection.execute(
-            update(t.deliveries).where(d.after_number > beyond).values(after_number=0, until_number=None)
-        )
+        found = connection.execute(lost).all()
+        for row in found:
+            is_unsafe = row.finality == Finality.UNSAFE
+            kept = (row.after_block, END_OF_BLOCK) if is_unsafe else (row.sent_block, row.sent_log)
+            last = connection.execute(select(func.max(c.number)).where(is_event, place <= kept)).scalar()
+            moved = update(t.deliveries).where(d.webhook_id == row.webhook_id)
+            cursor = _columns(Cursor(ChangeNumber(last or 0), kept))
+            connection.execute(moved.values(**cursor, until_number=None, missed_block=kept[0]))
+    return len(found)
 
 
 def write_ended(engine: Engine, ended: Sequence[Ended], now: datetime) -> list[WebhookId]:
@@ -184,7 +217,9 @@ def write_ended(engine: Engine, ended: Sequence[Ended], now: datetime) -> list[W
     rows = [_row(each, now) for each in ended]
     unmoved = (d.webhook_id == bindparam("of_webhook")) & (d.after_number == bindparam("was_after"))
     names = rows[0].keys() & {column.name for column in t.deliveries.c}
-    statement = update(t.deliveries).where(unmoved).values({name: bindparam(name) for name in names})
+    missed = case((bindparam("told_of_missed", type_=Boolean), null()), else_=d.missed_block)
+    values: dict[str, object] = {name: bindparam(name) for name in names} | {"missed_block": missed}
+    statement = update(t.deliveries).where(unmoved).values(values)
     with writing(engine) as connection:
         connection.execute(statement, rows)
     was = {each.attempt.due.webhook_id: each.attempt.due.state for each in ended}
@@ -198,16 +233,16 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
     delivered = outcome.result is Result.DELIVERED
     failures = 0 if delivered else due.failure_count + 1
     since = None if delivered else due.failing_since or now
-    heard = attempt.through is not None and delivered
+    reached = attempt.cursor if delivered else None
+    tried = None if attempt.cursor is None else attempt.cursor.change
     slow = outcome.seconds > SLOW_SECONDS
     return {
         "of_webhook": due.webhook_id,
-        "was_after": due.after,
+        "was_after": due.cursor.change,
+        "told_of_missed": attempt.missed and delivered,
         "state": (WebhookState.ACTIVE if delivered else _after_failure(due, failures, since, outcome, now)).value,
-        "after_number": attempt.through if heard else due.after,
-        "sent_block": attempt.sent[0] if heard else due.sent[0],
-        "sent_log": attempt.sent[1] if heard else due.sent[1],
-        "until_number": None if heard else attempt.through or due.until,
+        **_columns(reached or due.cursor),
+        "until_number": None if reached else tried or due.until,
         "failure_count": failures,
         "failing_since": since,
         "next_attempt_at": now + timedelta(seconds=0 if delivered else BACKOFF[min(failures, len(BACKOFF)) - 1]),
@@ -218,6 +253,11 @@ def _row(ended: Ended, now: datetime) -> dict[str, object]:
         "slow_until": now + SLOW_FOR if slow else due.slow_until,
         "tested_at": due.test_requested_at or due.tested_at,
     }
+
+
+def _columns(cursor: Cursor) -> dict[str, int]:
+    block, log = cursor.place
+    return {"after_number": cursor.change, "sent_block": block, "sent_log": log}
 
 
 def _after_failure(due: Due, failures: int, since: datetime | None, outcome: Outcome, now: datetime) -> WebhookState:

@@ -13,9 +13,9 @@ import orjson
 from service_common.clock import iso_utc
 from service_common.db.hub_reads import Head
 from service_common.shapes import to_json
-from service_common.types import UnixSeconds
+from service_common.types import BlockNumber, UnixSeconds
 from service_common.wire.changes import Change
-from service_common.wire.values import Timestamp, WebhookId
+from service_common.wire.values import ChangeNumber, Timestamp, WebhookId
 from service_common.wire.webhooks import (
     ID_FIELD,
     SIGNATURE_FIELD,
@@ -24,6 +24,8 @@ from service_common.wire.webhooks import (
     ChallengeMessage,
     FactsData,
     FactsMessage,
+    MissedData,
+    MissedMessage,
     TestData,
     TestMessage,
     WebhookMessage,
@@ -53,6 +55,14 @@ def facts_message(webhook_id: WebhookId, head: Head, changes: Sequence[Change]) 
     newest = Timestamp(iso_utc(times[-1] if times else head.block_time))
     data = FactsData(webhook_id, head.chain_id, head.hub_address, tuple(changes))
     return Message(message_id, FactsMessage("hub.facts", newest, data))
+
+
+def missed_message(webhook_id: WebhookId, head: Head, last_block: BlockNumber, after: ChangeNumber) -> Message:
+    """A message that what was sent of later blocks may not hold, and where the facts go on."""
+    named = (webhook_id, f"missed/{last_block}/{after}")
+    message_id = "msg_" + sha256("\n".join(named).encode()).hexdigest()[:32]
+    data = MissedData(webhook_id, head.chain_id, head.hub_address, last_block, after)
+    return Message(message_id, MissedMessage("hub.missed", Timestamp(iso_utc(head.block_time)), data))
 
 
 def challenge_message(webhook_id: WebhookId, now: UnixSeconds) -> Message:

@@ -1,18 +1,19 @@
 """What a webhook hears of: an account, a bounty, or all; and which changes of the index that is.
 
-A webhook of finalized facts gets each fact once, when its block is final. One of unsafe facts gets each at once, and a
-retraction where a reorg took out what it may have heard. In both the place in the chain up to which facts were sent is
-what nothing is sent twice by: numbers of changes are this copy's own and count anew after a rebuild.
+A delivery is a reading of the feed of changes. A webhook of finalized facts gets each fact once, when its block is
+final; what was final is taken back by a rebuild alone, which found it wrong. One of unsafe facts gets each at once.
+Both hear every retraction of what concerns them, however late they read it: a worker that was killed does not know what
+a receiver has heard. Where an index counts anew, the place in the chain is what a delivery goes on from.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from service_common.db import hub_index as t
-from service_common.types import MAX_INT64, Address, BlockNumber, BountyId
+from service_common.types import MAX_INT64, Address, BountyId
 from service_common.wire.changes import Change, ChangeEvent
-from service_common.wire.values import ChangeNumber, Finality
+from service_common.wire.values import ChangeNumber
 from sqlalchemy import Connection, select
 
 _ALL: Final = "all"
@@ -72,58 +73,40 @@ def involved_in(connection: Connection, changes: Iterable[Change], accounts: Col
 
 
 @dataclass(frozen=True, slots=True)
+class Cursor:
+    """Up to which change, and up to which place in the chain, facts were looked at, and sent where they concern one."""
+
+    change: ChangeNumber
+    place: Place
+
+    def past(self, change: Change) -> "Cursor":
+        """The cursor after the next change."""
+        if change.event is not None:
+            return Cursor(change.number, (change.event.block_number, change.event.log_index))
+        return Cursor(change.number, min(self.place, (change.last_block_number or 0, END_OF_BLOCK)))
+
+
+@dataclass(frozen=True, slots=True)
 class Heard:
-    """What a webhook hears of some changes. ``through`` is the last change that this covers, ``sent`` the place."""
+    """What a webhook hears of some changes, and its cursor after them."""
 
     changes: tuple[Change, ...]
-    through: ChangeNumber
-    sent: Place
+    cursor: Cursor
 
 
-def select_heard(
-    subject: Subject,
-    finality: Finality,
-    sent: Place,
-    changes: Sequence[Change],
-    involved: Involved,
-    final: BlockNumber,
-    most: int,
-) -> Heard:
-    """The first ``most`` of ``changes`` that this webhook hears of and was not sent; ``changes`` are in order.
+def select_heard(subject: Subject, cursor: Cursor, changes: Sequence[Change], involved: Involved, most: int) -> Heard:
+    """The first ``most`` of ``changes`` that this webhook hears of.
 
-    Nothing that was final is taken back: a retraction names the last block that stays, at least the final one.
+    ``changes`` are those after its cursor; of a webhook of finalized facts those that concern what is final.
     """
     heard: list[Change] = []
-    through = changes[-1].number
     for change in changes:
-        shown = _shown(subject, finality, sent, change, involved, final)
-        if shown is None:
-            continue
-        if len(heard) == most:
-            break
-        heard.append(shown)
-        sent, through = _place(shown), change.number
-    else:
-        through = changes[-1].number
-    return Heard(tuple(heard), through, sent)
-
-
-def _shown(
-    subject: Subject, finality: Finality, sent: Place, change: Change, involved: Involved, final: BlockNumber
-) -> Change | None:
-    if change.event is not None:
-        new = (change.event.block_number, change.event.log_index) > sent
-        return change if new and subject.hears(change.event, involved) else None
-    if finality is Finality.FINALIZED:
-        return None
-    stays = BlockNumber(max(change.last_block_number or 0, final))
-    return replace(change, last_block_number=stays) if sent[0] > stays else None
-
-
-def _place(change: Change) -> Place:
-    if change.event is not None:
-        return change.event.block_number, change.event.log_index
-    return change.last_block_number or 0, END_OF_BLOCK
+        if change.event is None or subject.hears(change.event, involved):
+            if len(heard) == most:
+                break
+            heard.append(change)
+        cursor = cursor.past(change)
+    return Heard(tuple(heard), cursor)
 
 
 def _lists(value: object, account: Address) -> bool:

@@ -35,17 +35,25 @@ from service_api.webhooks.deliveries import (
     list_asked,
     list_hearing,
     pass_over,
-    start_anew,
+    recount,
     write_ended,
     write_progress,
 )
 from service_api.webhooks.lanes import Lanes
-from service_api.webhooks.messages import MAX_FACTS, Message, challenge_message, facts_message, message_of_test, signed
+from service_api.webhooks.messages import (
+    MAX_FACTS,
+    Message,
+    challenge_message,
+    facts_message,
+    message_of_test,
+    missed_message,
+    signed,
+)
 from service_api.webhooks.metrics import ATTEMPTS, SWITCHED_OFF
 from service_api.webhooks.receivers import ReceiverRules, parse_receiver
 from service_api.webhooks.secrets import CannotOpen, open_sealed
 from service_api.webhooks.sending import Outcome, Result, Sender
-from service_api.webhooks.subjects import Involved, involved_in, select_heard
+from service_api.webhooks.subjects import Cursor, Heard, Involved, involved_in, select_heard
 
 PAGE: Final = 500
 """Changes that are looked at together."""
@@ -112,10 +120,11 @@ class Deliverer:
         seen = (newest, news.finalized_number, news.block_number)
         if not self._more and seen == self._seen and self.clock.monotonic() - self._looked_at < LOOK_SECONDS:
             return 0
-        if self._seen is None or newest < self._seen[0]:
-            start_anew(self.engine, newest)
+        admitted = admit_new(self.engine, self._now())
+        if admitted or self._seen is None or newest < self._seen[0]:
+            self._count(admitted, recount(self.engine, newest))
         self._seen, self._looked_at = seen, self.clock.monotonic()
-        return self._start(newest)
+        return self._start(newest, is_read_anew=bool(admitted))
 
     def collect(self, seconds: float) -> int:
         """Wait up to so long for attempts to end, and write what came of them; how many."""
@@ -156,11 +165,15 @@ class Deliverer:
         except Empty:
             return
 
-    def _start(self, newest: ChangeNumber) -> int:
+    def _count(self, admitted: int, recounted: int) -> None:
+        if admitted:
+            log.info("webhooks registered", count=admitted)
+        if recounted:
+            log.warning("webhooks go on in an index that counts anew", count=recounted)
+
+    def _start(self, newest: ChangeNumber, *, is_read_anew: bool) -> int:
         now = self._now()
-        if count := admit_new(self.engine, now):
-            log.info("webhooks registered", count=count)
-        if count or self.clock.monotonic() - self._read_at >= LOOK_SECONDS:
+        if is_read_anew or self.clock.monotonic() - self._read_at >= LOOK_SECONDS:
             self._read_at = self.clock.monotonic()
             self._asked = self.lanes.in_turn(self._free(list_asked(self.engine, now)))
             self._others = self._free(list_hearing(self.engine, now, newest, proven=False))
@@ -188,7 +201,7 @@ class Deliverer:
 
     def _start_facts(self, to_hear: list[Due]) -> int:
         """Start the next message of each that gets a place; those that are equally far read the same page."""
-        far = attrgetter("finality", "after")
+        far = attrgetter("finality", "cursor.change")
         ready = sorted(filter(self.lanes.has_place, to_hear), key=far)
         groups = [list(group) for _, group in groupby(ready, key=far)]
         # The proven first; of the others those that waited longest, however far behind the rest is.
@@ -205,36 +218,21 @@ class Deliverer:
 
     def _start_group(self, group: list[Due]) -> int:
         accounts = {each.subject.account for each in group if each.subject.account is not None}
-        page = self._read(group[0].finality, group[0].after, accounts)
-        if not page.changes:
-            return 0
+        page = self._read(group[0].finality, group[0].cursor.change, accounts)
         self._more |= len(page.changes) == PAGE
-        started, silent = 0, list[Due]()
+        started, silent = 0, dict[Cursor, list[Due]]()
         for due in self.lanes.in_turn(group):
-            heard = self._heard(due, page)
-            if heard is None:
-                silent.append(due)
+            heard = _heard(due, page)
+            if due.missed is None and not heard.changes:
+                silent.setdefault(heard.cursor, []).append(due)
             elif self.lanes.has_place(due):
-                attempt, message = heard
-                started += self._hand_over(due, message, attempt)
+                started += self._hand_over(due, *_next_message(due, page, heard))
             else:
                 self._more |= due.proven
-        if silent:
-            pass_over(self.engine, silent, page.changes[-1].number)
+        for cursor, passed in silent.items():
+            if cursor != passed[0].cursor:
+                pass_over(self.engine, passed, cursor)
         return started
-
-    def _heard(self, due: Due, page: _Page) -> tuple[Attempt, Message] | None:
-        """The next message of facts; after a failure the same facts as before, as far as they still hold."""
-        final = page.head.finalized_number
-        again = [change for change in page.changes if due.until is not None and change.number <= due.until]
-        for changes in (again, page.changes):
-            if not changes:
-                continue
-            heard = select_heard(due.subject, due.finality, due.sent, changes, page.involved, final, MAX_FACTS)
-            if heard.changes:
-                message = facts_message(due.webhook_id, page.head, heard.changes)
-                return Attempt(due, message.message_id, heard.through, heard.sent), message
-        return None
 
     def _read(self, finality: Finality, after: ChangeNumber, accounts: set[Address]) -> _Page:
         with reading(self.engine) as connection:
@@ -247,7 +245,7 @@ class Deliverer:
 
     def _hand_over(self, due: Due, message: Message, attempt: Attempt | None = None) -> int:
         """Give a message to a thread."""
-        attempt = attempt or Attempt(due, message.message_id, None, due.sent)
+        attempt = attempt or Attempt(due, message.message_id)
         self.lanes.start(due, partial(self._send, attempt, message))
         return 1
 
@@ -267,6 +265,21 @@ class Deliverer:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self.clock.now(), UTC)
+
+
+def _heard(due: Due, page: _Page) -> Heard:
+    """What a webhook hears next; after a failure the same facts as before, as far as they still hold."""
+    again = [change for change in page.changes if due.until is not None and change.number <= due.until]
+    heard = select_heard(due.subject, due.cursor, again, page.involved, MAX_FACTS)
+    return heard if heard.changes else select_heard(due.subject, due.cursor, page.changes, page.involved, MAX_FACTS)
+
+
+def _next_message(due: Due, page: _Page, heard: Heard) -> tuple[Message, Attempt]:
+    if due.missed is not None:
+        message = missed_message(due.webhook_id, page.head, due.missed, due.cursor.change)
+        return message, Attempt(due, message.message_id, due.cursor, missed=True)
+    message = facts_message(due.webhook_id, page.head, heard.changes)
+    return message, Attempt(due, message.message_id, heard.cursor)
 
 
 class IndexGone(Exception):
