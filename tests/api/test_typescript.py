@@ -56,6 +56,7 @@ def write_settings(folder: Path, service: Service, api: RunningApi, relay: str) 
         },
     }
     lines = [f"export const {name} = {json.dumps(value)};\n" for name, value in values.items()]
+    lines.append(f"Date.now = () => {service.world.time() * 1_000};\n")  # a clock that is right on this chain
     (folder / "settings.js").write_text("".join(lines))
 
 

@@ -1,5 +1,5 @@
 """The files of the TypeScript client that are made from the API's OpenAPI document, the Hub's ABI and its refusals, and
-from the tables of names that tools obey and of characters that nobody sees.
+from the tables of names that tools obey, of characters that nobody sees, and of facts and their witnesses.
 
 ``python -m tests.clients.generated`` writes them again, with the PYTHONPATH of CONTRIBUTING.md; a test compares.
 """
@@ -11,6 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from local_stack.toolbox import ensure_npm_package
+from service_cli.chain.receipts import RECENT_BLOCKS
+from service_cli.poster.funding import MARGIN_SECONDS
+from service_cli.shell.text import CLOCK_SECONDS
+from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
+from service_cli.witnesses.table import TABLE
+from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
 from service_common.chain.reverts import SENTENCES
 from service_common.crypto.inert_names import HARMLESS, OBEYED
 from service_common.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
@@ -31,6 +37,7 @@ def contents() -> dict[str, str]:
         "hub.ts": _hub(),
         "refusals.ts": _refusals(),
         "names.ts": _names(),
+        "witnesses.ts": _witnesses(),
     }
 
 
@@ -89,6 +96,24 @@ def _names() -> str:
         f"export const UNSEEN = String.raw`{ranges}`;\n"
         f"export const JOINERS = String.raw`{joiners}`;\n"
         f"export const SELECTORS = String.raw`{selectors}`;\n"
+    )
+
+
+def _witnesses() -> str:
+    facts = "".join(f"  {rule.fact.value}: {json.dumps([rule.what, rule.differs])},\n" for rule in TABLE)
+    return (
+        f"{_MADE}/** What an act rests on, in words, and the code when two who vouch for it differ. */\n"
+        f"export const FACTS = {{\n{facts}}} as const;\n\n"
+        f"/** How far a clock and the newest block may be apart, in seconds. */\n"
+        f"export const CLOCK_SECONDS = {CLOCK_SECONDS}n;\n"
+        f"/** How long an authorization is good, and how long before its end it is used no more. */\n"
+        f"export const AUTHORIZATION_SECONDS = {AUTHORIZATION_SECONDS}n;\n"
+        f"export const MARGIN_SECONDS = {MARGIN_SECONDS}n;\n"
+        f"/** How far back the Hub's log is read for what cannot be much older. */\n"
+        f"export const RECENT_BLOCKS = {RECENT_BLOCKS}n;\n\n"
+        f"/** Asks the API for the bounties of an account on a page. */\n"
+        f"export const FUNDED_QUERY =\n  {json.dumps(FUNDED_QUERY)};\n"
+        f"export const MOST_LISTED = {MOST_LISTED};\n"
     )
 
 

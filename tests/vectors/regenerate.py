@@ -11,12 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.vectors import build_auth, build_documents, build_hashes, build_names, build_sealing
+from tests.vectors import build_auth, build_documents, build_hashes, build_names, build_sealing, build_witnesses
 
 HERE: Final = Path(__file__).parent
 Builder = Callable[[], dict[str, object]]
 FILES: Final[dict[str, Builder]] = (
-    build_hashes.FILES | build_documents.FILES | build_sealing.FILES | build_names.FILES | build_auth.FILES
+    build_hashes.FILES
+    | build_documents.FILES
+    | build_sealing.FILES
+    | build_names.FILES
+    | build_auth.FILES
+    | build_witnesses.FILES
 )
 
 

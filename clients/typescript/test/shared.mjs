@@ -12,6 +12,7 @@ import key_capsule from "../../../tests/vectors/key_capsule.json" with { type: "
 import names from "../../../tests/vectors/names.json" with { type: "json" };
 import request_approval from "../../../tests/vectors/request_approval.json" with { type: "json" };
 import reveal from "../../../tests/vectors/reveal.json" with { type: "json" };
+import witnesses from "../../../tests/vectors/witnesses.json" with { type: "json" };
 import { ServiceError } from "bounty-escrow-client";
 
 const published = {
@@ -28,6 +29,7 @@ const published = {
   names,
   request_approval,
   reveal,
+  witnesses,
 };
 
 /** The vectors of `tests/vectors` by the name of their file. */

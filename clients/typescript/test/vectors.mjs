@@ -236,6 +236,25 @@ test("delivery_wrap: opens, and is refused", async () => {
   }
 });
 
+test("witnesses: the same hours, ends and reveal points as the command-line client", async () => {
+  const { hours, over, reveal_points } = load("witnesses");
+  for (const { newest, clock, begins } of hours) {
+    const asked = () => client.hourBegins(BigInt(newest), BigInt(clock));
+    if (begins === null) assert.strictEqual(await failureOf(asked), "time_disagrees", newest);
+    else assert.strictEqual(asked(), BigInt(begins), newest);
+  }
+  assert.strictEqual(client.hourBegins(5n, undefined), 5n);
+  for (const { moment, finalized, clock, over: expected } of over) {
+    const known = clock === null ? undefined : BigInt(clock);
+    assert.strictEqual(client.isOver(BigInt(moment), BigInt(finalized), known), expected, `${finalized} ${clock}`);
+  }
+  for (const { submission_deadline, reveal_at, delay, now, accepted } of reveal_points) {
+    const values = [submission_deadline, reveal_at, delay, now].map(BigInt);
+    const found = await failureOf(() => client.requireRevealPoint(...values));
+    assert.strictEqual(found, accepted ? "accepted" : "reveal_point_wrong", values);
+  }
+});
+
 test("primitives: the same with and without WebAssembly", async () => {
   const compiled = await fastest();
   const { WebAssembly } = globalThis;

@@ -62,7 +62,7 @@ from service_cli.witnesses.escrows import Escrow
 from service_cli.witnesses.times import has_passed, latest_moment, signing_time
 from service_cli.witnesses.vouching import Vouched
 
-_MARGIN_SECONDS: Final = 60
+MARGIN_SECONDS: Final = 60
 
 
 class FundingPath(StrEnum):
@@ -237,14 +237,14 @@ class Funding:
 
     def _is_good(self, kept: Authorization, terms: Terms) -> bool:
         """Whether an authorization of before is over these terms, and for long enough that a block can take it."""
-        return kept.terms == terms and kept.valid_before > self.session.chain.latest().time + _MARGIN_SECONDS
+        return kept.terms == terms and kept.valid_before > self.session.chain.latest().time + MARGIN_SECONDS
 
     def _sign(self, terms: Terms, conditions: HubConditions, begins: Vouched[UnixSeconds]) -> Authorization:
         """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""
         chain, roster, now = self.session.chain, conditions.roster, begins.value
         valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
         if (until := conditions.roster_until) is not None and until < valid_before:
-            if until <= now + _MARGIN_SECONDS:
+            if until <= now + MARGIN_SECONDS:
                 message = (
                     f"Another Guardian roster takes effect at {moment(until, now)}; terms signed now are too late."
                 )

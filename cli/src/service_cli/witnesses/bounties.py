@@ -72,16 +72,21 @@ def reveal_point(chain: ChainClient, bounty: BountyView) -> Vouched[UnixSeconds]
     The Hub's delay is immutable and was compared with the network's record, or what is configured in its place.
     """
     delay, now = chain.settings.reveal_delay(), latest_moment(chain)
-    expected = UnixSeconds(bounty.submission_deadline + delay)
-    if bounty.reveal_at != expected:
-        wrong = f"the deadline and the Hub's delay of {delay} seconds make it {moment(expected, now)}"
-    elif bounty.reveal_at <= now:
-        wrong = "that has passed: what is sealed until then can be opened at once"
-    else:
-        return vouch(Fact.REVEAL_POINT, expected, ENDPOINTS | {Witness.CLOCK, Witness.RECORD})
+    if (wrong := wrong_reveal_point(bounty.submission_deadline, bounty.reveal_at, delay, now)) is None:
+        return vouch(Fact.REVEAL_POINT, bounty.reveal_at, ENDPOINTS | {Witness.CLOCK, Witness.RECORD})
     message = f"{chain.named[0].upper()}{chain.named[1:]} has {moment(bounty.reveal_at, now)} as reveal point; {wrong}."
     next_action = "Nothing was sealed. Use another RPC endpoint, or set this machine's clock."
     raise CommandRefused("reveal_point_wrong", message, next_action=next_action)
+
+
+def wrong_reveal_point(deadline: UnixSeconds, reveal_at: UnixSeconds, delay: int, now: UnixSeconds) -> str | None:
+    """What is wrong with a reveal point at the latest moment that a witness says it is; None where nothing is."""
+    expected = UnixSeconds(deadline + delay)
+    if reveal_at != expected:
+        return f"the deadline and the Hub's delay of {delay} seconds make it {moment(expected, now)}"
+    if reveal_at <= now:
+        return "that has passed: what is sealed until then can be opened at once"
+    return None
 
 
 def final_winner(chain: ChainClient, bounty_id: BountyId, winner: Pair, api: ApiClient) -> Vouched[Pair]:

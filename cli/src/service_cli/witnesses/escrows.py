@@ -14,9 +14,9 @@ from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Source, Vouched, agreed, reconciled, vouch
 
-_MOST: Final = 100
+MOST_LISTED: Final = 100
 """Bounties of one account on one page that the API is asked for."""
-_QUERY: Final = (
+FUNDED_QUERY: Final = (
     "query Funded($poster: String!, $page: String!, $first: Int!) {"
     " bounties(where: {poster_address: $poster, spec_commitment: $page}, first: $first)"
     " { bounty_id authorization_nonce block_number } }"
@@ -72,8 +72,8 @@ def _logged(chain: ChainClient, poster: Address, page: Bytes32, listed: _Listed)
 
 
 def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
-    variables = {"poster": poster, "page": page, "first": _MOST}
-    answer = api.post_json("/subgraph", {"query": _QUERY, "variables": variables}).json()
+    variables = {"poster": poster, "page": page, "first": MOST_LISTED}
+    answer = api.post_json("/subgraph", {"query": FUNDED_QUERY, "variables": variables}).json()
     try:
         rows = map(object_of, list_of(object_of(answer["data"])["bounties"]))
         return {

@@ -29,6 +29,11 @@ def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
     return vouch(Fact.TIME, UnixSeconds(min(times)), ENDPOINTS | {Witness.CLOCK})
 
 
+def is_over(moment: UnixSeconds, finalized: UnixSeconds, clock: UnixSeconds | None) -> bool:
+    """Whether a moment lies behind the finalized block, and behind this machine's clock, where that says anything."""
+    return finalized >= moment and (clock is None or clock >= moment)
+
+
 def latest_moment(chain: ChainClient) -> UnixSeconds:
     """The latest that an endpoint or this machine's clock says: what one of them has behind it may have passed."""
     clock = () if chain.settings.has_moved_time() else (int(time.time()),)
@@ -37,6 +42,5 @@ def latest_moment(chain: ChainClient) -> UnixSeconds:
 
 def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
     """Whether it lies behind the finalized block of every endpoint, and behind this machine's clock."""
-    if not chain.settings.has_moved_time() and time.time() < moment:
-        return False
-    return all(each.finalized().time >= moment for each in (chain, *chain.further))
+    clock = None if chain.settings.has_moved_time() else UnixSeconds(int(time.time()))
+    return all(is_over(moment, each.finalized().time, clock) for each in (chain, *chain.further))

@@ -1,0 +1,28 @@
+// Made by tests/clients/generated.py. Do not edit.
+
+/** What an act rests on, in words, and the code when two who vouch for it differ. */
+export const FACTS = {
+  time: ["the moment from which an authorization's hour is counted", "time_disagrees"],
+  conditions: ["the roster, fees and token that a bounty created now pins", "publication_mismatch"],
+  unfunded: ["the bounties that this account has funded on this page", "sources_disagree"],
+  authorization_over: ["whether an authorization that was signed for this page can still be used", "authorization_outstanding"],
+  terms: ["a bounty's page, escrow and deadlines", "read_model_mismatch"],
+  reveal_point: ["the moment from which sealed work can be opened", "reveal_point_wrong"],
+  roster: ["the Guardians whose keys open sealed work", "read_model_mismatch"],
+  number: ["which Submission is meant", "sources_disagree"],
+  winner: ["the outcome of a bounty and its winner", "read_model_mismatch"],
+  done: ["what an earlier run reported as done", "sources_disagree"],
+} as const;
+
+/** How far a clock and the newest block may be apart, in seconds. */
+export const CLOCK_SECONDS = 600n;
+/** How long an authorization is good, and how long before its end it is used no more. */
+export const AUTHORIZATION_SECONDS = 3600n;
+export const MARGIN_SECONDS = 60n;
+/** How far back the Hub's log is read for what cannot be much older. */
+export const RECENT_BLOCKS = 50000n;
+
+/** Asks the API for the bounties of an account on a page. */
+export const FUNDED_QUERY =
+  "query Funded($poster: String!, $page: String!, $first: Int!) { bounties(where: {poster_address: $poster, spec_commitment: $page}, first: $first) { bounty_id authorization_nonce block_number } }";
+export const MOST_LISTED = 100;

@@ -1,0 +1,55 @@
+/**
+ * What an act that cannot be taken back rests on, and what is decided where those who vouch for it differ: the same
+ * table and the same decisions as the command-line client's (docs/witnesses.md). Times are seconds since 1970.
+ */
+
+import { ServiceError } from "./errors.js";
+import { CLOCK_SECONDS, FACTS } from "./generated/witnesses.js";
+
+export { AUTHORIZATION_SECONDS, FACTS, MARGIN_SECONDS } from "./generated/witnesses.js";
+
+/** What an act rests on. */
+export type FactName = keyof typeof FACTS;
+
+const NOTHING_SIGNED = "Nothing was signed. ";
+
+/** Raises the fact's own code: two who vouch for it say different things, and both are named. */
+export function disagreement(fact: FactName, one: string, other: string): ServiceError {
+  const [what, code] = FACTS[fact];
+  return new ServiceError(code, `Two sources say different things about ${what}: ${one}, and ${other}.`, {
+    nextAction: `${NOTHING_SIGNED}Try again in a minute; if this repeats, choose another node in the wallet, or report it to the operator.`,
+  });
+}
+
+/**
+ * From when an authorization's hour is counted: the earlier one of the newest block's time and this machine's.
+ * `time_disagrees` where they are far apart. An undefined clock says nothing, as where the chain's time is moved by hand.
+ */
+export function hourBegins(newest: bigint, clock: bigint | undefined): bigint {
+  if (clock === undefined) return newest;
+  const off = clock - newest;
+  if (off <= CLOCK_SECONDS && -off <= CLOCK_SECONDS) return newest < clock ? newest : clock;
+  const way = off < 0n ? "behind" : "ahead of";
+  const message = `This machine's clock is ${off < 0n ? -off : off} seconds ${way} the newest block.`;
+  throw new ServiceError(FACTS.time[1], message, {
+    nextAction: `${NOTHING_SIGNED}Set this machine's clock, or choose another node in the wallet.`,
+  });
+}
+
+/** Whether a moment lies behind the finalized block and behind this machine's clock. */
+export function isOver(moment: bigint, finalized: bigint, clock: bigint | undefined): boolean {
+  return finalized >= moment && (clock === undefined || clock >= moment);
+}
+
+/**
+ * Refuses a reveal point that is not the deadline plus the Hub's delay, or that has passed at the latest moment that a
+ * witness says it is: what is sealed until then could be opened early. `reveal_point_wrong`.
+ */
+export function requireRevealPoint(submissionDeadline: bigint, revealAt: bigint, delay: bigint, now: bigint): void {
+  const isExpected = revealAt === submissionDeadline + delay;
+  if (isExpected && revealAt > now) return;
+  const wrong = isExpected ? "it has passed" : `the deadline and the Hub's delay make it ${submissionDeadline + delay}`;
+  throw new ServiceError(FACTS.reveal_point[1], `The reveal point ${revealAt} is wrong: ${wrong}.`, {
+    nextAction: "Nothing was sealed. Choose another node in the wallet, or set this machine's clock.",
+  });
+}
