@@ -37,12 +37,18 @@ def test_page__with_actions__names_the_configured_chain_and_hub(pages: Pages, pa
     assert (data["api_url"], data["bucket_url"]) == (
         "https://api.example", "https://storage.googleapis.com/sealed-work/",
     )  # fmt: skip
+    assert data["has_moved_time"] is True
     assert data["beacon"] == {
         "chain_hash": BEACON.info.chain_hash,
         "public_key": BEACON.info.public_key,
         "genesis_time": BEACON.info.genesis_time,
         "period_seconds": BEACON.info.period_seconds,
     }
+
+
+@pytest.mark.parametrize(("chain_id", "is_moved"), [("31337", True), ("84532", False), ("8453", False)])
+def test_time__that_somebody_moves_by_hand__is_the_local_chain_s_alone(chain_id: str, is_moved: bool) -> None:
+    assert read_config({**VARIABLES, "SERVICE_CHAIN_ID": chain_id}).has_moved_time is is_moved
 
 
 def test_bounty__as_the_api_states_it__is_passed_on_to_be_compared(pages: Pages) -> None:

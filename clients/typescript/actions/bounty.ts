@@ -128,7 +128,11 @@ export async function requireFinal(context: Context, bounty: Bounty): Promise<vo
     if (error instanceof ServiceError && error.code === "hub_refuses") return undefined; // not there yet
     throw error;
   });
-  if (final?.outcome === bounty.outcome && final.winner.toLowerCase() === bounty.winner) return;
+  const isSame =
+    final?.outcome === bounty.outcome &&
+    final.winner.toLowerCase() === bounty.winner &&
+    final.winningSubmission === bounty.winningSubmission;
+  if (isSame) return;
   throw new ServiceError("not_final", "The outcome is on the chain, but its block is not finalized yet.", {
     nextAction: "Try again in some minutes.",
   });

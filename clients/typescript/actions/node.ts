@@ -9,6 +9,7 @@ import type { ReadContractParameters, ReadContractReturnType } from "viem";
 import { ServiceError } from "../src/errors.js";
 import { hubAbi } from "../src/generated/hub.js";
 import { REFUSALS } from "../src/generated/refusals.js";
+import { RECENT_BLOCKS } from "../src/generated/witnesses.js";
 import type { Wallet } from "./wallet.js";
 
 /** A block, as far as it is needed. */
@@ -93,7 +94,15 @@ export class Node {
   }
 
   async getBlock(which: { readonly blockNumber?: bigint } = {}): Promise<Block> {
-    const tag = which.blockNumber === undefined ? "latest" : hexNumber(which.blockNumber);
+    return this.#block(which.blockNumber === undefined ? "latest" : hexNumber(which.blockNumber));
+  }
+
+  /** The newest block that no reorganisation takes back. */
+  async getFinalizedBlock(): Promise<Block> {
+    return this.#block("finalized");
+  }
+
+  async #block(tag: string): Promise<Block> {
     const found = (await this.#ask("eth_getBlockByNumber", [tag, false])) as Record<string, string> | null;
     if (found === null) throw unreadable();
     const { number, hash, timestamp } = found;
@@ -106,6 +115,11 @@ export class Node {
     return typeof code === "string" && code !== "0x" && !code.startsWith("0xef0100"); // a delegated account signs itself
   }
 
+  /** Whether the node knows a transaction, mined or not. */
+  async knows(hash: Hex): Promise<boolean> {
+    return (await this.#ask("eth_getTransactionByHash", [hash])) !== null;
+  }
+
   async receipt(hash: Hex): Promise<Receipt | undefined> {
     const found = (await this.#ask("eth_getTransactionReceipt", [hash])) as Record<string, unknown> | null;
     if (found === null) return undefined;
@@ -113,32 +127,52 @@ export class Node {
     return { succeeded: status === "0x1", blockNumber: BigInt(blockNumber as string), logs: logs as readonly Log[] };
   }
 
-  /** The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. */
+  /**
+   * The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. A first block
+   * that the chain has not reached was another node's word: then it is the last day's log that is read.
+   */
   async find(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent | undefined> {
-    const { eventName, args } = expected;
-    const topics = encodeEventTopics({ abi: hubAbi, eventName, args } as never);
-    let last = await this.getBlockNumber();
-    for (let range = 0; range < MOST_RANGES && last >= fromBlock; range += 1) {
-      const first = last - LOG_RANGE > fromBlock ? last - LOG_RANGE : fromBlock;
-      const filter = { address: this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
-      const found = this.among((await this.#ask("eth_getLogs", [filter])) as readonly Log[], expected);
-      if (found !== undefined) return found;
-      last = first - 1n;
-    }
+    for await (const found of this.#events(expected, fromBlock)) return found;
     return undefined;
   }
 
-  /** The newest such event among logs. */
-  among(logs: readonly Log[], { eventName, args }: ExpectedEvent): FoundEvent | undefined {
-    const own = logs.filter((log) => log.address.toLowerCase() === this.#hub.toLowerCase());
-    const parsed = parseEventLogs({ abi: hubAbi, logs: own as Log[], eventName });
-    for (const log of parsed.reverse()) {
-      const values = log.args as Readonly<Record<string, unknown>>;
-      if (Object.entries(args).every(([name, value]) => same(values[name], value))) {
-        return { hash: log.transactionHash as Hex, blockNumber: BigInt(log.blockNumber ?? 0), args: values };
-      }
+  /** All such events since a block, the newest first. */
+  async findAll(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent[]> {
+    const all: FoundEvent[] = [];
+    for await (const found of this.#events(expected, fromBlock)) all.push(found);
+    return all;
+  }
+
+  async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
+    const { eventName, args } = expected;
+    const topics = encodeEventTopics({ abi: hubAbi, eventName, args } as never);
+    const head = await this.getBlockNumber();
+    const oldest = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
+    let last = head;
+    for (let range = 0; range < MOST_RANGES && last >= oldest; range += 1) {
+      const first = last - LOG_RANGE > oldest ? last - LOG_RANGE : oldest;
+      const filter = { address: this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
+      yield* this.all((await this.#ask("eth_getLogs", [filter])) as readonly Log[], expected);
+      last = first - 1n;
     }
-    return undefined;
+  }
+
+  /** The newest such event among logs. */
+  among(logs: readonly Log[], expected: ExpectedEvent): FoundEvent | undefined {
+    return this.all(logs, expected)[0];
+  }
+
+  /** All such events among logs, the newest first. */
+  all(logs: readonly Log[], { eventName, args }: ExpectedEvent): FoundEvent[] {
+    const own = logs.filter((log) => log.address.toLowerCase() === this.#hub.toLowerCase());
+    return parseEventLogs({ abi: hubAbi, logs: own as Log[], eventName })
+      .reverse()
+      .map((log) => ({
+        hash: log.transactionHash as Hex,
+        blockNumber: BigInt(log.blockNumber ?? 0),
+        args: log.args as Readonly<Record<string, unknown>>,
+      }))
+      .filter((found) => Object.entries(args).every(([name, value]) => same(found.args[name], value)));
   }
 
   async #call(call: Call & { readonly from?: Address }, block: string): Promise<Hex> {

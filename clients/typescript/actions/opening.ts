@@ -9,7 +9,7 @@ import { commitmentOf } from "../src/commitments.js";
 import type { Envelope } from "../src/envelope.js";
 import { ServiceError } from "../src/errors.js";
 import { detailOf, refuseDifferences, requireBucket, signed, typed } from "./api.js";
-import { AWARDED, requireFinal } from "./bounty.js";
+import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
@@ -17,6 +17,7 @@ import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { recordedOf } from "./verdict.js";
 import type { Recorded } from "./verdict.js";
+import { finalWinner } from "./witnesses.js";
 
 const MOST_LISTED = 200;
 const INERT =
@@ -76,9 +77,8 @@ async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): P
 }
 
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  await requireFinal(context, bounty);
+  const named = await finalWinner(context, stage, bounty);
   const key = await deliveryKey(context);
-  const named = await winnerOf(context, bounty);
   const keyring = await keysOf(stage);
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
@@ -104,12 +104,10 @@ async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<
 }
 
 async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  await requireFinal(context, bounty);
+  const named = await finalWinner(context, stage, bounty);
   const { generateIdentity, publicKeyOf, unwrapContentKey } = await import("./work.js");
   const fresh = await generateIdentity();
   const own = await publicKeyOf(fresh);
-  const named = await winnerOf(context, bounty);
-  await detailOf(context, stage, bounty);
   const path = { bounty_id: bounty.id.toString() };
   const retrieved = await signed(
     context,
@@ -153,14 +151,6 @@ async function deliveryKey({ node, hub, api }: Context): Promise<Hex> {
   }
   refuseDifferences("delivery_key_mismatch", [["delivery_public_key", served, key]]);
   return key;
-}
-
-/** The winning Submission; it is the winner's active one, too. */
-async function winnerOf({ node, hub }: Context, { id, winner, winningSubmission }: Bounty): Promise<Recorded> {
-  const active = await node.readContract({ ...hub, functionName: "getSubmission", args: [id, winner] });
-  if (active === winningSubmission) return { solver: winner, commitment: winningSubmission };
-  const message = "The wallet's node names a winning Submission that its Solver does not have.";
-  throw new ServiceError("chain_inconsistent", message, { nextAction: "Choose another node in the wallet." });
 }
 
 /** The identities of a file that the person chooses. */

@@ -2,8 +2,9 @@
  * A Poster's bounty: the page published and reviewed, then funded by one signature over the token and one transaction.
  *
  * The terms that are funded are read out of the page here and completed from the chain; the service's answer has to
- * agree with them. What was signed is written down with its salt, so that a page is funded once: every authorization of
- * one salt has the same nonce, and the token takes only one of them.
+ * agree with them. What was signed is written down and kept, so that a page is funded once: authorizations over the same
+ * terms have the same nonce, of which the token takes one, and other terms are signed only once what was signed before
+ * is over, by the finalized chain and by this machine's clock. Each visit asks node and API for bounties on the page.
  */
 
 import { bytesToHex, erc20Abi, parseAbi } from "viem";
@@ -16,23 +17,27 @@ import { authorizationNonce, commitmentOf, guardianRosterHash } from "../src/com
 import type { Terms } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
 import { fundingCall, fundingTypedData } from "../src/hub.js";
+import { AUTHORIZATION_SECONDS, FACTS, MARGIN_SECONDS } from "../src/witnesses.js";
 import { refuseDifferences, signed, typed } from "./api.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import type { ExpectedEvent } from "./node.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { amount, bytes, duration, moment, printable } from "./text.js";
-import { doneBefore, hubCall, perform } from "./transactions.js";
+import { hubCall, perform } from "./transactions.js";
 import type { TypedData } from "./wallet.js";
+import { escrowsOf, hasPassed, signingTime } from "./witnesses.js";
+import type { Escrow } from "./witnesses.js";
 
 const DRAFT = "page-draft";
 const MAX_BYTES = 256 * 1024;
 const BASIS_POINTS = 10_000n;
-const AUTHORIZATION_SECONDS = 3_600n;
-const MARGIN_SECONDS = 120n;
 const AGE_KEY = /AGE-SECRET-KEY-1/i;
 const MAINNET = 8453;
-const versionAbi = parseAbi(["function version() view returns (string)"]);
+const tokenAbi = parseAbi([
+  "function version() view returns (string)",
+  "function authorizationState(address, bytes32) view returns (bool)",
+]);
 
 /** The Hub's conditions for a bounty created now. */
 interface Conditions {
@@ -52,6 +57,12 @@ interface Funding {
   readonly terms: Terms;
   readonly validBefore: bigint;
   readonly signature?: Hex;
+  /** Of every authorization that was signed for this bounty, over other terms, too. */
+  readonly nonces: readonly Hex[];
+  /** Until when one of them may be used; 0 where none was signed. */
+  readonly signedUntil: bigint;
+  /** The bounty that was reported; it is looked for again. */
+  readonly reported?: bigint;
 }
 
 /** Offered to everyone on the page for it. */
@@ -73,41 +84,66 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   const commitment = commitmentOf(page);
   const terms = pageTerms(page);
   const name = `fund ${commitment}`;
-  const kept = await journal.get<Funding>(name);
-  stage.say("The terms are compared with what the contract takes.");
-  let found = kept === undefined ? undefined : await doneBefore(context, ...creation(context, kept));
-  if (found === undefined) {
-    const conditions = await readConditions(context);
-    if (kept?.signature === undefined) {
-      await requireFundable(context, terms, conditions);
-      if (kept === undefined) await confirmSecond(context, stage, commitment);
-      await review(context, stage, page, commitment, terms, conditions);
-    }
-    const funding = await authorized(context, stage, name, commitment, terms, conditions, kept);
-    const [step, expected] = creation(context, funding);
-    const { args } = fundingCall(hubAddress, account, funding.terms, funding.validBefore, funding.signature);
-    found = await perform(context, stage, {
-      name: step,
-      title: "Create the bounty",
-      functionName: "createBountyWithAuthorization",
-      call: hubCall(hubAddress, "createBountyWithAuthorization", args),
-      facts: factsOf(context, terms, conditions, funding),
-      expected,
-    });
+  stage.say("What was funded on this page before is looked up.");
+  const known = await escrowsOf(context, commitment);
+  let kept = await journal.get<Funding>(name);
+  const own = known.find(({ nonce }) => kept?.nonces.includes(nonce));
+  if (kept !== undefined && own !== undefined && kept.reported === undefined) {
+    return reported(context, stage, name, kept, own.id, `Funded as bounty ${own.id}.`);
   }
-  await journal.remove(name);
+  if (own !== undefined) kept = undefined; // reported before: another one would be a second escrow
+  stage.say("The terms are compared with what the contract takes.");
+  const conditions = await readConditions(context);
+  const isUsable = kept !== undefined && (await isLive(context, kept, conditions));
+  if (!isUsable) {
+    await requireFundable(context, terms, conditions);
+    if (known.length > 0) await confirmSecond(stage, known);
+    await review(context, stage, page, commitment, terms, conditions);
+  }
+  const funding =
+    kept !== undefined && isUsable
+      ? { ...kept, signature: kept.signature as Hex }
+      : await authorized(context, stage, name, commitment, terms, conditions, kept);
+  const [step, expected] = creation(context, funding);
+  const { args } = fundingCall(hubAddress, account, funding.terms, funding.validBefore, funding.signature);
+  const found = await perform(context, stage, {
+    name: step,
+    title: "Create the bounty",
+    functionName: "createBountyWithAuthorization",
+    call: hubCall(hubAddress, "createBountyWithAuthorization", args),
+    facts: factsOf(context, terms, conditions, funding),
+    expected,
+  });
+  const id = found.args["bountyId"] as bigint;
+  await reported(context, stage, name, funding, id, `Funded by transaction ${found.hash}.`);
+}
+
+/** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */
+async function reported(
+  { journal }: Context,
+  stage: Stage,
+  name: string,
+  funding: Funding,
+  id: bigint,
+  text: string,
+): Promise<void> {
+  await journal.put(name, { ...funding, reported: id });
   await journal.remove(DRAFT);
-  const id = String(found.args["bountyId"]);
   const link = element("a", { href: `/bounties/${id}` }, `Bounty ${id}`);
-  stage.done(`Funded by transaction ${found.hash}.`, element("p", {}, link, " has its page in a moment."));
+  stage.done(text, element("p", {}, link, " has its page in a moment."));
 }
 
 /** The step that creates a bounty on signed terms, and its event: both named by the authorization's nonce. */
-function creation({ settings, account }: Context, { terms }: Funding): [string, ExpectedEvent] {
-  const { chainId, hubAddress } = settings.deployment;
-  const nonce = authorizationNonce(chainId, hubAddress, account, terms);
+function creation(context: Context, { terms }: Funding): [string, ExpectedEvent] {
+  const { account } = context;
+  const nonce = nonceOf(context, terms);
   const args = { poster: account, specCommitment: terms.specCommitment, authorizationNonce: nonce };
   return [`create ${nonce}`, { eventName: "BountyCreated", args }];
+}
+
+function nonceOf({ settings, account }: Context, terms: Terms): Hex {
+  const { chainId, hubAddress } = settings.deployment;
+  return authorizationNonce(chainId, hubAddress, account, terms);
 }
 
 /** The page's text, kept while it is written. */
@@ -219,20 +255,11 @@ async function requireFundable(context: Context, terms: PageTerms, { now, guardi
 }
 
 /** A second escrow behind the same page is another bounty: a person has to want it. */
-async function confirmSecond(context: Context, stage: Stage, commitment: Hex): Promise<void> {
-  const { api, node, hub, account } = context;
-  const query = { poster_address: account, limit: 100 };
-  const { items } = await typed("BountyList", answerOf(api.GET("/api/bounties", { params: { query } })));
-  for (const { bounty_id: id, facts } of items) {
-    if (facts.spec_commitment !== commitment) continue;
-    const found = await node.readContract({ ...hub, functionName: "getBounty", args: [BigInt(id)] });
-    if (found.specCommitment !== commitment || found.poster.toLowerCase() !== account) continue;
-    stage.say("");
-    const before: Fact = ["Funded before as", `bounty ${id}`];
-    const again: Fact = ["A second escrow", "would be another bounty"];
-    await stage.confirm("This page was funded before", [before, again], "Fund it once more");
-    return;
-  }
+async function confirmSecond(stage: Stage, known: readonly Escrow[]): Promise<void> {
+  stage.say("");
+  const before: Fact = ["Funded before as", known.map(({ id }) => `bounty ${id}`).join(", ")];
+  const again: Fact = ["A second escrow", "would be another bounty"];
+  await stage.confirm("This page was funded before", [before, again], "Fund it once more");
 }
 
 /** Has the page reviewed and stored, and compares everything in the answer with what is derived here. */
@@ -308,7 +335,20 @@ function refusePublication(
   ]);
 }
 
-/** The signed authorization for exactly these terms: the kept one while it is good, else a new one. */
+/** Whether the Hub and the token still take what was signed, and for long enough that a block can hold it. */
+async function isLive(context: Context, kept: Funding, conditions: Conditions): Promise<boolean> {
+  if (kept.signature === undefined || !isHonoured(kept.terms, conditions)) return false;
+  return kept.validBefore > conditions.now + MARGIN_SECONDS && !(await isSpent(context, kept.terms));
+}
+
+/** Whether the token has the authorization as used or cancelled, as the wallet's node shows it. */
+function isSpent(context: Context, terms: Terms): Promise<boolean> {
+  const { node, token, account } = context;
+  const args = [account, nonceOf(context, terms)] as const;
+  return node.readContract({ address: token.address, abi: tokenAbi, functionName: "authorizationState", args });
+}
+
+/** A new signature: over the kept terms while they can be meant, else over others once the former one is over. */
 async function authorized(
   context: Context,
   stage: Stage,
@@ -319,17 +359,9 @@ async function authorized(
   kept: Funding | undefined,
 ): Promise<SignedFunding> {
   const { journal, wallet, account, settings } = context;
-  const { now, rosterUntil } = conditions;
-  const isLive = kept?.signature !== undefined && kept.validBefore > now;
-  if (kept !== undefined && isLive) {
-    if (isHonoured(kept.terms, conditions)) {
-      if (kept.validBefore > now + MARGIN_SECONDS) return { ...kept, signature: kept.signature as Hex };
-    } else {
-      throw new ServiceError("authorization_outstanding", "The contract's roster or fees changed since you signed.", {
-        nextAction: `What you signed is good until ${moment(kept.validBefore)}. Go on after that time.`,
-      });
-    }
-  }
+  const { rosterUntil } = conditions;
+  const now = await signingTime(context);
+  const terms = await termsFor(context, commitment, page, conditions, kept);
   const until = now + AUTHORIZATION_SECONDS;
   const validBefore = rosterUntil > 0n && rosterUntil < until ? rosterUntil : until;
   if (validBefore <= now + MARGIN_SECONDS) {
@@ -337,17 +369,41 @@ async function authorized(
       nextAction: "Go on after that time; terms that are signed now would be too late.",
     });
   }
-  const salt = kept?.terms.salt ?? bytesToHex(crypto.getRandomValues(new Uint8Array(32)));
-  const funding: Funding = { terms: fundedTerms(commitment, page, conditions, salt), validBefore };
-  await journal.put(name, funding); // before it is signed: the same salt for good
+  const nonces = [...new Set([...(kept?.nonces ?? []), nonceOf(context, terms)])];
+  const funding: Funding = { terms, validBefore, nonces, signedUntil: kept?.signedUntil ?? 0n };
+  await journal.put(name, funding); // before it is signed: the same terms for good
   const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, funding.terms, validBefore);
   stage.say("");
   await stage.confirm("Sign the escrow", factsOf(context, page, conditions, funding), "Sign with the wallet");
   stage.say("The wallet is asked to sign the transfer.");
   const signature = await wallet.signTypedData(typedData as unknown as TypedData);
-  const done = { ...funding, signature };
+  const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
+  const done = { ...funding, signature, signedUntil };
   await journal.put(name, done);
   return done;
+}
+
+/** The kept terms while they can be meant; else others, once nothing that was signed before can be used any more. */
+async function termsFor(
+  context: Context,
+  commitment: Hex,
+  page: PageTerms,
+  conditions: Conditions,
+  kept: Funding | undefined,
+): Promise<Terms> {
+  if (kept !== undefined) {
+    const { terms, signedUntil } = kept;
+    const isHonouredNow = isHonoured(terms, conditions);
+    if (isHonouredNow && !(await isSpent(context, terms))) return terms;
+    if (signedUntil > 0n && !(await hasPassed(context, signedUntil))) {
+      const why = isHonouredNow ? "The token has it as spent" : "The contract's roster or fees changed";
+      const message = `${why}, and what you signed before is good until ${moment(signedUntil)}.`;
+      throw new ServiceError(FACTS.authorization_over[1], message, {
+        nextAction: "Go on after that time, once its block is final. Nothing else was signed.",
+      });
+    }
+  }
+  return fundedTerms(commitment, page, conditions, bytesToHex(crypto.getRandomValues(new Uint8Array(32))));
 }
 
 /** The domain of the token's own typed data, read from the token. */
@@ -355,7 +411,7 @@ async function domainOf({ node, token }: Context): Promise<{ address: Address; n
   const { address } = token;
   const [name, version] = await Promise.all([
     node.readContract({ address, abi: erc20Abi, functionName: "name" }),
-    node.readContract({ address, abi: versionAbi, functionName: "version" }),
+    node.readContract({ address, abi: tokenAbi, functionName: "version" }),
   ]);
   return { address, name, version };
 }

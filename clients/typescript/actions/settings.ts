@@ -32,6 +32,8 @@ export interface Settings {
   /** Where this origin has the beacon's rounds. */
   readonly beaconUrl: string;
   readonly bounty: StatedBounty | undefined;
+  /** Whether the chain's time is moved by hand, as a local one's is: then this machine's clock says nothing. */
+  readonly hasMovedTime: boolean;
 }
 
 interface Written {
@@ -47,6 +49,7 @@ interface Written {
     readonly period_seconds: number;
   } | null;
   readonly bounty: StatedBounty | null;
+  readonly has_moved_time: boolean;
 }
 
 /** The settings of the element that carries them. */
@@ -69,5 +72,6 @@ export function readSettings(place: HTMLElement): Settings {
             periodSeconds: beacon.period_seconds,
           },
     bounty: written.bounty ?? undefined,
+    hasMovedTime: written.has_moved_time,
   };
 }

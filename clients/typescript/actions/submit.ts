@@ -20,6 +20,7 @@ import { DirectoryField, suspicious } from "./files.js";
 import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
+import { activeOf, requireSealable } from "./witnesses.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
@@ -51,16 +52,17 @@ export function submitOffers(context: Context, bounty: Bounty): Offer[] {
 }
 
 async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  const { node, hub, account, settings, journal } = context;
+  const { node, account, settings, journal } = context;
   const { hubAddress } = settings.deployment;
   const placeholder = hubCall(hubAddress, "submit", [bounty.id, `0x${"01".repeat(32)}`, bounty.guardianRosterHash]);
   await node.simulate(account, placeholder); // refused before anything is sealed
   const detail = await detailOf(context, stage, bounty);
   requireSameTerms(detail, bounty);
+  await requireSealable(context, bounty);
   const name = `sealed ${bounty.id}`;
-  let sealed = await keptOf(context, stage, name);
+  let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {
-    const files = await chosen(stage);
+    const files = await chosen(context, stage);
     sealed = await seal(context, stage, bounty, files);
     await journal.put(name, sealed);
     const { removeOthers } = await import("./sealing.js");
@@ -73,8 +75,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
       await journal.put(name, { ...(sealed as Sealed), ...step });
     });
   }
-  const args = [bounty.id, account] as const;
-  const former = await node.readContract({ ...hub, functionName: "getSubmission", args });
+  const former = await activeOf(context, bounty.id, account);
   const { commitment } = sealed;
   const isReplacing = former !== NO_SUBMISSION && former !== commitment;
   if (isReplacing) requireListed(detail, account, former);
@@ -112,9 +113,9 @@ function requireListed(detail: Schemas["BountyDetail"], account: Address, former
 }
 
 /** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there. */
-async function keptOf(context: Context, stage: Stage, name: string): Promise<Sealed | undefined> {
+async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
-  if (kept === undefined) return undefined;
+  if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
   if (!kept.prepared && (await fileOf(kept.file)) === undefined) return undefined;
   stage.say("");
   const goOn = "Go on with it";
@@ -133,8 +134,15 @@ async function keptOf(context: Context, stage: Stage, name: string): Promise<Sea
   return pressed === goOn ? kept : undefined;
 }
 
-/** The files, once the person has seen what will be sealed. */
-async function chosen(stage: Stage): Promise<ArtifactFile[]> {
+/** Whether it was sealed under the bounty's terms as they are vouched for now; else it is sealed again. */
+async function isFor({ settings, account }: Context, kept: Sealed, bounty: Bounty): Promise<boolean> {
+  const { envelopeDifferences, parseEnvelope } = await import("./work.js");
+  if (settings.beacon === undefined) return true; // nothing is sealed without it
+  return envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, account, settings.beacon).length === 0;
+}
+
+/** The files, once the person has seen what will be sealed, and whose word it rests on. */
+async function chosen({ settings }: Context, stage: Stage): Promise<ArtifactFile[]> {
   const field = new DirectoryField();
   stage.say("");
   const files = await stage.ask("Choose the work", [field.place], "Go on", () => field.files());
@@ -149,6 +157,11 @@ async function chosen(stage: Stage): Promise<ArtifactFile[]> {
   if (files.length > MOST_LISTED)
     list.append(element("li", {}, `and ${counted(files.length - MOST_LISTED, "file")} more`));
   const fields: Node[] = [element("p", {}, `${counted(files.length, "file")}, ${bytes(total)}:`), list];
+  const api = new URL(settings.apiUrl).host;
+  const whose =
+    `Whose keys the Guardians' are, and when the work can be opened, is the word of the wallet's node and of ${api}. ` +
+    "One operator of both could read it early.";
+  fields.push(element("p", {}, whose));
   const agreed = element("input", { type: "checkbox" });
   if (secrets.length > 0) {
     const shown = secrets

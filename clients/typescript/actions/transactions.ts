@@ -9,7 +9,7 @@ import type { Address, ContractFunctionArgs, ContractFunctionName, Hex } from "v
 import { ServiceError } from "../src/errors.js";
 import { hubAbi } from "../src/generated/hub.js";
 import type { Context } from "./context.js";
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 import type { Call, ExpectedEvent, FoundEvent } from "./node.js";
 import { transactionBuilder } from "./safe.js";
 import type { Fact, Stage } from "./stage.js";
@@ -35,6 +35,8 @@ interface Attempt {
 const POLL_MILLISECONDS = 1_000;
 /** Of so many polls one searches the log, which costs a node more than a receipt does. */
 const SEARCH_EVERY = 3;
+/** After so many polls without a receipt the node is asked whether it knows the transaction at all. */
+const DOUBT_AFTER = 10;
 
 const SEND = "Send with the wallet";
 const SAVE = "Save it for the Safe's Transaction Builder";
@@ -55,21 +57,12 @@ export function hubCall<const name extends Changing>(
 export function perform(context: Context, stage: Stage, step: Step): Promise<FoundEvent> {
   return context.journal.alone(step.name, async () => {
     const kept = await context.journal.get<Attempt>(step.name);
-    const found = kept === undefined ? undefined : await followed(context, stage, step, kept);
-    return found ?? (await sent(context, stage, step, kept !== undefined));
+    let found = kept === undefined ? undefined : await followed(context, stage, step, kept);
+    for (let isRepeated = kept !== undefined; found === undefined; isRepeated = true) {
+      found = await sent(context, stage, step, isRepeated);
+    }
+    return found;
   });
-}
-
-/** The event of an attempt that an earlier visit made under this name; undefined where there is none. */
-export async function doneBefore(
-  { journal, node }: Context,
-  name: string,
-  expected: ExpectedEvent,
-): Promise<FoundEvent | undefined> {
-  const kept = await journal.get<Attempt>(name);
-  const found = kept === undefined ? undefined : await node.find(expected, kept.fromBlock);
-  if (found !== undefined) await journal.remove(name);
-  return found;
 }
 
 /** What became of an earlier attempt; undefined where the wallet may be asked again. */
@@ -83,7 +76,13 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
   return kept.hash === undefined ? undefined : outcome(context, stage, step, kept.hash, kept.fromBlock);
 }
 
-async function sent(context: Context, stage: Stage, step: Step, isRepeated: boolean): Promise<FoundEvent> {
+/** Has it sent; undefined where nobody knows it afterwards, and the person wants it sent again. */
+async function sent(
+  context: Context,
+  stage: Stage,
+  step: Step,
+  isRepeated: boolean,
+): Promise<FoundEvent | undefined> {
   const { node, wallet, journal, account, isPrepared } = context;
   stage.say("The transaction is tried on the wallet's node, without sending it.");
   await node.simulate(account, step.call);
@@ -109,18 +108,22 @@ async function sent(context: Context, stage: Stage, step: Step, isRepeated: bool
   return outcome(context, stage, step, hash, attempt.fromBlock);
 }
 
-/** Waits for the event; a transaction that failed is forgotten, so that the step can be done again. */
+/**
+ * Waits for the event; a transaction that failed is forgotten, so that the step can be done again. Undefined where the
+ * node does not know the transaction, and the person wants it sent again.
+ */
 async function outcome(
   context: Context,
   stage: Stage,
   step: Step,
   hash: Hex | undefined,
   fromBlock: bigint,
-): Promise<FoundEvent> {
+): Promise<FoundEvent | undefined> {
   const { node, journal } = context;
   const sent = hash === undefined ? "" : `Sent as ${hash}. `;
   stage.say(`${sent}Waiting for the chain; if you leave the page, it continues when you come back.`);
-  for (let poll = 1; ; poll += 1) {
+  let isGivenUp = false;
+  for (let poll = 1; !isGivenUp; poll += 1) {
     const receipt = hash?.length === HASH_LETTERS ? await tolerated(node.receipt(hash)) : undefined;
     let found = receipt === undefined ? undefined : node.among(receipt.logs, step.expected);
     if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(node.find(step.expected, fromBlock));
@@ -134,8 +137,19 @@ async function outcome(
         nextAction: "Reload the page to see what the bounty permits now.",
       });
     }
+    if (hash !== undefined && receipt === undefined && poll % DOUBT_AFTER === 0) {
+      if ((await tolerated(node.knows(hash))) === false) offerAgain(stage, () => (isGivenUp = true));
+    }
     await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS));
   }
+  stage.show();
+  return undefined;
+}
+
+/** A way on where a node lost a transaction, or never passed it on. */
+function offerAgain(stage: Stage, pressed: () => void): void {
+  const text = "The wallet's node does not know this transaction. If the wallet does not either, ";
+  stage.show(element("p", {}, text, button("Have it sent again", pressed)));
 }
 
 /** The file for the owners of a Safe, who send the transaction together. */

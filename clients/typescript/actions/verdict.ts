@@ -6,6 +6,7 @@ import type { Schemas } from "../src/api.js";
 import { commitmentOf } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
 import type { Deployment } from "../src/requests.js";
+import { disagreement } from "../src/witnesses.js";
 import { detailOf, signed } from "./api.js";
 import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
@@ -14,6 +15,7 @@ import { element, labelled } from "./dom.js";
 import type { Fact, Offer, Stage } from "./stage.js";
 import { moment } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
+import { activeOf } from "./witnesses.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
@@ -48,9 +50,12 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
   ];
 }
 
-/** The active Submissions, as far as the API lists them, each of them looked up in the Hub. */
+/**
+ * The active Submissions, as far as the API lists them, each of them looked up in the Hub. `sources_disagree` where the
+ * wallet's node has another one of a Solver: a Verdict would be for work that nobody opened.
+ */
 export async function recordedOf(
-  { node, hub }: Context,
+  context: Context,
   detail: Schemas["BountyDetail"],
   bountyId: bigint,
 ): Promise<Recorded[]> {
@@ -59,9 +64,12 @@ export async function recordedOf(
   for (let start = 0; start < listed.length; start += AT_ONCE) {
     const some = listed.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }) => {
       const solver = solver_address as Address;
-      const args = [bountyId, solver] as const;
-      const commitment = await node.readContract({ ...hub, functionName: "getSubmission", args });
-      if (commitment === submission_commitment) found.push({ solver, commitment });
+      const commitment = await activeOf(context, bountyId, solver);
+      if (commitment !== submission_commitment) {
+        const theirs = `the API lists Submission ${submission_commitment} of ${solver}`;
+        throw disagreement("number", theirs, `the wallet's node has ${commitment}`);
+      }
+      found.push({ solver, commitment });
     });
     await Promise.all(some);
   }

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from service_common.chain.beacon_settings import read_beacon_record
-from service_common.chain.deployment import BeaconRecord
+from service_common.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
 from service_common.chain.settings import read_hub
 from service_common.config import EnvironmentReader, parse_count
 from service_common.log import parse_level
@@ -49,6 +49,11 @@ class PagesConfig:
         """Where people reach the API."""
         scheme = self.pages_url.partition("://")[0]
         return f"{scheme}://{self.web.public_host}"
+
+    @property
+    def has_moved_time(self) -> bool:
+        """Whether the chain's time is moved by hand, as a local one's is."""
+        return self.chain_id == LOCAL_CHAIN_ID
 
 
 def read_config(environment: Mapping[str, str]) -> PagesConfig:

@@ -29,6 +29,7 @@ def wallet_data(
         "actions": actions.value,
         "chain_id": config.chain_id,
         "hub_address": config.hub_address,
+        "has_moved_time": config.has_moved_time,
         "api_url": config.public_api_url,
         "bucket_url": config.bucket_url,
         "beacon": None

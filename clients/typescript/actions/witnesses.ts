@@ -1,0 +1,126 @@
+/**
+ * Facts on which an act rests that cannot be taken back, each by those who vouch for it: the wallet's node, the API,
+ * this browser's journal and this machine's clock. What is decided about them is the library's (`src/witnesses.ts`).
+ */
+
+import type { Address, Hex } from "viem";
+import { answerOf } from "../src/api.js";
+import { FUNDED_QUERY, MOST_LISTED, RECENT_BLOCKS } from "../src/generated/witnesses.js";
+import { disagreement, hourBegins, isOver, requireRevealPoint } from "../src/witnesses.js";
+import { detailOf, refuseDifferences, typed } from "./api.js";
+import { requireFinal } from "./bounty.js";
+import type { Bounty } from "./bounty.js";
+import type { Context } from "./context.js";
+import type { Stage } from "./stage.js";
+import type { Recorded } from "./verdict.js";
+
+/** A node may be some blocks behind the API. */
+const LAG_TRIES = 4;
+const LAG_MILLISECONDS = 1_500;
+
+/** A bounty on a page, and the nonce of the terms that it was created with. */
+export interface Escrow {
+  readonly id: bigint;
+  readonly nonce: Hex;
+}
+
+/** This machine's clock; undefined where the chain's time is moved by hand. */
+function clockOf({ settings }: Context): bigint | undefined {
+  return settings.hasMovedTime ? undefined : BigInt(Math.floor(Date.now() / 1_000));
+}
+
+/** From when an authorization's hour is counted; `time_disagrees`. */
+export async function signingTime(context: Context): Promise<bigint> {
+  return hourBegins((await context.node.getBlock()).timestamp, clockOf(context));
+}
+
+/** Whether what is good until a moment can be used no more. */
+export async function hasPassed(context: Context, moment: bigint): Promise<boolean> {
+  return isOver(moment, (await context.node.getFinalizedBlock()).timestamp, clockOf(context));
+}
+
+/**
+ * Every bounty of this account on this page: by the API's index, and by the node's log of the last day; oldest first.
+ * `sources_disagree` where the API shows one that the node does not have: one of them hides an escrow that was paid, or
+ * invents one.
+ */
+export async function escrowsOf(context: Context, page: Hex): Promise<readonly Escrow[]> {
+  for (let tries = 1; ; tries += 1) {
+    const [listed, logged] = await Promise.all([listedBy(context, page), loggedBy(context, page)]);
+    const unknown = await missingOf(context, listed, logged, page);
+    if (unknown === undefined) {
+      const found = new Map([...listed, ...logged].map((escrow) => [escrow.id, escrow]));
+      return [...found.values()].sort((left, right) => (left.id < right.id ? -1 : 1));
+    }
+    if (tries === LAG_TRIES) {
+      throw disagreement("unfunded", `the API shows bounty ${unknown.id} on it`, "the wallet's node has no such bounty");
+    }
+    await new Promise((resolve) => setTimeout(resolve, LAG_MILLISECONDS));
+  }
+}
+
+async function listedBy({ api, account }: Context, page: Hex): Promise<readonly Escrow[]> {
+  const body = { query: FUNDED_QUERY, variables: { poster: account, page, first: MOST_LISTED } };
+  const { data } = await typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body: body as never })));
+  const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
+  if (!Array.isArray(rows)) throw disagreement("unfunded", "the API answers no list", "nobody else has all of them");
+  return (rows as { bounty_id: string; authorization_nonce: Hex }[]).map(({ bounty_id, authorization_nonce }) => ({
+    id: BigInt(bounty_id),
+    nonce: authorization_nonce,
+  }));
+}
+
+async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly Escrow[]> {
+  const head = await node.getBlockNumber();
+  const since = head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
+  const expected = { eventName: "BountyCreated", args: { poster: account, specCommitment: page } } as const;
+  const found = await node.findAll(expected, since);
+  return found.map(({ args }) => ({ id: args["bountyId"] as bigint, nonce: args["authorizationNonce"] as Hex }));
+}
+
+/** The first of those that the API lists which the node does not have as it is listed. */
+async function missingOf(
+  { node, hub, account }: Context,
+  listed: readonly Escrow[],
+  logged: readonly Escrow[],
+  page: Hex,
+): Promise<Escrow | undefined> {
+  for (const escrow of listed) {
+    if (logged.some(({ id, nonce }) => id === escrow.id && nonce === escrow.nonce)) continue;
+    const question = { ...hub, functionName: "getBounty", args: [escrow.id] } as const;
+    const found = await node.readContract(question).catch(() => undefined);
+    if (found?.poster.toLowerCase() !== account || found.specCommitment !== page) return escrow;
+  }
+  return undefined;
+}
+
+/** Refuses to seal for a bounty whose reveal point is not what its deadline makes it, or has passed. */
+export async function requireSealable(context: Context, { submissionDeadline, revealAt, now }: Bounty): Promise<void> {
+  const { node, hub, stated } = context;
+  const delay = await node.readContract({ ...hub, functionName: "revealDelay" });
+  refuseDifferences("deployment_mismatch", [
+    ["reveal_delay_seconds", stated?.reveal_delay_seconds ?? "nothing", Number(delay)],
+  ]);
+  const clock = clockOf(context) ?? now;
+  requireRevealPoint(submissionDeadline, revealAt, delay, clock > now ? clock : now);
+}
+
+/** The winning Submission, once it is final, by the wallet's node and by the API. */
+export async function finalWinner(context: Context, stage: Stage, bounty: Bounty): Promise<Recorded> {
+  await requireFinal(context, bounty);
+  const { id, winner: solver, winningSubmission: commitment } = bounty;
+  const { facts } = await detailOf(context, stage, bounty);
+  refuseDifferences("read_model_mismatch", [
+    ["facts.outcome", facts.outcome, "awarded"],
+    ["facts.winner.solver_address", facts.winner?.solver_address, solver],
+    ["facts.winner.submission_commitment", facts.winner?.submission_commitment, commitment],
+  ]);
+  const active = await activeOf(context, id, solver);
+  if (active === commitment) return { solver, commitment };
+  throw disagreement("winner", `bounty ${id} names Submission ${commitment}`, `its Solver has ${active}`);
+}
+
+/** A Solver's Submission, as the wallet's node has it. */
+export function activeOf({ node, hub }: Context, bountyId: bigint, solver: Address): Promise<Hex> {
+  return node.readContract({ ...hub, functionName: "getSubmission", args: [bountyId, solver] });
+}
