@@ -111,6 +111,12 @@ def steps() -> list[Step]:
             "tests/e2e/test_wallet_lies.py",
         ),
         _tests(
+            "wallet-plays",
+            "500 plays on the pages against a wallet's node or an API that forge one to three facts over several "
+            "visits, each closed anywhere, judged by the true chain",
+            "tests/e2e/test_wallet_plays.py",
+        ),
+        _tests(
             "audit-fuzz",
             "5,000 altered audit bundles, each reported or refused",
             "tests/cli/audit/test_bundle_fuzz.py",

@@ -57,18 +57,21 @@ class Browser:
         *,
         scripts: bool = True,
         fresh: bool = False,
+        fixed_lots: bool = True,
         api: tuple[str, str] | None = None,
     ) -> "Page":
         """A page at an address.
 
-        All pages share what the browser keeps. A ``fresh`` one finds nothing that was kept for its origin, and its
-        random numbers are always the same. With ``api``, requests below the first address go to the second one.
+        All pages share what the browser keeps. A ``fresh`` one finds nothing that was kept for its origin, and with
+        ``fixed_lots`` its random numbers are always the same. With ``api``, requests below the first address go to the
+        second one.
         """
         self._count += 1
         page = Page(self, f"page {self._count}")
         to = None if api is None else {"from": api[0], "to": api[1]}
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(url)) if fresh else None
-        page.do("open", wallet=None if wallet is None else wallet.to_json(), scripts=scripts, fresh=origin, api=to)
+        given = None if wallet is None else wallet.to_json()
+        page.do("open", wallet=given, scripts=scripts, fresh=origin, fixed_lots=fixed_lots, api=to)
         page.goto(url)
         return page
 

@@ -137,9 +137,9 @@ function announce(name) {
 const commands = {
   /**
    * A page, with or without a wallet or scripts. All pages share what the browser keeps. One of a fresh origin finds
-   * nothing kept there, and what it draws by lot is always the same. Requests below `api.from` go to `api.to`.
+   * nothing kept there; with `fixed_lots` what it draws by lot is always the same. Requests below `api.from` go to `api.to`.
    */
-  async open({ page: name, wallet, scripts, fresh, api }) {
+  async open({ page: name, wallet, scripts, fresh, fixed_lots, api }) {
     const page = await browser.newPage();
     if (!scripts) await page.setJavaScriptEnabled(false);
     await page.setViewport({ width: 1000, height: 900 });
@@ -147,7 +147,7 @@ const commands = {
     if (fresh) {
       const session = await page.createCDPSession();
       await session.send('Storage.clearDataForOrigin', { origin: fresh, storageTypes: 'all' });
-      await page.evaluateOnNewDocument(() => (crypto.getRandomValues = (array) => array.fill(7)));
+      if (fixed_lots) await page.evaluateOnNewDocument(() => (crypto.getRandomValues = (array) => array.fill(7)));
     }
     if (api) await reroute(page, api);
     page.on('console', (message) => {
@@ -191,6 +191,14 @@ const commands = {
         Object.assign(stated.bounty, given);
         place.dataset.wallet = JSON.stringify(stated);
       },
+      changes,
+    );
+  },
+  /** Makes the page another one in what its own server wrote into it. */
+  async settings({ found, changes }) {
+    await found.page.$eval(
+      '#wallet',
+      (place, given) => (place.dataset.wallet = JSON.stringify({ ...JSON.parse(place.dataset.wallet), ...given })),
       changes,
     );
   },
@@ -257,8 +265,8 @@ const commands = {
     return seen.jsonValue();
   },
   /** Acts as a person would; see `act`. */
-  async act({ found, buttons, fields, ends, patience }) {
-    const given = JSON.stringify({ buttons, fields, ends, patience });
+  async act({ found, buttons, fields, ends, patience, presses = 12 }) {
+    const given = JSON.stringify({ buttons, fields, ends, patience, most: presses });
     return found.page.evaluate(`(() => { ${fillField} ${act} return act(${given}); })()`);
   },
   /** Opens the part with this summary. */
@@ -344,8 +352,7 @@ function fillField(field, { files, option, text }) {
  * alert or one of the last texts is there, or nothing has happened for a while. Gives how it ended, and the facts that
  * were shown above each button of a confirmation.
  */
-async function act({ buttons, fields, ends, patience }) {
-  const MOST_PRESSES = 12;
+async function act({ buttons, fields, ends, patience, most }) {
   const acting = document.querySelector('#acting');
   const [filled, shown] = [new Set(), []];
   let presses = 0;
@@ -366,7 +373,7 @@ async function act({ buttons, fields, ends, patience }) {
     }
     const open = [...acting.querySelectorAll('button')].filter((each) => !each.disabled && each.offsetParent);
     const next = buttons.map((text) => open.find((each) => each.innerText.trim() === text)).find(Boolean);
-    if (!next || presses === MOST_PRESSES) continue;
+    if (!next || presses === most) continue;
     const rows = [...acting.querySelectorAll('.stage dl.proofs > div')];
     const facts = rows.map((each) => [...each.children].map((one) => one.innerText));
     if (facts.length) shown.push(facts);
