@@ -296,7 +296,9 @@ def _sealed_alike(body: dict[str, Any]) -> object:
     }
 
 
-LEFT_OUT: Final = frozenset({"The signature is good until", "Commitment of the work", "Your earlier Verdict"})
+LEFT_OUT: Final = frozenset(
+    {"The signature is good until", "Commitment of the work", "Your earlier Verdict", "Why again"}
+)
 """Names of facts that differ from one honest time to the next, and of one that nobody but the wallet's node knows."""
 
 

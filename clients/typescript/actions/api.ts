@@ -13,8 +13,20 @@ import type { Fact, Stage } from "./stage.js";
 
 const POLL_MILLISECONDS = 1_000;
 const MOST_WAIT_SECONDS = 120;
-/** Of one request: a node on another chain, or a clock that is wrong, makes each further one useless, too. */
+/** Of one request: a node on another chain, a clock that is wrong or a proxy that drops it makes each further one useless. */
 const MOST_SIGNATURES = 3;
+/** For how long a service that is not there is waited for: as long as one takes to restart. */
+const RESTART_SECONDS = 60;
+const RESTART_PAUSE_SECONDS = 2;
+/** What a proxy answers in the place of a service that is not there. */
+const NOT_THERE = new Set([502, 503, 504]);
+/** Why a wallet is asked for another signature. */
+const AWAY =
+  "The service did not answer the request that you signed. It answers now: the same request needs another signature, " +
+  "since each is good for one attempt. It does no harm if both arrive.";
+const REFUSED =
+  "The service did not take the request that you signed, or could not yet. The same request needs another signature, " +
+  "since each is good for one attempt.";
 /** Refusals after which the same request with another signature may be taken. */
 const REPEATABLE = new Set(["unauthorized", "storage_verification_pending", "bounty_chain_state_unavailable"]);
 
@@ -25,8 +37,9 @@ const REPEATABLE = new Set(["unauthorized", "storage_verification_pending", "bou
 export async function detailOf(context: Context, stage: Stage, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
   for (;;) {
     const path = { bounty_id: bounty.id.toString() };
-    const call = context.api.GET("/api/bounties/{bounty_id}", { params: { path } });
-    const detail = await typed("BountyDetail", answerOf(call)).catch((error: unknown) => {
+    const detail = await repeated(stage, () =>
+      typed("BountyDetail", answerOf(context.api.GET("/api/bounties/{bounty_id}", { params: { path } }))),
+    ).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "bounty_not_found") return undefined; // not indexed yet
       throw error;
     });
@@ -76,7 +89,50 @@ export function refuseDifferences(code: string, pairs: readonly (readonly [strin
   });
 }
 
-/** Explains a request, has it signed, and sends it; where another signature may help, it is asked for again. */
+/**
+ * What the service answers to a question that changes nothing; while it is not there, as while it restarts, it is asked
+ * again for a minute. `api_unreachable` after that.
+ */
+export async function repeated<Value>(stage: Stage, ask: () => Promise<Value>): Promise<Value> {
+  const ends = Date.now() + RESTART_SECONDS * 1_000;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      if (Date.now() + RESTART_PAUSE_SECONDS * 1_000 > ends) throw unanswered();
+      stage.say(`The service does not answer. It may be restarting: it is tried again for ${RESTART_SECONDS} seconds.`);
+      await pause(RESTART_PAUSE_SECONDS * 1_000);
+    }
+  }
+}
+
+function unanswered(): ServiceError {
+  return new ServiceError("api_unreachable", "The service does not answer.", {
+    nextAction: "Try again in some minutes; what was begun continues.",
+  });
+}
+
+/** Whether nobody answered, as while a service restarts. */
+function isAway(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || error.code !== "api_unreachable") return false;
+  return error.status === undefined || NOT_THERE.has(error.status);
+}
+
+/** Waits until the service answers anything. */
+function restarted({ api }: Context, stage: Stage): Promise<unknown> {
+  return repeated(stage, () =>
+    answerOf(api.GET("/api/deployment")).catch((error: unknown) => {
+      if (isAway(error)) throw error;
+    }),
+  );
+}
+
+/**
+ * Explains a request, has it signed, and sends it. Where another signature may help, it is asked for again, and why is
+ * shown above the button: also where nobody answered, once somebody does, since every request of the pages may be
+ * carried out twice.
+ */
 export async function signed<Value>(
   context: Context,
   stage: Stage,
@@ -93,18 +149,26 @@ export async function signed<Value>(
     ["Signed by", account],
     ["What a signature allows", "this one request, for five minutes; it moves no money and no right"],
   ];
-  for (let signatures = 1; ; signatures += 1) {
+  let why: readonly Fact[] = [];
+  for (let wasted = 0; ; ) {
     stage.say("");
-    await stage.confirm(title, shown, "Sign with the wallet");
+    await stage.confirm(title, [...why, ...shown], "Sign with the wallet");
     stage.say("The wallet is asked for a signature, and the request is sent.");
     try {
       return await send();
     } catch (error) {
-      if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
-      if (error.code === "unauthorized" && signatures === MOST_SIGNATURES) throw error;
-      const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
-      stage.say(`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
-      await pause(seconds * 1_000);
+      const wasAway = isAway(error);
+      if (!(error instanceof ServiceError) || !(wasAway || REPEATABLE.has(error.code))) throw error;
+      if (wasAway || error.code === "unauthorized") wasted += 1;
+      if (wasted === MOST_SIGNATURES) throw wasAway ? unanswered() : error;
+      if (wasAway) {
+        await restarted(context, stage);
+      } else {
+        const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
+        stage.say(`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
+        await pause(seconds * 1_000);
+      }
+      why = [["Why again", wasAway ? AWAY : REFUSED]];
     }
   }
 }

@@ -8,7 +8,7 @@ import { answerOf } from "../src/api.js";
 import { commitmentOf } from "../src/commitments.js";
 import type { Envelope } from "../src/envelope.js";
 import { ServiceError } from "../src/errors.js";
-import { detailOf, refuseDifferences, requireBucket, signed, typed } from "./api.js";
+import { detailOf, refuseDifferences, repeated, requireBucket, signed, typed } from "./api.js";
 import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -78,7 +78,7 @@ async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): P
 
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   const named = await finalWinner(context, stage, bounty);
-  const key = await deliveryKey(context);
+  const key = await deliveryKey(context, stage);
   const keyring = await keysOf(stage);
   const fetched = await fetchSubmission(context, stage, bounty, named);
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
@@ -136,14 +136,16 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
 }
 
 /** The delivery key in effect on the chain, which the service must serve, too. */
-async function deliveryKey({ node, hub, api }: Context): Promise<Hex> {
+async function deliveryKey({ node, hub, api }: Context, stage: Stage): Promise<Hex> {
   const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
   if (key === NO_KEY) {
     throw new ServiceError("delivery_unavailable", "No delivery key is in effect on the chain.", {
       nextAction: "Try again once the operator has published one.",
     });
   }
-  const { delivery_public_key: served } = await typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key")));
+  const { delivery_public_key: served } = await repeated(stage, () =>
+    typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key"))),
+  );
   if (served !== key && served === (await node.readContract({ ...hub, functionName: "deliveryKey" }, "finalized"))) {
     throw new ServiceError("delivery_key_changing", "Another delivery key has just taken effect.", {
       nextAction: "Try again in some minutes, when the service shows it, too.",

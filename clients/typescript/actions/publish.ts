@@ -85,7 +85,7 @@ async function publish(context: Context, stage: Stage): Promise<void> {
   const terms = pageTerms(page);
   const name = `fund ${commitment}`;
   stage.say("What was funded on this page before is looked up.");
-  const known = await escrowsOf(context, commitment);
+  const known = await escrowsOf(context, stage, commitment);
   let kept = await journal.get<Funding>(name);
   const own = known.find(({ nonce }) => kept?.nonces.includes(nonce));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {

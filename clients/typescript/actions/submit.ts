@@ -58,7 +58,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   await node.simulate(account, placeholder); // refused before anything is sealed
   const detail = await detailOf(context, stage, bounty);
   requireSameTerms(detail, bounty);
-  await requireSealable(context, bounty);
+  await requireSealable(context, stage, bounty);
   const name = `sealed ${bounty.id}`;
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {

@@ -7,7 +7,7 @@ import { commitmentOf } from "../src/commitments.js";
 import { ServiceError } from "../src/errors.js";
 import type { Deployment } from "../src/requests.js";
 import { disagreement } from "../src/witnesses.js";
-import { detailOf, signed } from "./api.js";
+import { detailOf, repeated, signed } from "./api.js";
 import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -107,8 +107,11 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       ),
   );
   stage.say("The reasons are read back.");
-  const read = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
-  if ((await answerOf(read as Promise<{ data?: unknown; response: Response }>)) !== document) {
+  const read = await repeated(stage, () => {
+    const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
+    return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
+  });
+  if (read !== document) {
     throw new ServiceError("verdict_mismatch", "The reasons read back differently from what was sent.", {
       nextAction: "Nothing was recorded on the chain. Report it to the operator.",
     });

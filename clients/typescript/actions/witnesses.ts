@@ -7,7 +7,7 @@ import type { Address, Hex } from "viem";
 import { answerOf } from "../src/api.js";
 import { FUNDED_QUERY, MOST_LISTED, RECENT_BLOCKS } from "../src/generated/witnesses.js";
 import { disagreement, hourBegins, isOver, requireRevealPoint } from "../src/witnesses.js";
-import { detailOf, refuseDifferences, typed } from "./api.js";
+import { detailOf, refuseDifferences, repeated, typed } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -44,9 +44,9 @@ export async function hasPassed(context: Context, moment: bigint): Promise<boole
  * `sources_disagree` where the API shows one that the node does not have: one of them hides an escrow that was paid, or
  * invents one.
  */
-export async function escrowsOf(context: Context, page: Hex): Promise<readonly Escrow[]> {
+export async function escrowsOf(context: Context, stage: Stage, page: Hex): Promise<readonly Escrow[]> {
   for (let tries = 1; ; tries += 1) {
-    const [listed, logged] = await Promise.all([listedBy(context, page), loggedBy(context, page)]);
+    const [listed, logged] = await Promise.all([listedBy(context, stage, page), loggedBy(context, page)]);
     const unknown = await missingOf(context, listed, logged, page);
     if (unknown === undefined) {
       const found = new Map([...listed, ...logged].map((escrow) => [escrow.id, escrow]));
@@ -59,9 +59,11 @@ export async function escrowsOf(context: Context, page: Hex): Promise<readonly E
   }
 }
 
-async function listedBy({ api, account }: Context, page: Hex): Promise<readonly Escrow[]> {
+async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Promise<readonly Escrow[]> {
   const body = { query: FUNDED_QUERY, variables: { poster: account, page, first: MOST_LISTED } };
-  const { data } = await typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body: body as never })));
+  const { data } = await repeated(stage, () =>
+    typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body: body as never }))),
+  );
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
   if (!Array.isArray(rows)) throw disagreement("unfunded", "the API answers no list", "nobody else has all of them");
   return (rows as { bounty_id: string; authorization_nonce: Hex }[]).map(({ bounty_id, authorization_nonce }) => ({
@@ -95,12 +97,13 @@ async function missingOf(
 }
 
 /** Refuses to seal for a bounty whose reveal point is not what its deadline makes it, or has passed. */
-export async function requireSealable(context: Context, { submissionDeadline, revealAt, now }: Bounty): Promise<void> {
-  const { node, hub, stated } = context;
+export async function requireSealable(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+  const { node, hub, api } = context;
+  const { submissionDeadline, revealAt, now } = bounty;
   const delay = await node.readContract({ ...hub, functionName: "revealDelay" });
-  refuseDifferences("deployment_mismatch", [
-    ["reveal_delay_seconds", stated?.reveal_delay_seconds ?? "nothing", Number(delay)],
-  ]);
+  const stated =
+    context.stated ?? (await repeated(stage, () => typed("Deployment", answerOf(api.GET("/api/deployment")))));
+  refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", stated.reveal_delay_seconds, Number(delay)]]);
   const clock = clockOf(context) ?? now;
   requireRevealPoint(submissionDeadline, revealAt, delay, clock > now ? clock : now);
 }

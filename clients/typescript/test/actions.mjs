@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { buildSync } from "esbuild";
 
-const source = ["files", "safe", "text", "verdict"].map((name) => `export * from "./${name}.js";`);
+const parts = ["api", "files", "safe", "text", "verdict", "../src/errors"];
+const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
   bundle: true,
@@ -12,7 +13,7 @@ const { outputFiles } = buildSync({
   platform: "node",
   write: false,
 });
-const { suspicious, transactionBuilder, verdictDocument, printable, amount, duration, moment } = await import(
+const { suspicious, transactionBuilder, verdictDocument, printable, amount, duration, moment, ...actions } = await import(
   `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
 );
 
@@ -68,6 +69,75 @@ test("values are whole", () => {
 });
 
 const ADDRESS = `0x${"aA".repeat(20)}`;
+const away = (status) => new actions.ServiceError("api_unreachable", "the API does not answer", { status });
+
+/** A request that a wallet signs: what each attempt ends with, and how often the service is looked for before it is back. */
+async function played(t, ends, silences = 0) {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
+  const seen = { why: [], said: [], attempts: 0, ended: undefined };
+  const stage = {
+    say: (text) => seen.said.push(text),
+    confirm: async (_title, facts) => void seen.why.push(new Map(facts).get("Why again")),
+  };
+  const GET = async () => {
+    silences -= 1;
+    if (silences >= 0) throw away();
+    return { data: {}, response: new Response() };
+  };
+  const settings = { apiUrl: "https://api.example" };
+  const send = async () => {
+    seen.attempts += 1;
+    const end = ends.shift();
+    if (end instanceof Error) throw end;
+    return end;
+  };
+  const context = { api: { GET }, settings, account: ADDRESS };
+  const done = actions.signed(context, stage, "Title", "POST /", [], send).then(
+    (value) => (seen.ended = value),
+    (error) => (seen.ended = error.code),
+  );
+  while (seen.ended === undefined) {
+    t.mock.timers.tick(1_000);
+    await new Promise(setImmediate);
+  }
+  await done;
+  return { ...seen, seconds: Date.now() / 1_000 };
+}
+
+test("a service that restarts is waited for, and the wallet is asked once more, with the reason", async (t) => {
+  const { why, said, ended, seconds } = await played(t, [away(), "done"], 5);
+  assert.deepEqual([ended, why.length, why[0]], ["done", 2, undefined]);
+  assert.match(why[1], /did not answer .* needs another signature/);
+  assert.ok(said.some((text) => text.includes("It may be restarting")));
+  assert.ok(10 <= seconds && seconds < 60, seconds);
+});
+
+for (const [status, expected, requests] of [
+  [503, "done", 2],
+  [404, "api_unreachable", 1],
+]) {
+  test(`a proxy that answers ${status} in the place of the service ends with ${expected}`, async (t) => {
+    const { ended, attempts } = await played(t, [away(status), "done"]);
+    assert.deepEqual([ended, attempts], [expected, requests]);
+  });
+}
+
+test("a service that stays away ends the wait after a minute, without another signature", async (t) => {
+  const { ended, attempts, seconds } = await played(t, [away(), "done"], 1_000);
+  assert.deepEqual([ended, attempts], ["api_unreachable", 1]);
+  assert.ok(56 <= seconds && seconds <= 64, seconds);
+});
+
+test("a request that never arrives costs three signatures at most", async (t) => {
+  const { ended, attempts } = await played(t, [away(), away(), away(), "done"]);
+  assert.deepEqual([ended, attempts], ["api_unreachable", 3]);
+});
+
+test("a refusal that another signature cannot change is shown at once", async (t) => {
+  const { ended, attempts } = await played(t, [new actions.ServiceError("payload_too_large", "No."), "done"]);
+  assert.deepEqual([ended, attempts], ["payload_too_large", 1]);
+});
+
 const guardian = `0x${"bb".repeat(20)}`;
 const named = { solver: `0x${"Cc".repeat(20)}`, commitment: `0x${"dd".repeat(32)}` };
 const deployment = { chainId: 31337, hubAddress: ADDRESS };

@@ -391,7 +391,8 @@ async function reroute(page, { from, to }) {
     if (!request.url().startsWith(from)) return request.continue();
     const body = request.hasPostData() ? await request.fetchPostData() : undefined;
     const asked = { method: request.method(), headers: request.headers(), body };
-    const answer = await fetch(to + request.url().slice(from.length), asked);
+    const answer = await fetch(to + request.url().slice(from.length), asked).catch(() => undefined);
+    if (!answer) return request.abort('connectionrefused');
     const headers = { ...Object.fromEntries(answer.headers), 'Access-Control-Allow-Origin': '*' };
     return request.respond({ status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) });
   });
