@@ -25,7 +25,7 @@ from service_common.types import Address, BountyId
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger, make_ledger
-from tests.cli.plays.wire import Heard, Killed, Wire
+from tests.cli.plays.wire import Heard, Killed, Line, Wire
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal
 from tests.clocks import HurriedClock
@@ -314,11 +314,12 @@ def make_world(root: Path) -> Iterator[World]:
         ledger = stack.enter_context(make_ledger(server))
         node, index = RpcProxy(server.url), RpcProxy(server.url)
         api = ApiTwin(ledger, index.url)
-        for each in (node, index, api):
+        line = Line(server.url)
+        for each in (node, index, api, line):
             stack.callback(each.close)
         clock = HurriedClock(float(began), hurry=100.0)
         servers = {"api": api.server, "node": node.server, "index": index.server}
-        wire = Wire(servers, ledger.beacon, ledger.beacon_url, lambda: clock.at or 0.0)
+        wire = Wire(servers, ledger.beacon, ledger.beacon_url, line, lambda: clock.at or 0.0)
         world = World(ledger, api, node, index, clock, wire, root)
         clock.passed = world.mine
         ledger.node.fund(world.mallory.address)
