@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import Enum
+from itertools import combinations
 from typing import Final
 
 from tests.cli.api_twin import ROUTES
 from tests.cli.plays.acts import ACTS, Act
-from tests.cli.plays.forgeries import FORGERIES
+from tests.cli.plays.forgeries import FORGERIES, SUBJECTS
 from tests.cli.plays.forgeries.answers import Answers, stale, together
 from tests.cli.plays.forgeries.chain import NOTICED_AT_ONCE
-from tests.cli.plays.forgeries.subject import By, Forgery
+from tests.cli.plays.forgeries.subject import By, Forgery, Subject
 from tests.cli.plays.judge import Judge, release
 from tests.cli.plays.wire import Heard, Killed
 from tests.cli.plays.world import World
@@ -120,22 +121,47 @@ def single(act: Act, forged: Forged) -> Play:
     return Play(act, tuple(_begun(dice, runs)), seed)
 
 
+def pairs() -> list[tuple[Act, Subject, Subject]]:
+    """Every act with every two subjects that it may rest on."""
+    return [
+        (act, *two)
+        for act in ACTS.values()
+        for two in combinations([each for each in SUBJECTS.values() if each.forgeries[0].concerns(act)], 2)
+    ]
+
+
+def paired(act: Act, one: Subject, other: Subject) -> Play:
+    """A forgery of each of two subjects, over one to three runs."""
+    seed = f"{act}/{one.name} + {other.name}"
+    dice = random.Random(seed)
+    party, forgeries = dice.choice(list(By)), [dice.choice(each.forgeries) for each in (one, other)]
+    forged = [Forged(each, party if party in each.by else dice.choice(each.by)) for each in forgeries]
+    return Play(act, _draw_runs(dice, forged), seed)
+
+
 def drawn(seed: str) -> Play:
-    """One to three forgeries over one to three runs."""
+    """One to three forgeries over one to three runs; a few plays end without an honest run."""
     dice = random.Random(f"plays/{seed}")
     act = dice.choice(list(ACTS.values()))
-    forgeries = _draw_forgeries(dice, act, dice.choice([1, 2, 2, 2, 3, 3]))
-    runs = []
-    for _ in range(dice.choice([1, 2, 2, 3])):
-        here = forgeries if dice.random() < 0.6 else [each for each in forgeries if dice.random() < 0.6]
-        runs.append(Run(tuple(here), draw_kill(dice, 0.4), _between(dice)))
-    return Play(act, tuple(_begun(dice, runs)), seed, ends_honestly=dice.random() < 0.95)
+    forged = _draw_forgeries(dice, act, dice.choice([1, 2, 2, 2, 3, 3]))
+    return Play(act, _draw_runs(dice, forged), seed, ends_honestly=dice.random() < 0.95)
 
 
 def of_seed(seed: str) -> Play:
     """The play that a failure names."""
-    found = [play for play in (single(*each) for each in singles()) if play.seed == seed] if "/" in seed else []
-    return found[0] if found else drawn(seed)
+    if "/" not in seed:
+        return drawn(seed)
+    plays = (*(single(*each) for each in singles()), *(paired(*each) for each in pairs()))
+    return next(play for play in plays if play.seed == seed)
+
+
+def _draw_runs(dice: random.Random, forged: list[Forged]) -> tuple[Run, ...]:
+    """One to three runs in which all of them are forged, or some."""
+    runs = []
+    for _ in range(dice.choice([1, 2, 2, 3])):
+        here = forged if dice.random() < 0.6 else [each for each in forged if dice.random() < 0.6]
+        runs.append(Run(tuple(here), draw_kill(dice, 0.4), _between(dice)))
+    return tuple(_begun(dice, runs))
 
 
 def _begun(dice: random.Random, runs: list[Run]) -> list[Run]:
