@@ -199,14 +199,10 @@ def test_claim__another_transaction_takes_the_nonce_first__signs_with_the_next_o
 def test_claim__whose_nonce_was_ahead_and_waits_in_the_node__is_signed_with_the_account_s(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ahead(method: str, params: Params, result: object) -> object:
-        is_next = method == "eth_getTransactionCount" and params[1] == "pending"
-        return hex(int(str(result), 16) + 1) if is_next else result
-
-    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 0.3)
-    rpc.after = ahead
-    assert solver.run("claim", bounty, code=1).last["code"] == "transaction_pending"
-    monkeypatch.undo()
+    rpc.count_ahead()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert solver.run("claim", bounty, code=1).last["code"] == "transaction_pending"
     rpc.honest()
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert purse.received() == (AWARD, 2)  # the one that waited comes after it, and is refused by the Hub

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from service_cli.chain import sender
 from service_cli.errors import CommandRefused
 from service_cli.guardian.verdict import filled_in, reasons_of, template
 from service_common.domain.challenge import parse_challenge
@@ -182,6 +183,27 @@ def test_verdict__by_number_for_work_that_was_opened_under_another__is_refused_u
     assert "its whole commitment" in str(ran.last["next_action"])
     ran = guardian.run(*words, str(recorded["solver"]), str(recorded["submission_commitment"]), body)
     assert ran.last["submission_commitment"] == recorded["submission_commitment"]
+
+
+@pytest.mark.attack
+def test_verdict__while_another_waits_with_a_later_nonce__is_signed_only_after_it(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mined after this one, the other would take its place."""
+    bounty, page = ledger.fund(seconds=400, judging=5_000)
+    api.keep_page(page)
+    ledger.submit(bounty, ledger.people.solvers[0].wallet)
+    ledger.reveal(bounty)
+    words = ("guardian:verdict", str(bounty), "no_valid_submission")
+    rpc.count_ahead()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert guardian.run(*words, verdict_body(guardian), code=1).last["code"] == "transaction_pending"
+    rpc.honest()
+    sent = rpc.sent()
+    refused = guardian.run(*words, verdict_body(guardian, "On second thoughts.\n"), code=1).last
+    assert (refused["code"], rpc.sent()) == ("nonce_ahead", sent)
+    assert guardian.run(*words, verdict_body(guardian)).last["event"] == "guardian_verdict.recorded"
 
 
 def editor(code: str) -> str:

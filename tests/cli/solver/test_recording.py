@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from service_cli.chain import sender
 from service_common.chain.json_rpc import mapping, quantity
 
 from tests.cli.api_twin import ApiTwin
@@ -262,3 +263,24 @@ def test_submit__after_the_deadline_with_the_bytes_held__prints_no_upload(
     ran = solver.run("solver:submit", str(number), work)
     assert ran.names == ["submit.submission_recorded"]
     assert "holds the sealed bytes already" in ran.words
+
+
+@pytest.mark.attack
+def test_submit__of_changed_work_while_the_former_waits_with_a_later_nonce__is_signed_only_after_it(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mined after the changed work, the former would take its place."""
+    rpc.count_ahead()
+    with monkeypatch.context() as patch:
+        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
+        assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "transaction_pending"
+    rpc.honest()
+    change(solver)
+    sent = rpc.sent()
+    refused = solver.run("solver:submit", bounty, work, code=1).last
+    assert (refused["code"], rpc.sent()) == ("nonce_ahead", sent)
+    assert "Send one transaction from the account to itself" in str(refused["next_action"])
+    wallet = ledger.people.solvers[0].wallet
+    wallet.forget_nonce()
+    wallet.send(ledger.node.w3, b"", to=wallet.address)
+    assert solver.run("solver:submit", bounty, work).last["submission_commitment"] == on_chain(ledger, bounty)

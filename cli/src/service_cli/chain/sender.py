@@ -14,7 +14,7 @@ it. A reorg during the look, or after it, makes the next look start from what th
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final, TypeVar
@@ -157,6 +157,24 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
         message,
         next_action="Stop the other program that uses this account, then run the command again.",
     )
+
+
+def require_after(session: Session[LocalSigner], earlier: Iterable[int | None], what: str) -> None:
+    """Refuse to sign what takes the place of something whose nonce is ahead: mined later, that would take it back.
+
+    ``earlier`` are the last nonces of what was signed before, and ``what`` that is.
+    """
+    nonce = next_nonce(session.chain, session.account)
+    found = [each for each in earlier if each is not None and nonce < each <= nonce + _NEAR]
+    if found:
+        raise _ahead(what, max(found), nonce, "Mined after what is to be signed now, it would take its place")
+
+
+def _ahead(what: str, signed: int, nonce: int, reason: str) -> CommandRefused:
+    message = f"An earlier run signed {what} with nonce {signed}; the account's next one is {nonce}. {reason}."
+    count = "one transaction" if signed == nonce + 1 else f"{signed - nonce} transactions"
+    next_action = f"Send {count} from the account to itself, without ether, then run the command again: it goes on."
+    return CommandRefused("nonce_ahead", message, next_action=next_action)
 
 
 def keep_looking(look: Callable[[], T | None], kept: str, pause: float) -> tuple[T | None, bool]:
@@ -398,18 +416,11 @@ class _Sending:
         signed again, or what is so far ahead that the account does not come there; its hashes stay in the journal, to
         be looked for.
         """
-        ahead = state.attempt.nonce - nonce
-        if not self.call.is_repeatable and ahead <= _NEAR:
-            message = (
-                f"An earlier run signed this with nonce {state.attempt.nonce}; the account's next one is {nonce}. "
-                "Signed again it could be mined twice."
-            )
-            next_action = (
-                f"Send {ahead} transactions from the account to itself, without ether, then run the command again: it "
-                "goes on with what it signed."
-            )
-            raise CommandRefused("nonce_ahead", message, next_action=next_action)
-        say(f"an earlier run signed this with nonce {state.attempt.nonce}, the next one is {nonce}: signing anew")
+        signed = state.attempt.nonce
+        if not self.call.is_repeatable and signed <= nonce + _NEAR:
+            raise _ahead("this", signed, nonce, "Signed again it could be mined twice")
+        say(f"an earlier run signed this with nonce {signed}, the next one is {nonce}: signing anew")
+        self.journal.note(self.step.ahead, max(signed, self.journal.get(self.step.ahead) or 0))
         self.step.give_up(self.journal, state.attempt)
         return Kept(self._sign(None), Reach.THIS_RUN)
 

@@ -237,6 +237,16 @@ class TransactionStep:
             f"{self.name}_given_up", list, lambda kept: tuple(Bytes32(text_of(one)) for one in list_of(kept))
         )
 
+    @property
+    def ahead(self) -> JournalEntry[int]:
+        """The last nonce of what was given up although it can be mined once the account has come so far."""
+        return JournalEntry(f"{self.name}_ahead", int, whole_of)
+
+    def last_nonce(self, journal: Journal) -> int | None:
+        """The last nonce with which anything was signed that may be mined."""
+        kept, ahead = journal.get(self.attempt), journal.get(self.ahead)
+        return max((nonce for nonce in (kept.nonce if kept else None, ahead) if nonce is not None), default=None)
+
     def was_attempted(self, journal: Journal) -> bool:
         """Whether a transaction was signed in an earlier run and is not given up."""
         return journal.get(self.attempt) is not None

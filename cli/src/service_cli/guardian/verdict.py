@@ -43,9 +43,9 @@ from service_common.types import (
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.chain.about import about_sent
-from service_cli.chain.journal import Journal, JournalEntry, opened_name, was_done
+from service_cli.chain.journal import Journal, JournalEntry, journals_below, opened_name, was_done
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
-from service_cli.chain.sender import send
+from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, require_affordable, simulate
@@ -167,6 +167,7 @@ def record(
             _warn_unopened(chain, bounty_id, named)
             if not replace:
                 _refuse_second(chain, bounty_id, session.account)
+            require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
             simulate(chain, session.account, verdict.call())
             require_affordable(chain, session.account, verdict.call())
             _publish(session, verdict, document)
@@ -174,6 +175,15 @@ def record(
         done = AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
         journal.note(RECORDED, done)
     _finish(session, done)
+
+
+def _earlier_nonces(session: Session[LocalSigner], verdict: Verdict) -> Iterator[int | None]:
+    """The last nonces of this Guardian's other Verdicts on the bounty that were signed on this machine."""
+    chain, names = session.chain, ("verdict", str(verdict.bounty_id), session.account)
+    for *_, report in journals_below(chain.chain_id, chain.hub.address, *names):
+        if report != verdict.report_commitment:
+            with session.journal(*names, report) as journal:
+                yield _STEP.last_nonce(journal)
 
 
 def require_recordable(session: Session[LocalSigner], bounty_id: BountyId, named: Named, *, replace: bool) -> None:

@@ -13,7 +13,7 @@ from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
-from service_cli.chain.sender import send
+from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, prepared_transaction, simulate
@@ -88,6 +88,9 @@ def record(work: Work, envelope: Envelope, journal: Journal, *, replace: bool) -
         say(f"Submission {commitment} is recorded already")
     if isinstance(signer, LocalSigner) and (step.was_attempted(journal) or not recorded):
         session = Session(work.chain, signer)
+        if not step.was_attempted(journal):
+            others = [_step(one).last_nonce(journal) for one in journal.get(MADE) or () if one != commitment]
+            require_after(session, others, "another Submission of yours")
         receipt = send(session, Transaction(call, _recorded(work, commitment)), journal, step)
     elif recorded:
         receipt = _found(work, commitment, journal)
