@@ -313,7 +313,7 @@ def _pass(world: World, between: Between) -> None:
 _OPTION: Final = re.compile(r"--(?!again|api-base-url|from|pass-to)[a-z][a-z-]+")
 _COMMAND: Final = re.compile(r"service-cli ([a-z]+(?::[a-z-]+)?(?: [^\s;,.]+)*)")
 _SHOWING: Final = ("bounty:", "guardian:judgeable", "help", "config", "status", "doctor")
-_TO_ITSELF: Final = re.compile(r"Send (\d{1,2}) transactions from the account to itself")
+_TO_ITSELF: Final = re.compile(r"Send (one|\d{1,2}) transactions? from the account to itself")
 _MOST_STEPS: Final = 6
 
 
@@ -338,7 +338,7 @@ def _honestly(world: World, act: Act, home: Terminal) -> Iterator[tuple[tuple[st
         elif "its whole commitment" in way_out and "--submission" in words:
             words = _in_full(world, words)
         elif (sent := _TO_ITSELF.search(way_out)) is not None:
-            for _ in range(int(sent[1])):
+            for _ in range(1 if sent[1] == "one" else int(sent[1])):
                 world.as_account(world.account(act.person), world.account(act.person), "0x")
             world.finalize()
         elif waited < 3 and re.search(r"again|later|[Ww]ait|after", way_out):
