@@ -37,7 +37,7 @@ class Kind(StrEnum):
     LISTS = "takes a Submission by its number"
     JUDGES = "records a Verdict"
     OPENS = "opens work"
-    DELIVERS = "hands a content key over"
+    DELIVERS = "delivers a content key"
     CLAIMS = "is paid"
     USES_API = "calls the API"
 

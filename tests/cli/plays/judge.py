@@ -29,12 +29,11 @@ from tests.cli.plays.acts import Act, Kind, creations, hub_events, verdicts
 from tests.cli.plays.forgeries.subject import By
 from tests.cli.plays.sealed import content_key, find_sealed, work_for_guardians
 from tests.cli.plays.wire import Heard, Killed
-from tests.cli.plays.world import MARK, World
+from tests.cli.plays.world import HOURS, MARK, World
 from tests.cli.submitted import files_below
 from tests.cli.terminal import Ran, Terminal
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
-HOUR: Final = 3_600
 MOST_SENT: Final = 1_000
 """Transactions that an account comes to send before a deadline."""
 CLOCKS: Final = 30
@@ -216,8 +215,8 @@ class Judge:
 
     def _validity(self, call: Call) -> None:
         seconds = int(call.arguments[3]) - call.at
-        if seconds > HOUR + CLOCKS:
-            self.find(f"an authorization is good for {seconds / HOUR:.1f} hours")
+        if seconds > HOURS + CLOCKS:
+            self.find(f"an authorization is good for {seconds / HOURS:.1f} hours")
 
     def _verdict(self, call: Call, words: tuple[str, ...]) -> None:
         bounty, kind, solver, commitment, _ = call.arguments
@@ -273,17 +272,13 @@ class Judge:
             if not self._is_true(event):
                 names = {field: event.get(field) for field in ("bounty_id", "submission_commitment", "tx_hash")}
                 self.find(f"a false success: {name} {names} was reported, and it is not there")
-        if Kind.SEALS in self.act.kinds:
+        if self.act.kinds & {Kind.SEALS, Kind.JUDGES}:
             self._recorded("")
-        with self.world.branch():
-            release(self.world, self.world.wire.heard)
-            make_due(self.world)
-            if Kind.SEALS in self.act.kinds:
+            with self.world.branch():
+                release(self.world, self.world.wire.heard)
+                make_due(self.world)
                 self._recorded(", once all that left the client is mined")
-            if (verdict := self._reports.get("guardian_verdict.recorded")) is not None:
-                last = verdicts(self.world, str(verdict["guardian"]))[-1:]
-                if [one.report_commitment for one in last] != [verdict["report_commitment"]]:
-                    self.find("another Verdict takes the place of the last one, once all that left the client is mined")
+                self._last_verdict()
         if not self.act.achieved(self.world, self.home) and permitted():
             self.find("wedged: honest runs and the ways out that they name do not achieve it, a new home does")
 
@@ -309,7 +304,7 @@ class Judge:
         world = self.world
         solver, bounty = world.ledger.people.solvers[0].address, int(world.bounties.accepting)
         commitment = world.ledger.submission(bounty, solver)
-        if commitment == ZERO_BYTES32:
+        if Kind.SEALS not in self.act.kinds or commitment == ZERO_BYTES32:
             return
         sealed = find_sealed(world, self.home, commitment)
         if sealed is None:
@@ -318,6 +313,13 @@ class Judge:
             self.find(f"what is recorded is not opened by the Guardians at the reveal point{when}")
         elif content_key(world, sealed.envelope, world.operators_keys) is not None:
             self.find(f"what is recorded is opened by the operator{when}")
+
+    def _last_verdict(self) -> None:
+        """The Verdict that was reported last is the Guardian's last one."""
+        if (reported := self._reports.get("guardian_verdict.recorded")) is not None:
+            found = verdicts(self.world, str(reported["guardian"]))
+            if found and found[-1].report_commitment != reported["report_commitment"]:
+                self.find("an older Verdict takes the place of the last one, once all that left the client is mined")
 
 
 def _submissions(world: World) -> list[SubmissionRecorded]:

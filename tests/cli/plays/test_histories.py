@@ -9,6 +9,7 @@ import sys
 from itertools import product
 
 import pytest
+from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
 
 from tests.campaign import some
 from tests.cli.plays.acts import ACTS, verdicts
@@ -43,38 +44,38 @@ DEARER = "the fee policy: a basis point more"
 
 
 @pytest.mark.parametrize("kill", [SIGNED, SENT], ids=["signed", "sent"])
-def test_story_an_authorization_that_was_not_cancelled__is_not_signed_anew(world: World, kill: Point) -> None:
+def test_an_authorization_that_was_not_cancelled__is_not_signed_anew(world: World, kill: Point) -> None:
     cancelled = "what became of an authorization: cancelled, with its log"
     held_back = hostile("that a transaction was taken: taken, and dropped", kill=kill)
     assert_nothing_found(world, history("fund", held_back, hostile(cancelled)))
 
 
 @pytest.mark.parametrize("kill", [SIGNED, SENT], ids=["signed", "sent"])
-def test_story_fees_that_did_not_rise_and_a_time_that_did_not_come__pay_once(world: World, kill: Point) -> None:
+def test_fees_that_did_not_rise_and_a_time_that_did_not_come__pay_once(world: World, kill: Point) -> None:
     held_back = hostile("that a transaction was taken: taken, and dropped", kill=kill)
     assert_nothing_found(world, history("fund", held_back, hostile(DEARER, DEAD)))
 
 
-def test_story_fees_that_rose_and_a_time_that_did_not_come__pay_once(world: World) -> None:
+def test_fees_that_rose_and_a_time_that_did_not_come__pay_once(world: World) -> None:
     interrupted = hostile("that a transaction was taken: taken, and dropped", kill=SIGNED, then=Between.FEES)
     assert_nothing_found(world, history("fund", interrupted, hostile(DEAD)))
 
 
-def test_story_everything_two_hours_later_on_a_branch__pays_once(world: World) -> None:
+def test_everything_two_hours_later_on_a_branch__pays_once(world: World) -> None:
     interrupted = hostile("that a transaction was taken: taken, and dropped", kill=SIGNED, then=Between.FEES)
     assert_nothing_found(
         world, history("fund", interrupted, hostile("the newest block's time: two hours ahead, mined"))
     )
 
 
-def test_story_an_allowance_that_shows_again__pays_once(world: World) -> None:
+def test_an_allowance_that_shows_again__pays_once(world: World) -> None:
     created = Point("eth_sendRawTransaction", 2, "after")
     held_back = hostile("that a transaction was taken: taken, and dropped", kill=created)
     again = hostile("the receipt of a transaction: reverted", "the allowance: none")
     assert_nothing_found(world, history("fund by allowance", held_back, again))
 
 
-def test_story_an_allowance_and_a_creation_over_later_nonces__pay_once(world: World) -> None:
+def test_an_allowance_and_a_creation_over_later_nonces__pay_once(world: World) -> None:
     """They wait until the account has sent two transactions: those of the honest run."""
     later = hostile(
         "the account's nonce: two more",
@@ -91,7 +92,7 @@ def test_story_an_allowance_and_a_creation_over_later_nonces__pay_once(world: Wo
 @pytest.mark.parametrize(
     "how", ["the first hidden", "in another order", "of the other Solver", "an earlier one invented"]
 )
-def test_story_a_number_names_what_was_opened__whatever_the_log_shows_later(world: World, act: str, how: str) -> None:
+def test_a_number_names_what_was_opened__whatever_the_log_shows_later(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the Hub's log of Submissions: {how}")))
 
 
@@ -104,7 +105,7 @@ PLACES = list(
 
 
 @pytest.mark.parametrize(("how", "later"), some("places that moved", PLACES, 5))
-def test_story_places_that_moved_between_opening_and_judging__name_what_was_opened(
+def test_places_that_moved_between_opening_and_judging__name_what_was_opened(
     world: World, how: str, later: str
 ) -> None:
     opened = hostile(f"the Hub's log of Submissions: {how}")
@@ -114,27 +115,25 @@ def test_story_places_that_moved_between_opening_and_judging__name_what_was_open
 
 @pytest.mark.parametrize("act", ["deliver the key", "deliver the key of undecided work"])
 @pytest.mark.parametrize("how", ["awarded to the loser", "voted for on a branch"])
-def test_story_the_key_of_work_that_did_not_win__is_not_delivered(world: World, act: str, how: str) -> None:
+def test_the_key_of_work_that_did_not_win__is_not_delivered(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the outcome: {how}")))
 
 
 # -------------------------------------------------------------------- sealed work
 
 
-def test_story_a_reveal_point_of_a_minute_ago__seals_nothing(world: World) -> None:
+def test_a_reveal_point_of_a_minute_ago__seals_nothing(world: World) -> None:
     assert_nothing_found(world, history("submit", hostile("the reveal point: a minute ago", by=By.BOTH)))
 
 
-def test_story_a_reveal_point_without_the_hubs_delay__seals_nothing(world: World) -> None:
+def test_a_reveal_point_without_the_hubs_delay__seals_nothing(world: World) -> None:
     judge = perform(world, history("submit", hostile("the reveal point: in a minute", by=By.BOTH)))
     assert not judge.findings
     assert not judge.together
 
 
 @pytest.mark.parametrize("how", ["the operator's", "the operator's but for one"])
-def test_story_a_roster_of_the_operators_own_keys__seals_nothing_unless_the_solver_was_warned(
-    world: World, how: str
-) -> None:
+def test_a_roster_of_the_operators_own_keys__seals_nothing_unless_the_solver_was_warned(world: World, how: str) -> None:
     """Where nothing but these two vouches for the roster, who can read is on the screen before anything is sent."""
     shown: list[str] = []
 
@@ -167,7 +166,7 @@ TERMS = list(
 
 
 @pytest.mark.parametrize(("act", "how", "kill"), some("forged terms", TERMS, 10))
-def test_story_work_sealed_under_forged_terms__is_sealed_anew_under_true_ones(
+def test_work_sealed_under_forged_terms__is_sealed_anew_under_true_ones(
     world: World, act: str, how: str, kill: Point | None
 ) -> None:
     by = By.BOTH if act == "submit" else By.NODE
@@ -195,17 +194,17 @@ SUCCESSES = list(product(SENDING, ("a success without its event", "a success tha
 
 
 @pytest.mark.parametrize(("act", "how"), some("successes that are none", SUCCESSES, 10))
-def test_story_a_success_that_is_not_there__is_looked_for_again(world: World, act: str, how: str) -> None:
+def test_a_success_that_is_not_there__is_looked_for_again(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the receipt of a transaction: {how}")))
 
 
 @pytest.mark.parametrize("act", some("replaced blocks", SENDING, 6))
-def test_story_a_block_that_was_replaced_after_success__is_made_good(world: World, act: str) -> None:
+def test_a_block_that_was_replaced_after_success__is_made_good(world: World, act: str) -> None:
     assert_nothing_found(world, history(act, Run(between=Between.REORG)))
 
 
 @pytest.mark.parametrize("act", ["award nothing", "award by name", "replace a Verdict"])
-def test_story_a_verdict_that_did_not_revert__is_followed_by_none_but_the_same(world: World, act: str) -> None:
+def test_a_verdict_that_did_not_revert__is_followed_by_none_but_the_same(world: World, act: str) -> None:
     """Sent again it takes its own place: that costs gas, and nothing else."""
     reverted = hostile("the receipt of a transaction: reverted", "the Verdict on record: none")
     assert_nothing_found(world, history(act, reverted, reverted))
@@ -216,11 +215,10 @@ def test_story_a_verdict_that_did_not_revert__is_followed_by_none_but_the_same(w
 # -------------------------------------------------------------------- years, and for ever
 
 
+@pytest.mark.attack(f"an authorization, by the clock of who signs it: {AUTHORIZATION_SECONDS:,} s")
 @pytest.mark.parametrize("how", ["five years ahead", "two hours ahead", "two hours ahead, mined"])
 @pytest.mark.parametrize("kill", [None, SIGNED], ids=["ended", "killed"])
-def test_story_an_authorization__is_good_for_an_hour_of_this_machine(
-    world: World, how: str, kill: Point | None
-) -> None:
+def test_an_authorization__is_good_for_an_hour_of_this_machine(world: World, how: str, kill: Point | None) -> None:
     assert_nothing_found(world, history("fund", hostile(f"the newest block's time: {how}", kill=kill)))
 
 
@@ -242,6 +240,6 @@ WEDGES = list(
 
 
 @pytest.mark.parametrize(("act", "how"), some("wedges", WEDGES, 16))
-def test_story_what_a_node_said_of_gas_and_nonce__is_not_kept(world: World, act: str, how: str) -> None:
+def test_what_a_node_said_of_gas_and_nonce__is_not_kept(world: World, act: str, how: str) -> None:
     dropped = "that a transaction was taken: taken, and dropped"
     assert_nothing_found(world, history(act, hostile(how, dropped, kill=SENT)))
