@@ -94,7 +94,7 @@ def steps() -> list[Step]:
         ),
         _tests(
             "client-plays",
-            "8,500 plays of the client against a node, an API or one operator of both that forge one to three subjects "
+            "8,900 plays of the client against a node, an API or one operator of both that forge one to three subjects "
             "over several runs, with kills and reorgs between, judged by the true chain",
             "tests/cli/plays",
         ),

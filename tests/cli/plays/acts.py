@@ -148,6 +148,14 @@ def _delegate(world: World, _home: Terminal) -> None:
     world.finalize()
 
 
+def _have_funded(world: World, home: Terminal) -> None:
+    """The same page, from another machine of the Poster."""
+    other = world.home("poster+other")
+    (other.home / "page.md").write_bytes((home.home / "page.md").read_bytes())
+    assert other.run("poster:publish-fund", "page.md").last["event"] == "publish_fund.bounty_created"
+    world.finalize()
+
+
 def _hold_key(world: World, _home: Terminal) -> None:
     world.api.wraps.update(world.bounties.wrapped_key)
 
@@ -182,6 +190,15 @@ ACTS: Final[Mapping[str, Act]] = {
             _ON_CHAIN | _API | {Kind.FUNDS, Kind.ALLOWS},
             _is_funded,
             prepare=_delegate,
+        ),
+        Act(
+            "fund what another machine funded",
+            "poster",
+            lambda _world: ("poster:publish-fund", "page.md"),
+            "publish_fund.bounty_created",
+            _ON_CHAIN | _API | {Kind.FUNDS, Kind.AUTHORIZES},
+            _is_funded,
+            prepare=_have_funded,
         ),
         Act(
             "submit",

@@ -18,7 +18,7 @@ from tests.cli.api_twin import ROUTES
 from tests.cli.plays.acts import ACTS, Act
 from tests.cli.plays.forgeries import FORGERIES, SUBJECTS
 from tests.cli.plays.forgeries.answers import Answers, stale, together
-from tests.cli.plays.forgeries.chain import NOTICED_AT_ONCE
+from tests.cli.plays.forgeries.chain import KEPT_BACK, NOTICED_AT_ONCE
 from tests.cli.plays.forgeries.subject import By, Forgery, Subject
 from tests.cli.plays.judge import Judge, release
 from tests.cli.plays.wire import Heard, Killed
@@ -165,8 +165,15 @@ def _draw_runs(dice: random.Random, forged: list[Forged]) -> tuple[Run, ...]:
 
 
 def _begun(dice: random.Random, runs: list[Run]) -> list[Run]:
-    """Now and then an honest run that was interrupted goes before."""
-    return [Run(kill=draw_kill(dice, 1.0)), *runs] if len(runs) < 3 and dice.random() < 0.35 else runs
+    """Now and then another run goes before: an honest one that was interrupted, or one whose transaction a node took
+    and kept back, and that was killed about then."""
+    before = dice.random()
+    if len(runs) == 3 or before > 0.55:
+        return runs
+    if before > 0.3:
+        return [Run(kill=draw_kill(dice, 1.0)), *runs]
+    kill = Point("eth_sendRawTransaction", 1, dice.choice(["before", "after"]))
+    return [Run((forged_by(KEPT_BACK),), kill, _between(dice)), *runs]
 
 
 def _draw_forgeries(dice: random.Random, act: Act, count: int) -> list[Forged]:
@@ -206,7 +213,7 @@ def draw_kill(dice: random.Random, probability: float) -> Point | None:
 
 
 def _between(dice: random.Random) -> Between:
-    return Between.NOTHING if dice.random() < 0.7 else dice.choice(list(Between))
+    return Between.NOTHING if dice.random() < 0.6 else dice.choice(list(Between))
 
 
 # -------------------------------------------------------------------- performing

@@ -13,6 +13,7 @@ from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
 
 from tests.campaign import some
 from tests.cli.plays.acts import ACTS, verdicts
+from tests.cli.plays.forgeries.chain import KEPT_BACK
 from tests.cli.plays.forgeries.subject import By
 from tests.cli.plays.play import Between, Play, Point, Run, forged_by, perform
 from tests.cli.plays.wire import Heard
@@ -46,23 +47,23 @@ DEARER = "the fee policy: a basis point more"
 @pytest.mark.parametrize("kill", [SIGNED, SENT], ids=["signed", "sent"])
 def test_an_authorization_that_was_not_cancelled__is_not_signed_anew(world: World, kill: Point) -> None:
     cancelled = "what became of an authorization: cancelled, with its log"
-    held_back = hostile("that a transaction was taken: taken, and dropped", kill=kill)
+    held_back = hostile(KEPT_BACK, kill=kill)
     assert_nothing_found(world, history("fund", held_back, hostile(cancelled)))
 
 
 @pytest.mark.parametrize("kill", [SIGNED, SENT], ids=["signed", "sent"])
 def test_fees_that_did_not_rise_and_a_time_that_did_not_come__pay_once(world: World, kill: Point) -> None:
-    held_back = hostile("that a transaction was taken: taken, and dropped", kill=kill)
+    held_back = hostile(KEPT_BACK, kill=kill)
     assert_nothing_found(world, history("fund", held_back, hostile(DEARER, DEAD)))
 
 
 def test_fees_that_rose_and_a_time_that_did_not_come__pay_once(world: World) -> None:
-    interrupted = hostile("that a transaction was taken: taken, and dropped", kill=SIGNED, then=Between.FEES)
+    interrupted = hostile(KEPT_BACK, kill=SIGNED, then=Between.FEES)
     assert_nothing_found(world, history("fund", interrupted, hostile(DEAD)))
 
 
 def test_everything_two_hours_later_on_a_branch__pays_once(world: World) -> None:
-    interrupted = hostile("that a transaction was taken: taken, and dropped", kill=SIGNED, then=Between.FEES)
+    interrupted = hostile(KEPT_BACK, kill=SIGNED, then=Between.FEES)
     assert_nothing_found(
         world, history("fund", interrupted, hostile("the newest block's time: two hours ahead, mined"))
     )
@@ -70,7 +71,7 @@ def test_everything_two_hours_later_on_a_branch__pays_once(world: World) -> None
 
 def test_an_allowance_that_shows_again__pays_once(world: World) -> None:
     created = Point("eth_sendRawTransaction", 2, "after")
-    held_back = hostile("that a transaction was taken: taken, and dropped", kill=created)
+    held_back = hostile(KEPT_BACK, kill=created)
     again = hostile("the receipt of a transaction: reverted", "the allowance: none")
     assert_nothing_found(world, history("fund by allowance", held_back, again))
 
@@ -241,5 +242,4 @@ WEDGES = list(
 
 @pytest.mark.parametrize(("act", "how"), some("wedges", WEDGES, 16))
 def test_what_a_node_said_of_gas_and_nonce__is_not_kept(world: World, act: str, how: str) -> None:
-    dropped = "that a transaction was taken: taken, and dropped"
-    assert_nothing_found(world, history(act, hostile(how, dropped, kill=SENT)))
+    assert_nothing_found(world, history(act, hostile(how, KEPT_BACK, kill=SENT)))

@@ -175,6 +175,8 @@ def nothing(_world: World, _act: Act) -> None:
 
 # -------------------------------------------------------------------- what can be forged
 
+KEPT_BACK: Final = "that a transaction was taken: taken, and dropped"
+"""After this one a node has a transaction that it can send when it likes."""
 NOTICED_AT_ONCE: Final = "which deployment it is"
 """With this one forged a run has always ended before anything else was requested: it is drawn less often."""
 SUBJECTS: Final = (
