@@ -23,7 +23,7 @@ import urllib3
 from local_stack.ports import HOST
 from local_stack.process import Child, minimal_environment
 from service_common.chain.hub_constants import read_hub_constants
-from service_common.chain.rpc_answers import MOST_BYTES
+from service_common.chain.rpc_answers import MOST_BYTES, MOST_LOGS
 from service_common.foreign_json import MOST_VALUES
 
 from bench.watching.manifests import memory_limits
@@ -76,6 +76,34 @@ class Filled:
         yield b"0\r\n\r\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """As many as are read of one thing that has its number in it, as a JSON-RPC answer."""
+
+    piece: bytes
+    most: int
+
+    def pieces(self) -> Iterator[bytes]:
+        one = len(self.piece % self.most) + 1
+        many = min(self.most, (MOST_BYTES - 100) // one)
+        yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        yield b"%x\r\n" % len(RESULT + b"[") + RESULT + b"[\r\n"
+        for first in range(0, many, 1_000):
+            part = b",".join(self.piece % number for number in range(first, min(many, first + 1_000)))
+            yield b"%x\r\n" % (len(part) + bool(first)) + b"," * bool(first) + part + b"\r\n"
+        yield b"2\r\n]}\r\n0\r\n\r\n"
+
+
+TOPICS: Final = b'"topics":[' + b",".join([b'"%s"' % WORD.encode()] * 3) + b"]"
+OF_BLOCK: Final = Numbered(LOG.replace(b'"topics":[]', TOPICS).replace(b'"0x1"}', b'"0x%x"}'), MOST_LOGS)
+"""The logs of one block, in order."""
+RECEIPT: Final = b'{"cumulativeGasUsed":"0x%%x","logsBloom":"0x%s","logs":[%s],"status":"0x1","transactionHash":"%s"}'
+ANY_LOG: Final = b'{"address":"%s","topics":[],"data":"0x"}' % HUB.encode()
+RECEIPTS: Final = [
+    Numbered(RECEIPT % (b"00" * 256, b",".join([ANY_LOG] * many), WORD.encode()), MOST_BYTES) for many in (0, 500)
+]
+"""The receipts of one block: as many as are read, and with as many logs."""
+
 ANSWERS: Final[Mapping[str, Filled]] = {
     "lists": Filled(RESULT + b"[", b"[],", b"[]]}"),
     "logs": Filled(RESULT + b"[", LOG + b",", LOG + b"]}"),
@@ -101,7 +129,7 @@ class Wrong:
     """A server that gives the same answer to everything."""
 
     url: str
-    answer: Filled = READ[0]
+    answer: Filled | Numbered = READ[0]
 
 
 @contextmanager
@@ -237,30 +265,36 @@ HEADERS: Final = """
 from service_common.chain.block_cache import BlockCache
 from service_common.clock import SystemClock
 cache = BlockCache(rpc, SystemClock(), window=150, block_time=2.0)
-ask = lambda: cache.head()
+asked += [lambda: cache.head()]
 """
 LOGS: Final = f"""
+from dataclasses import replace
 from service_common.chain.blocks import Header
 from service_indexer.source import RpcSource
 block = Header(1, {WORD!r}, {WORD!r}, 1, bytes([255]) * 256)
+block = replace(block, state_root={WORD!r}, receipts_root={WORD!r})
 source = RpcSource(rpc, {HUB!r}, quorum=2)
-ask = lambda: (source.logs_of_block(block), source.logs_of_range(1, 2000))
+asked += [lambda: source.logs_of_block(block), lambda: source.logs_of_range(1, 2000)]
+asked += [lambda: source.decided_logs(block), lambda: source.proofs.logs([block] * 8)]
 """
 PRICES: Final = """
 from service_common.web3_provider import make_web3
 w3 = make_web3(rpc.batch)
-ask = lambda: w3.eth.get_transaction_receipt("0x" + "11" * 32)
+asked += [lambda: w3.eth.get_transaction_receipt("0x" + "11" * 32)]
 """
 PROGRAM: Final = """
 import sys, {imports}
 from service_common.chain.json_rpc import ChainUnavailable, JsonRpc
 from tests.hostile.memory import status_of
 rpc = JsonRpc(sys.argv[1:])
+asked = []
 {ask}
-try:
-    ask()
-except ChainUnavailable as error:
-    print(status_of("VmHWM"))
+for ask in asked:
+    try:
+        ask()
+    except ChainUnavailable:
+        pass
+print(status_of("VmHWM"))
 """
 PROCESSES: Final = {
     "indexer-worker": ("service_indexer.jobs, service_indexer.main", LOGS),
@@ -273,12 +307,13 @@ PROCESSES: Final = {
 @pytest.mark.parametrize("name", list(PROCESSES)[: size(1, len(PROCESSES))])
 def test_worker__with_endpoints_of_long_answers__stays_below_its_limit(name: str, hostile: Wrong) -> None:
     imports, ask = PROCESSES[name]
-    as_read = Filled(RESULT + b"[", LOG + b",", LOG + b"]}", MOST_BYTES)
+    as_read: list[Filled | Numbered] = [OF_BLOCK, *RECEIPTS] if ask == LOGS else []
     with wrong() as other:
-        for answer in [as_read, *(ANSWERS[each] for each in CHOSEN)][: size(1, 1 + len(ANSWERS))]:
+        for answer in [*as_read, *(ANSWERS[each] for each in CHOSEN)][: size(1, 3 + len(ANSWERS))]:
             hostile.answer = other.answer = answer
             command = [sys.executable, "-c", PROGRAM.format(imports=imports, ask=ask), hostile.url, other.url]
             ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
             assert ran.returncode == 0, ran.stderr
-            print(f"{name}: {int(ran.stdout) / MIB:.0f} MiB of {answer.piece[:20]!r}")
-            assert int(ran.stdout) < memory_limits()[name]
+            most = int(ran.stdout.splitlines()[-1])  # after what was logged
+            print(f"{name}: {most / MIB:.0f} MiB of {answer.piece[:20]!r}")
+            assert most < memory_limits()[name]

@@ -56,10 +56,12 @@ def _read(method: str) -> Method[Callable[..., object]]:
 
 
 def parse_logs(answer: object) -> list[Log]:
-    """Logs in order; raises ``ChainUnavailable`` for anything else."""
+    """Logs in order; raises ``ChainUnavailable`` for anything else. The list is empty afterwards: both forms of as many
+    logs as a block has take more memory than a worker needs for anything else."""
     if not isinstance(answer, list):
         raise ChainUnavailable("an RPC endpoint answered no list of logs")
-    logs = [parse_log(item) for item in answer]
+    answer.reverse()
+    logs = [parse_log(answer.pop()) for _ in range(len(answer))]
     places = [(entry.block_number, entry.log_index) for entry in logs]
     if places != sorted(set(places)):
         raise Contradiction("an RPC endpoint answered logs out of order")
@@ -166,7 +168,7 @@ class ChainReader:
             return question(self._each[endpoint.place])
         except Contradiction as error:
             self.contradicted(endpoint, str(error))
-            return error
+            return error.bare()
         except ChainUnavailable as error:
             self.rpc.endpoints.failed(endpoint)
             return error.bare()

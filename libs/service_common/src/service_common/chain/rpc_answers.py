@@ -19,6 +19,8 @@ PLAIN_BYTES: Final = 64 * KIB
 MOST_BYTES: Final = 32 * MIB
 """Of any answer: of the logs or the receipts of one block, or of a batch."""
 RANGE_BYTES: Final = 8 * MIB
+MOST_LOGS: Final = MOST_BYTES // 512
+"""Of one answer: the shortest log of the Hub is longer than 512 bytes."""
 
 _Account = Annotated[str, msgspec.Meta(max_length=42)]
 _Number = Annotated[str, msgspec.Meta(max_length=66)]
@@ -130,8 +132,9 @@ _METHODS: Final = {
     "eth_getTransactionByHash": Expected(512 * KIB),
     "eth_getTransactionReceipt": Expected(4 * MIB, ReceiptFields | None),
 }
-_LOGS_OF_BLOCK: Final = Expected(MOST_BYTES, list[LogFields])
-_LOGS_OF_RANGE: Final = Expected(RANGE_BYTES, list[LogFields])
+_Logs = Annotated[list[LogFields], msgspec.Meta(max_length=MOST_LOGS)]
+_LOGS_OF_BLOCK: Final = Expected(MOST_BYTES, _Logs)
+_LOGS_OF_RANGE: Final = Expected(RANGE_BYTES, _Logs)
 
 
 def expected(method: str, params: Sequence[object]) -> Expected:
