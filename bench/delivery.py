@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from flask import Flask, Request
 from local_stack import anvil, postgres
@@ -28,6 +28,7 @@ from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
 from service_common.db.hub_facts import FactSource
 from service_common.domain.envelope import Envelope
+from service_common.recent import Recent
 from service_common.types import BountyId
 from service_common.web import authentication
 from service_delivery.dependencies import EXTENSION
@@ -51,6 +52,7 @@ class Reading:
 
     engine: Engine
     facts: FactSource
+    records: Recent[Any, bool]
 
 
 def run(report: Report) -> None:
@@ -163,7 +165,7 @@ def _record(world: World, report: Report) -> None:
             derived.append((time.perf_counter() - started) * 1_000)
     value = median(derived)
     report(Figure("delivery.record", value, "ms", "<= 20", value <= 20))
-    reading = cast("Dependencies", Reading(engine, source))
+    reading = cast("Dependencies", Reading(engine, source, Recent(30.0, 64, SystemClock())))
     show_bounty(reading, bounty_id)
     kept: list[float] = []
     plain: list[float] = []

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from local_stack import anvil
@@ -14,12 +14,15 @@ from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
 from service_common.domain.canonical_json import canonical_bytes
 from service_common.errors import ServiceError
+from service_common.recent import Recent
 from service_common.shapes import to_json
 from service_common.types import BountyId, UnixSeconds
 from service_indexer.follower import Halted
-from sqlalchemy import Engine, select, update
+from service_indexer.replay import rebuild_copy
+from sqlalchemy import Engine, Executable, delete, select, update
 
 from tests.api.conftest import Service
+from tests.indexer.test_replay import config_of
 from tests.servers import DatabaseServer
 from tests.world import ChainClock, World, make_world
 
@@ -46,6 +49,7 @@ class Reading:
 
     engine: Engine
     facts: FactSource
+    records: Recent[Any, bool]
 
 
 @pytest.fixture
@@ -61,7 +65,7 @@ def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, Late(clock) if late else clock)
-    found = to_json(show_bounty(cast("Dependencies", Reading(engine, source)), bounty_id))
+    found = to_json(show_bounty(cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock))), bounty_id))
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
     return found
 
@@ -105,9 +109,55 @@ def test_record__before_and_after_finality__is_kept_once_and_the_same_bytes_from
     world.finalize()
     assert detail(world, bounty_id)["verification_record"] == first
     assert kept(world)[0][0] == content
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("altered", ["record", "verdict"])
+def test_record__that_its_facts_contradict__is_not_served_and_derived_anew_after_a_rebuild(
+    world: World, altered: str
+) -> None:
+    bounty_id = awarded(world)
+    world.finalize()
+    true = detail(world, bounty_id)["verification_record"]
+    assert isinstance(true, dict)
+    if altered == "record":  # altered where it is kept
+        false = canonical_bytes(true | {"outcome": "no_valid_submission"})
+    else:  # made of an index that lacked a Verdict, and is repaired by now
+        verdicts = [dict(each) for each in true["verdicts"]]
+        verdicts[0] |= {"kind": None, "report_commitment": None, "supported_result": False}
+        false = canonical_bytes(true | {"verdicts": verdicts})
     with world.engine("service_api").begin() as connection:
-        connection.execute(update(t.verification_records).values(content=b'{"version": 1}'))
-    assert detail(world, bounty_id)["verification_record"] == {"version": 1}  # what was kept is what is served
+        connection.execute(update(t.verification_records).values(content=false))
+    for _ in range(2):
+        assert error(detail(world, bounty_id)) == "derivation_failed"
+    assert kept(world)[0][0] == false
+    world.writer_lock.close()
+    rebuild_copy(config_of(world), lambda _: None)
+    assert detail(world, bounty_id)["verification_record"] == true
+    assert kept(world)[0][0] == canonical_bytes(true)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "change",
+    [
+        delete(hub_index.verdicts).where(hub_index.verdicts.c.log_index == 0),
+        update(hub_index.verdicts).values(kind=2),
+        update(hub_index.finalizations).values(reason=4),
+        update(hub_index.finalizations).values(award=hub_index.finalizations.c.award - 1),
+        update(hub_index.finalizations).values(guardian_fee_count=3),
+        update(hub_index.bounties).values(guardian_fee=0),
+        update(hub_index.rosters).values(quorum=3),
+    ],
+    ids=["a verdict less", "other verdicts", "reason", "award", "count", "fee", "quorum"],
+)
+def test_record__of_facts_that_do_not_agree__is_not_made(world: World, change: Executable) -> None:
+    bounty_id = awarded(world)
+    world.finalize()
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(change)
+    assert error(detail(world, bounty_id)) == "derivation_failed"
+    assert kept(world) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"7", b"\xff", b"{"])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from service_api.usecases.show_bounty import show_bounty
@@ -20,6 +20,7 @@ from service_common.chain.json_rpc import JsonRpc
 from service_common.db import app as tables
 from service_common.db.hub_facts import FactSource
 from service_common.domain.commitments import spec_commitment
+from service_common.recent import Recent
 from service_common.shapes import to_json
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId
 from service_indexer.follower import advance
@@ -82,6 +83,7 @@ class Reading:
 
     engine: Engine
     facts: FactSource
+    records: Recent[Any, bool]
 
 
 @contextmanager
@@ -146,7 +148,8 @@ def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, by
         while advance(RpcSource(rpc, hub), writer):
             pass
     engine = database.engine("service_api")
-    reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, ChainClock(rpc))))
+    clock = ChainClock(rpc)
+    reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, clock), Recent(30.0, 64, clock)))
     return {bounty: json.dumps(to_json(show_bounty(reading, BountyId(int(bounty))))).encode() for bounty in ids}
 
 

@@ -23,7 +23,7 @@ from service_common.domain.challenge import parse_challenge
 from service_common.domain.commitments import report_commitment, spec_commitment
 from service_common.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from service_common.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
-from service_common.domain.money import AmountKind, settlement
+from service_common.domain.money import AmountKind, Settlement, settlement
 from service_common.domain.record import derive_record
 from service_common.domain.roster import Roster, RosterMember
 from service_common.domain.verdict import WrittenVerdict, render_verdict
@@ -131,6 +131,19 @@ def roster(version: int = 1, last: int = NOW - 600) -> Roster:
     )
     made = Roster(version, hash_of("none"), 2, members)
     return replace(made, guardian_roster_hash=made.compute_hash(CHAIN, HUB))
+
+
+def _figures(facts: Facts, verdict_count: int) -> Settlement:
+    """What a bounty that ended gives."""
+    assert facts.outcome is not None
+    return settlement(
+        facts.outcome,
+        escrow_amount=facts.escrow_amount,
+        protocol_fee=facts.protocol_fee,
+        guardian_fee=facts.guardian_fee,
+        roster_size=len(GUARDIANS),
+        verdict_count=verdict_count,
+    )
 
 
 @dataclass(frozen=True)
@@ -297,10 +310,11 @@ class Ledger:
             facts.submission_deadline, facts.reveal_at, facts.judging_deadline, facts.protocol_fee,
             facts.guardian_fee, account("fees"), bounty.id, hash_of("nonce"),
         )  # fmt: skip
-        nothing = TokenAmount(0)
+        figures = _figures(facts, len(bounty.verdicts))
         ending = BountyFinalized(
             bounty.id, facts.outcome, facts.settlement_reason, bounty.winner or ZERO_ADDRESS,
-            bounty.work(bounty.winner) if bounty.winner else ZERO_BYTES32, nothing, nothing, nothing, nothing, 0,
+            bounty.work(bounty.winner) if bounty.winner else ZERO_BYTES32, figures.award, figures.refund,
+            figures.protocol_fee, figures.guardian_fee_each, figures.guardian_fee_count,
         )  # fmt: skip
         verdicts = [
             VerdictRecorded(
@@ -412,15 +426,9 @@ class Ledger:
         facts = self.facts(bounty)
         if facts.outcome is None:
             return {"refund": None, "guardian_fee_each": None}
-        found = settlement(
-            facts.outcome,
-            escrow_amount=facts.escrow_amount,
-            protocol_fee=facts.protocol_fee,
-            guardian_fee=facts.guardian_fee,
-            roster_size=len(GUARDIANS),
-            verdict_count=len(bounty.verdicts),
-        )
-        return {"refund": str(found.refund), "guardian_fee_each": str(found.guardian_fee_each)}
+        found = _figures(facts, len(bounty.verdicts))
+        share = str(found.guardian_fee_each) if bounty.verdicts else None
+        return {"refund": str(found.refund), "guardian_fee_each": share}
 
     def _submission_rows(self, bounty: Bounty) -> list[Json]:
         return [

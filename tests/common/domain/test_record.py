@@ -58,7 +58,12 @@ SILENCE = replace(
     reason=SettlementReason.GUARDIANS_SILENT,
     winner=ZERO_ADDRESS,
     submission_commitment=ZERO_BYTES32,
+    award=TokenAmount(0),
+    refund=TokenAmount(1_000),
+    protocol_fee=TokenAmount(0),
+    guardian_fee_count=0,
 )
+UNDECIDED = replace(SILENCE, reason=SettlementReason.QUORUM_NOT_REACHED, refund=TokenAmount(934), guardian_fee_count=2)
 FOR = VerdictRecorded(
     BOUNTY_ID, GUARDIANS[0], VerdictKind.AWARDED, SOLVER, word("submission"), report_commitment=word("report 0")
 )
@@ -171,12 +176,24 @@ def test_supported_result__of_every_kind_outcome_and_reason__is_as_the_table_say
         assert supports(verdict, ending) is says.startswith("true"), (kind, outcome, reason)
     assert none == ["none", "any", "any", "false"]
     assert not any(verdict["supported_result"] for verdict in _record(SILENT)["verdicts"])
+    undecided = _record(ended(UNDECIDED), FOR, AGAINST)
+    assert [verdict["supported_result"] for verdict in undecided["verdicts"]] == [False, True, False]
+    assert undecided["status"] == "final"
 
 
 @pytest.mark.parametrize(
     ("bounty", "verdicts"),
     [
         (AWARDED, [FOR, FOR]),
+        (AWARDED, [FOR, AGAINST]),
+        (AWARDED, [replace(FOR, solver=POSTER), replace(ALSO_FOR, solver=POSTER), AGAINST]),
+        (SILENT, [AGAINST]),
+        (ended(UNDECIDED), []),
+        (ended(UNDECIDED), [FOR, ALSO_FOR]),
+        (ended(replace(UNDECIDED, reason=SettlementReason.JUDGED)), [FOR, AGAINST]),
+        (ended(replace(UNDECIDED, refund=TokenAmount(935))), [FOR, AGAINST]),
+        (ended(replace(AWARD, award=TokenAmount(891))), [FOR, AGAINST, ALSO_FOR]),
+        (ended(replace(AWARD, guardian_fee_each=TokenAmount(34))), [FOR, AGAINST, ALSO_FOR]),
         (AWARDED, [replace(FOR, guardian=account("stranger"))]),
         (ended(replace(AWARD, winner=ZERO_ADDRESS)), [FOR]),
         (ended(replace(SILENCE, winner=SOLVER)), []),
@@ -184,8 +201,12 @@ def test_supported_result__of_every_kind_outcome_and_reason__is_as_the_table_say
         (ended(AWARD, replace(CREATED, guardian_fee=TokenAmount(990))), [FOR]),
         (replace(AWARDED, finalized=None), [FOR]),
     ],
-    ids=["two-of-one", "stranger", "no-winner", "winner-of-nothing", "silent-award", "fees-above-escrow", "open"],
-)
+    ids=[
+        *("two-of-one", "below quorum", "for another", "not silent", "not one Verdict", "a quorum", "judged by none"),
+        *("refund", "award", "share"),
+        *("stranger", "no-winner", "winner-of-nothing", "silent-award", "fees-above-escrow", "open"),
+    ],
+)  # fmt: skip
 def test_record__state_that_contradicts_itself__not_derived(bounty: Bounty, verdicts: list[VerdictRecorded]) -> None:
     with pytest.raises(ServiceError) as refusal:
         derived(bounty, verdicts)

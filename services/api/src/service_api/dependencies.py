@@ -44,6 +44,7 @@ MAX_VERIFYING: Final = 8
 REVIEW_STEP_SECONDS: Final = 5.0
 """How long one look for a review's result lasts."""
 CONTENT_SECONDS: Final = 1.0
+RECORD_SECONDS: Final = 30.0
 DOWNLOAD_LIFETIME_SECONDS: Final = 5 * 60
 FORWARDED_SECONDS: Final = 20.0
 """For a whole answer of the delivery service."""
@@ -84,10 +85,13 @@ class Dependencies:
     """Submissions read recently: what the index shows may be up to two seconds older."""
     downloads: Recent[str, DownloadTarget] = field(init=False)
     """Download URLs by storage locator: none is returned that has less than half its life left."""
+    records: Recent[tuple[BountyId, bytes, int], bool] = field(init=False)
+    """Whether a VerificationRecord is what the facts make, by the hash of its bytes and the copy that has the facts."""
     pending: Recent[str, int] = field(init=False)
     """The bytes of each kind that wait for their transaction."""
 
     def __post_init__(self) -> None:
+        self.records = Recent(RECORD_SECONDS, MAX_KEPT, self.clock)
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
         self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)
         self.downloads = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, self.clock)

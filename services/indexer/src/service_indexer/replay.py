@@ -82,7 +82,10 @@ def rebuild_copy(config: IndexerConfig, say: Progress) -> BlockNumber:
         switched = (
             update(t.head)
             .where(t.head.c.chain_id == fresh.c.chain_id)
-            .values({name: fresh.c[name] for name in moved} | {"halted": None, "disputed": 0, "updated_at": func.now()})
+            .values(
+                {name: fresh.c[name] for name in moved}
+                | {"halted": None, "disputed": 0, "rebuilds": t.head.c.rebuilds + 1, "updated_at": func.now()}
+            )
         )
         return BlockNumber(connection.execute(switched.returning(t.head.c.block_number)).scalar_one())
 

@@ -32,6 +32,8 @@ class KeptRecord:
 
     content: bytes
     block_hash: Bytes32
+    rebuilds: int
+    """Of which of the copies that followed each other it was derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def _page_of_row(row: RowMapping) -> BountyPage:
         roster = Roster(terms.roster_version, Bytes32(row["roster_hash"]), row["roster_quorum"], members)
     record = None
     if row["record_content"] is not None:
-        record = KeptRecord(bytes(row["record_content"]), Bytes32(row["record_block_hash"]))
+        record = KeptRecord(bytes(row["record_content"]), Bytes32(row["record_block_hash"]), row["record_rebuilds"])
     return BountyPage(
         bounty,
         roster,
@@ -110,6 +112,7 @@ _STATEMENT: Final = (
         app.challenge_pages.c.content.label("page_content"),
         app.verification_records.c.content.label("record_content"),
         app.verification_records.c.block_hash.label("record_block_hash"),
+        app.verification_records.c.rebuilds.label("record_rebuilds"),
     )
     .select_from(
         t.head.outerjoin(t.bounties, _B.bounty_id == bindparam("bounty_id"))

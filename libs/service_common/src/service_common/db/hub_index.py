@@ -126,13 +126,14 @@ head = Table(
     Column("compare_began", DateTime(timezone=True), nullable=False, server_default=func.now()),
     Column("compared_at", DateTime(timezone=True)),
     Column("disputed", Integer, nullable=False, server_default="0"),
+    Column("rebuilds", Integer, nullable=False, server_default="0"),
 )
 """``proven_number``: up to this block nothing that changed the Hub's storage is missing. ``checked_number``: up to this
 block every log is of a receipt of its block. ``quiet``: no log since the newest row of ``proofs``.
 
 ``compare_next``: where the comparison of all history with the chain goes on, 0 between two; ``compare_new``: up to here
 final blocks were compared. ``compare_began``, ``compared_at``: when the newest round began, and when the last whole one
-did. ``disputed``: how many rows ``disputes`` has."""
+did. ``disputed``: how many rows ``disputes`` has. ``rebuilds``: how often the copy was replaced by a new one."""
 disputes = Table(
     "disputes",
     metadata,

@@ -110,6 +110,8 @@ class Head:
     """When the newest one began."""
     disputed: int = 0
     """How many rows are proven not to be the chain's, by bounty and block."""
+    rebuilds: int = 0
+    """How often the copy was replaced by a new one."""
 
     def is_finalized(self, block: BlockNumber) -> bool:
         """Whether a fact set in this block can no longer change by a reorg."""
@@ -154,6 +156,7 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         _seconds(row[f"{prefix}compared_at"]),
         _seconds(row[f"{prefix}compare_began"]),
         row[f"{prefix}disputed"],
+        row[f"{prefix}rebuilds"],
     )
 
 

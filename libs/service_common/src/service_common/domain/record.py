@@ -2,9 +2,11 @@
 
 A pure function of typed final state; its canonical JSON is byte-stable, so two derivations can be compared as bytes. It
 is evidence only and grants nothing. State that contradicts itself raises ``derivation_failed``: a roster that is not
-the pinned one, a Verdict from outside it or two from one Guardian, an award without a winner.
+the pinned one, a Verdict from outside it or two from one Guardian, an award without a winner, an outcome that no quorum
+recorded, figures that are not the Hub's.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -14,7 +16,7 @@ from service_common.domain.bounty import Bounty, Winner
 from service_common.domain.canonical_json import canonical_bytes
 from service_common.domain.hub_events import BountyFinalized, VerdictRecorded
 from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from service_common.domain.money import AmountDue, amounts_due, settlement
+from service_common.domain.money import AmountDue, Settlement, amounts_due, settlement
 from service_common.domain.roster import Roster
 from service_common.errors import ServiceError
 from service_common.shapes import Note, to_json
@@ -129,6 +131,8 @@ def derive_record(
         raise _contradiction("an award names a winner, and nothing else does")
     if ending.outcome is Outcome.AWARDED and ending.reason is not SettlementReason.JUDGED:
         raise _contradiction("only the Guardians' judgement awards a bounty")
+    if not _is_decided(ending, latest_verdicts, roster.quorum):
+        raise _contradiction(f"the Verdicts do not end it as {ending.reason.value}")
     verdicts = tuple(by_guardian.get(account) for account in roster.accounts)
     return VerificationRecord(
         version=VERSION,
@@ -144,7 +148,7 @@ def derive_record(
         verdicts=tuple(
             _of_member(account, verdict, ending) for account, verdict in zip(roster.accounts, verdicts, strict=True)
         ),
-        amounts=_amounts(bounty, ending.outcome, roster, verdicts),
+        amounts=_amounts(bounty, ending, roster, verdicts),
         settlement=SettlementTransaction(origin.tx_hash, origin.block_number, origin.block_hash),
         log_digest=log_digest,
     )
@@ -158,19 +162,36 @@ def supports(verdict: VerdictRecorded, ending: BountyFinalized) -> bool:
     return support is Support.YES
 
 
+def _is_decided(ending: BountyFinalized, verdicts: Sequence[VerdictRecorded], quorum: int) -> bool:
+    """Whether these Verdicts end a bounty as it ended."""
+    awards = Counter((each.solver, each.submission_commitment) for each in verdicts if each.kind is VerdictKind.AWARDED)
+    for_nobody = sum(each.kind is VerdictKind.NO_VALID_SUBMISSION for each in verdicts)
+    match ending.reason:
+        case SettlementReason.JUDGED:
+            return sum(supports(each, ending) for each in verdicts) >= quorum
+        case SettlementReason.QUORUM_NOT_REACHED:
+            return bool(verdicts) and max(for_nobody, *awards.values(), 0) < quorum
+        case _:
+            return not verdicts
+
+
 def _amounts(
-    bounty: Bounty, outcome: Outcome, roster: Roster, verdicts: tuple[VerdictRecorded | None, ...]
+    bounty: Bounty, ending: BountyFinalized, roster: Roster, verdicts: tuple[VerdictRecorded | None, ...]
 ) -> tuple[AmountDue, ...]:
     terms, guardians = bounty.terms, [verdict.guardian for verdict in verdicts if verdict is not None]
     try:
         figures = settlement(
-            outcome,
+            ending.outcome,
             escrow_amount=terms.escrow_amount,
             protocol_fee=terms.protocol_fee,
             guardian_fee=terms.guardian_fee,
             roster_size=len(roster.members),
             verdict_count=len(guardians),
         )
+        if figures != Settlement(
+            ending.award, ending.refund, ending.protocol_fee, ending.guardian_fee_each, ending.guardian_fee_count
+        ):
+            raise _contradiction("its figures are not those of its terms and Verdicts")
         return amounts_due(
             figures,
             winner=bounty.winner.solver_address if bounty.winner else None,

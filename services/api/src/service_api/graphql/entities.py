@@ -84,7 +84,7 @@ def _bounties() -> Select[tuple[object, ...]]:
         case((f.outcome == Outcome.AWARDED.number, f.winner)).label("winner_solver_address"),
         case((f.outcome == Outcome.AWARDED.number, f.submission_commitment)).label("winner_submission_commitment"),
         f.refund,
-        f.guardian_fee_each,
+        case((f.guardian_fee_count > 0, f.guardian_fee_each)).label("guardian_fee_each"),
         f.time.label("settled_at"),
         f.tx_hash.label("settlement_tx_hash"),
         texts.title,

@@ -1,12 +1,15 @@
 """The VerificationRecord of a final bounty: derived once from finalized Hub state, cached, byte-stable.
 
 Nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away; every later
-read serves the cached bytes. Their block is compared all the same: one of another block, as a rebuild over another
-chain leaves it, is never served, but derived anew and replaced. A failure is a value (``RecordError``), never an
-error of the read; a record that cannot be kept is served and derived again later.
+read serves the cached bytes, as long as they are what the facts make: now and then they are derived again and compared.
+A record that its facts contradict is never served; it stays, for whoever looks into it, until the next rebuild of the
+index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. A
+failure is a value (``RecordError``), never an error of the read; a record that cannot be kept is served and derived
+again later.
 """
 
 import json
+from hashlib import sha256
 
 from service_common.db import app as t
 from service_common.db.bounty_pages import BountyPage, KeptRecord
@@ -18,10 +21,10 @@ from service_common.domain.commitments import log_digest
 from service_common.domain.record import VerificationRecord, derive_record
 from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.types import to_bytes
+from service_common.types import BountyId, to_bytes
 from service_common.wire.bounties import RecordError
 from service_common.wire.values import JsonObject, RecordFailure
-from sqlalchemy import Engine
+from sqlalchemy import Engine, or_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -43,9 +46,14 @@ def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject 
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
     try:
-        if page.record is not None and _is_of_this_ending(page.record, bounty):
-            return _parsed(page.record.content)
-        return _derive_and_keep(deps, bounty)
+        kept = page.record
+        if kept is None or not _is_of_this_ending(kept, bounty):
+            return _derive_and_keep(deps, head, bounty)
+        if deps.records.get(_key(head, kept, bounty), lambda: _derived(deps, bounty) == kept.content):
+            return _parsed(kept.content)
+        if kept.rebuilds < head.rebuilds:
+            return _derive_and_keep(deps, head, bounty)
+        raise _NotDerivable("the record that is kept is another")
     except (_NotDerivable, ValueError):
         log.exception("record not derived", bounty_id=bounty.bounty_id)
         return RecordError(
@@ -53,17 +61,25 @@ def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject 
         )
 
 
-def _derive_and_keep(deps: Dependencies, bounty: Bounty) -> JsonObject:
-    with deps.facts.open() as facts:  # a final ending is the same at any later moment
-        try:
-            content = _derive(facts, bounty).canonical_bytes()
-        except ServiceError as error:
-            raise _NotDerivable from error
+def _derive_and_keep(deps: Dependencies, head: Head, bounty: Bounty) -> JsonObject:
+    content = _derived(deps, bounty)
     try:
-        _keep(deps.engine, bounty, content)
+        _keep(deps.engine, bounty, content, head.rebuilds)
     except DatabaseUnavailable:
         log.exception("record not kept", bounty_id=bounty.bounty_id)
     return _parsed(content)
+
+
+def _key(head: Head, kept: KeptRecord, bounty: Bounty) -> tuple[BountyId, bytes, int]:
+    return bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds
+
+
+def _derived(deps: Dependencies, bounty: Bounty) -> bytes:
+    with deps.facts.open() as facts:  # a final ending is the same at any later moment
+        try:
+            return _derive(facts, bounty).canonical_bytes()
+        except ServiceError as error:
+            raise _NotDerivable from error
 
 
 def _is_of_this_ending(record: KeptRecord, bounty: Bounty) -> bool:
@@ -84,16 +100,14 @@ def _derive(facts: HubFacts, bounty: Bounty) -> VerificationRecord:
     return derive_record(head.chain_id, head.hub_address, bounty, facts.roster(bounty), verdicts, digest)
 
 
-def _keep(engine: Engine, bounty: Bounty, content: bytes) -> None:
-    """Cache it, in the place of one of another block; a second process with the same record writes nothing."""
-    kept, row = t.verification_records, {"content": content, "block_hash": bounty.changed_at.block_hash}
+def _keep(engine: Engine, bounty: Bounty, content: bytes, rebuilds: int) -> None:
+    """Cache it, in the place of one of another block or copy; a second process with the same record writes nothing."""
+    kept = t.verification_records
+    row = {"content": content, "block_hash": bounty.changed_at.block_hash, "rebuilds": rebuilds}
     added = insert(kept).values(bounty_id=bounty.bounty_id, **row)
+    of_another = or_(kept.c.block_hash != row["block_hash"], kept.c.rebuilds < rebuilds)
     with writing(engine) as connection:
-        connection.execute(
-            added.on_conflict_do_update(
-                index_elements=[kept.c.bounty_id], set_=row, where=kept.c.block_hash != row["block_hash"]
-            )
-        )
+        connection.execute(added.on_conflict_do_update(index_elements=[kept.c.bounty_id], set_=row, where=of_another))
 
 
 def _parsed(content: bytes) -> JsonObject:
