@@ -23,6 +23,7 @@ from service_api.usecases.show_bounty import show_bounty
 from service_api.usecases.verification_records import _derive
 from service_common import log
 from service_common.auth.verify import VerifiedRequest
+from service_common.chain.json_rpc import JsonRpc
 from service_common.clock import SystemClock
 from service_common.crypto import sealed_box
 from service_common.crypto.x25519 import Identity
@@ -53,6 +54,7 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
+    rpc: JsonRpc
 
 
 def run(report: Report) -> None:
@@ -165,7 +167,9 @@ def _record(world: World, report: Report) -> None:
             derived.append((time.perf_counter() - started) * 1_000)
     value = median(derived)
     report(Figure("delivery.record", value, "ms", "<= 20", value <= 20))
-    reading = cast("Dependencies", Reading(engine, source, Recent(30.0, 64, SystemClock())))
+    reading = cast(
+        "Dependencies", Reading(engine, source, Recent(30.0, 64, SystemClock()), JsonRpc(["http://127.0.0.1:9"]))
+    )
     show_bounty(reading, bounty_id)
     kept: list[float] = []
     plain: list[float] = []

@@ -9,6 +9,7 @@ import pytest
 from local_stack import anvil
 from service_api.dependencies import Dependencies
 from service_api.usecases.show_bounty import show_bounty
+from service_common.chain.json_rpc import JsonRpc
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
@@ -22,6 +23,7 @@ from service_indexer.replay import rebuild_copy
 from sqlalchemy import Engine, Executable, delete, select, update
 
 from tests.api.conftest import Service
+from tests.endpoints import Refusal, endpoint_before
 from tests.indexer.test_replay import config_of
 from tests.servers import DatabaseServer
 from tests.world import ChainClock, World, make_world
@@ -50,6 +52,7 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
+    rpc: JsonRpc
 
 
 @pytest.fixture
@@ -61,11 +64,13 @@ def world(service: Service) -> Iterator[World]:
     database.close()
 
 
-def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str, object]:
+def detail(world: World, bounty_id: BountyId, *, late: bool = False, rpc: JsonRpc | None = None) -> dict[str, object]:
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, Late(clock) if late else clock)
-    found = to_json(show_bounty(cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock))), bounty_id))
+    found = to_json(
+        show_bounty(cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock), rpc or world.rpc)), bounty_id)
+    )
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
     return found
 
@@ -138,6 +143,21 @@ def test_record__that_its_facts_contradict__is_not_served_and_derived_anew_after
 
 
 @pytest.mark.attack
+def test_record__whose_logs_an_endpoint_lists_otherwise__is_served_and_not_kept(world: World) -> None:
+    bounty_id = awarded(world)
+    world.finalize()
+    with endpoint_before(world.node.url) as true, endpoint_before(world.node.url) as other:
+        rpc = JsonRpc([true.url, other.url])
+        other.change = lambda method, _params, result: result[:-2] if method == "eth_getLogs" else result
+        served = detail(world, bounty_id, rpc=rpc)["verification_record"]
+        assert kept(world) == []
+        other.change = lambda method, _params, result: Refusal(-32005, "range") if method == "eth_getLogs" else result
+        assert detail(world, bounty_id, rpc=rpc)["verification_record"] == served
+        assert kept(world)[0][0] == canonical_bytes(served)
+    assert "eth_getLogs" in true.asked
+
+
+@pytest.mark.attack
 @pytest.mark.parametrize(
     "change",
     [
@@ -206,10 +226,11 @@ def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_s
     assert kept(world) == [(stale, before[0][1])]
     with world.engine("service_indexer").begin() as connection:
         connection.execute(update(hub_index.finalizations).values(reason=1))
-    served = detail(world, bounty_id)["verification_record"]
+    other_chain = JsonRpc(["http://127.0.0.1:9"])
+    served = detail(world, bounty_id, rpc=other_chain)["verification_record"]
     assert kept(world) == [(canonical_bytes(served), other)]
     assert served != json.loads(stale)
-    assert detail(world, bounty_id)["verification_record"] == served
+    assert detail(world, bounty_id, rpc=other_chain)["verification_record"] == served
 
 
 def test_record__as_json__is_what_the_route_answers(service: Service) -> None:

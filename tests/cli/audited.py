@@ -84,6 +84,7 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
+    rpc: JsonRpc
 
 
 @contextmanager
@@ -149,7 +150,7 @@ def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, by
             pass
     engine = database.engine("service_api")
     clock = ChainClock(rpc)
-    reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, clock), Recent(30.0, 64, clock)))
+    reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, clock), Recent(30.0, 64, clock), rpc))
     return {bounty: json.dumps(to_json(show_bounty(reading, BountyId(int(bounty))))).encode() for bounty in ids}
 
 

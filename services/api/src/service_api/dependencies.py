@@ -86,7 +86,8 @@ class Dependencies:
     downloads: Recent[str, DownloadTarget] = field(init=False)
     """Download URLs by storage locator: none is returned that has less than half its life left."""
     records: Recent[tuple[BountyId, bytes, int], bool] = field(init=False)
-    """Whether a VerificationRecord is what the facts make, by the hash of its bytes and the copy that has the facts."""
+    """Whether a VerificationRecord is what the facts make, by the hash of its bytes and the copy that has the facts;
+    and whether the endpoints list no other logs, by the digest of the copy's."""
     pending: Recent[str, int] = field(init=False)
     """The bytes of each kind that wait for their transaction."""
 

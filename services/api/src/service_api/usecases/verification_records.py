@@ -4,8 +4,8 @@ Nothing is derived before the finalizing block is finalized, so a cached record 
 read serves the cached bytes, as long as they are what the facts make: now and then they are derived again and compared.
 A record that its facts contradict is never served; it stays, for whoever looks into it, until the next rebuild of the
 index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. A
-failure is a value (``RecordError``), never an error of the read; a record that cannot be kept is served and derived
-again later.
+failure is a value (``RecordError``), never an error of the read; a record that cannot be kept, or whose logs an RPC
+endpoint lists otherwise, is served and derived again later.
 """
 
 import json
@@ -21,13 +21,14 @@ from service_common.domain.commitments import log_digest
 from service_common.domain.record import VerificationRecord, derive_record
 from service_common.errors import ServiceError
 from service_common.log import get_logger
-from service_common.types import BountyId, to_bytes
+from service_common.types import Bytes32, to_bytes
 from service_common.wire.bounties import RecordError
 from service_common.wire.values import JsonObject, RecordFailure
 from sqlalchemy import Engine, or_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
+from service_api.usecases.confirming import is_confirmed
 
 log = get_logger(__name__)
 
@@ -46,14 +47,7 @@ def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject 
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
     try:
-        kept = page.record
-        if kept is None or not _is_of_this_ending(kept, bounty):
-            return _derive_and_keep(deps, head, bounty)
-        if deps.records.get(_key(head, kept, bounty), lambda: _derived(deps, bounty) == kept.content):
-            return _parsed(kept.content)
-        if kept.rebuilds < head.rebuilds:
-            return _derive_and_keep(deps, head, bounty)
-        raise _NotDerivable("the record that is kept is another")
+        return _parsed(_kept_or_derived(deps, head, page))
     except (_NotDerivable, ValueError):
         log.exception("record not derived", bounty_id=bounty.bounty_id)
         return RecordError(
@@ -61,23 +55,30 @@ def find_record(deps: Dependencies, head: Head, page: BountyPage) -> JsonObject 
         )
 
 
-def _derive_and_keep(deps: Dependencies, head: Head, bounty: Bounty) -> JsonObject:
-    content = _derived(deps, bounty)
-    try:
-        _keep(deps.engine, bounty, content, head.rebuilds)
-    except DatabaseUnavailable:
-        log.exception("record not kept", bounty_id=bounty.bounty_id)
-    return _parsed(content)
+def _kept_or_derived(deps: Dependencies, head: Head, page: BountyPage) -> bytes:
+    kept, bounty = page.record, page.bounty
+    if kept is not None and _is_of_this_ending(kept, bounty):
+        key = (bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds)
+        if deps.records.get(key, lambda: _derived(deps, bounty)[0] == kept.content):
+            return kept.content
+        if kept.rebuilds >= head.rebuilds:
+            raise _NotDerivable("the record that is kept is another")
+    content, digest = _derived(deps, bounty)
+    asked = (bounty.bounty_id, to_bytes(digest), head.rebuilds)
+    if deps.records.get(asked, lambda: is_confirmed(deps.rpc, head.hub_address, bounty, digest)):
+        try:
+            _keep(deps.engine, bounty, content, head.rebuilds)
+        except DatabaseUnavailable:
+            log.exception("record not kept", bounty_id=bounty.bounty_id)
+    return content
 
 
-def _key(head: Head, kept: KeptRecord, bounty: Bounty) -> tuple[BountyId, bytes, int]:
-    return bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds
-
-
-def _derived(deps: Dependencies, bounty: Bounty) -> bytes:
+def _derived(deps: Dependencies, bounty: Bounty) -> tuple[bytes, Bytes32]:
+    """The record's bytes, and its log digest."""
     with deps.facts.open() as facts:  # a final ending is the same at any later moment
         try:
-            return _derive(facts, bounty).canonical_bytes()
+            record = _derive(facts, bounty)
+            return record.canonical_bytes(), record.log_digest
         except ServiceError as error:
             raise _NotDerivable from error
 
