@@ -24,6 +24,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         "The index contradicts the chain",
         ("tests/indexer/test_comparing.py", "tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
     ),
+    "damaged": ("What is kept is damaged", ("tests/api/test_inspecting.py",)),
     "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
     "unproven": ("The index is not proven", ("tests/indexer/test_proving.py",)),
     "endpoints": ("An RPC endpoint lies or fails", ("tests/indexer/test_quorum.py", "tests/indexer/test_replay.py")),

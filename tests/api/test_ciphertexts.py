@@ -101,9 +101,9 @@ def test_recorded_ciphertext__replaced_by_other_bytes__is_removed_and_never_serv
     service.dependencies.store.delete(locator, generation=info.generation)
     put(service, locator, b"\1" * info.byte_length)
     refused = sealed.content(guardian)
-    assert (refused.status_code, error_of(refused)["code"]) == (503, "storage_unavailable")
+    assert (refused.status_code, error_of(refused)["code"]) == (500, "solver_submission_content_invalid")
     assert stored(sealed) is None
-    assert error_of(sealed.content(guardian))["code"] == "storage_unavailable"
+    assert error_of(sealed.content(guardian))["code"] == "solver_submission_content_invalid"
     put(service, locator, sealed.file.read_bytes())  # from a backup, as another generation
     content = sealed.content(guardian).json
     assert content is not None
@@ -203,7 +203,7 @@ def test_recorded_ciphertext__lost_after_the_deadline__is_uploaded_again_by_its_
     info = stored(sealed)
     assert info is not None
     service.dependencies.store.delete(info.locator, generation=info.generation)
-    assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "storage_unavailable"
+    assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "solver_submission_content_invalid"
     for refused in (other.upload_url(), unrecorded.upload_url(), sealed.upload_url(ciphertext_byte_length=5)):
         assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_solver_submission")
     assert error_of(sealed.prepare())["code"] == "invalid_solver_submission"

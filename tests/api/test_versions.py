@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 from service_api.app import make_app
-from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS
+from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, KeptDownload
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.domain.commitments import spec_commitment
@@ -217,11 +217,11 @@ def test_content_cache__when_a_look_up_fails_that_others_wait_for__fails_for_who
 def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left(service: Service) -> None:
     clock = HandClock()
     urls = replace(service.dependencies, clock=clock).downloads
-    old, new = (DownloadTarget(url, UnixSeconds(0)) for url in ("old", "new"))
+    old, new = (KeptDownload(1, DownloadTarget(url, UnixSeconds(0))) for url in ("old", "new"))
     urls.get("a", lambda: old)
     clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
 
-    def slow() -> DownloadTarget:
+    def slow() -> KeptDownload:
         clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
         assert urls.get("a", lambda: new) is new  # for the others, while the storage keeps this caller waiting
         return old

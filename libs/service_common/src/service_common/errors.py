@@ -88,7 +88,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
         500, "Do not rely on the page this service holds; ask the Poster for the bytes behind spec_commitment."
     ),
     "solver_submission_content_invalid": Problem(
-        500, "Do not rely on the stored envelope; ask the Solver for the bytes behind the commitment."
+        500, "Do not rely on what this service holds; ask the Solver for the bytes behind the commitment."
     ),
     "invalid_orchestrator_output": Problem(
         500, "Sign the same page again; do not weaken the bounty's requirements to avoid this."

@@ -20,6 +20,7 @@ from service_api.webhooks.settings import WebhookSettings, read_webhook_settings
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
 DEFAULT_PENDING_MEBIBYTES = 2_048
+DEFAULT_INSPECTED_MEBIBYTES = 10_240
 
 
 _HOUR = 3_600
@@ -84,6 +85,8 @@ class ApiConfig:
     review_wait_seconds: int
     pending_bytes: int
     """How much is kept of each kind of row before the chain has what it belongs to."""
+    inspected_bytes: int
+    """Of sealed objects that are hashed again in a day; 0 for none."""
     budgets: ApiBudgets
     at_once: AtOnce
     webhooks: WebhookSettings
@@ -107,6 +110,8 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         review_quota=reader.optional("SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA),
         review_wait_seconds=reader.optional("SERVICE_REVIEW_WAIT_SECONDS", parse_decimal, DEFAULT_REVIEW_WAIT_SECONDS),
         pending_bytes=reader.optional("SERVICE_PENDING_MEBIBYTES", parse_count, DEFAULT_PENDING_MEBIBYTES) << 20,
+        inspected_bytes=reader.optional("SERVICE_INSPECTED_MEBIBYTES", parse_decimal, DEFAULT_INSPECTED_MEBIBYTES)
+        << 20,
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
         webhooks=read_webhook_settings(reader, chain.chain_id),

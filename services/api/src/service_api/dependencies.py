@@ -63,6 +63,14 @@ class SharedContent:
     answer: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class KeptDownload:
+    """A download URL, and the generation that it names."""
+
+    generation: int
+    target: DownloadTarget
+
+
 @dataclass
 class Dependencies:
     """What the use cases of one process share. Thread-safe."""
@@ -83,7 +91,7 @@ class Dependencies:
     verify_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_VERIFYING))
     contents: Recent[tuple[BountyId, Bytes32], SharedContent] = field(init=False)
     """Submissions read recently: what the index shows may be up to two seconds older."""
-    downloads: Recent[str, DownloadTarget] = field(init=False)
+    downloads: Recent[str, KeptDownload] = field(init=False)
     """Download URLs by storage locator: none is returned that has less than half its life left."""
     records: Recent[tuple[BountyId, bytes, int], bool] = field(init=False)
     """Whether a VerificationRecord is what the facts make, by the hash of its bytes and the copy that has the facts;

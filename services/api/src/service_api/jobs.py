@@ -13,6 +13,7 @@ from service_common.types import parse_bytes32
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
 from service_api.usecases.ciphertexts import known_good, verify
+from service_api.usecases.inspecting import inspect_kept
 from service_api.usecases.lifetimes import delete_expired
 from service_api.usecases.orphans import delete_orphans
 from service_api.usecases.pages import fill_summaries
@@ -23,6 +24,7 @@ PERIODIC: Final = (
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", every_seconds=600, run_seconds=600),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.summarize_pages", every_seconds=3_600, run_seconds=3_000),
+    Periodic(QueueName.ARTIFACTS, "service_api.jobs.inspect", every_seconds=3_600, run_seconds=3_500),
 )
 
 
@@ -70,6 +72,14 @@ def summarize_pages(received: Mapping[str, object]) -> int:
     check_message(received)
     with _dependencies() as deps:
         return fill_summaries(deps.engine)
+
+
+@left_to_the_next
+def inspect(received: Mapping[str, object]) -> int:
+    """Compare what is kept with what it came from; how much of it."""
+    check_message(received)
+    with _dependencies() as deps:
+        return inspect_kept(deps)
 
 
 @contextmanager

@@ -23,7 +23,8 @@ from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.jobs import PERIODIC
-from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, PendingCollector
+from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, DefectCollector, PendingCollector
+from service_api.usecases.defects import list_defects
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "serve": Process("answer HTTP requests", _serve),
         "worker": Process("run jobs of the queue artifacts", _worker),
         "webhooks": Process("run jobs of the queue webhooks: send facts to those who registered for them", _webhooks),
+        "defects": Process("print what the inspections found of what is kept, by bounty", _defects),
         "migrate": Process("bring the database of all services to the newest schema", _migrate),
         "await-schema": AWAIT_SCHEMA,
         "store-dump": STORE,
@@ -56,6 +58,7 @@ def _worker(environment: Environment) -> None:
     start_traces("api", config.traces)
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
+    REGISTRY.register(BoundedCollector(DefectCollector(engine)))
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)
@@ -78,6 +81,15 @@ def _webhooks(environment: Environment) -> None:
     jobs.start_enqueuing(connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (metrics.ATTEMPTS, metrics.SWITCHED_OFF)
     run_worker([QueueName.WEBHOOKS], connect(config.redis_url, answer_seconds=None), counters, in_steps={jobs.DELIVER})
+
+
+def _defects(environment: Environment) -> None:
+    log.configure("defects")
+    reader = EnvironmentReader(environment)
+    url = reader.required("SERVICE_DATABASE_URL", parse_database_url)
+    reader.check()
+    for line in list_defects(make_engine(url, application="defects", pool_size=1)):
+        print(line)  # noqa: T201
 
 
 def _migrate(environment: Environment) -> None:

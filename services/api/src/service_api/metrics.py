@@ -12,6 +12,7 @@ from service_common.domain.reviews import OUTCOMES
 from service_common.storage.verify import Verification
 from sqlalchemy import Engine
 
+from service_api.usecases.defects import count_defects
 from service_api.usecases.pending import Pending, count_pending
 
 PUBLICATIONS: Final = counter_by(
@@ -53,6 +54,25 @@ class PendingCollector(Collector):
         try:
             for kind in Pending:
                 family.add_metric([kind], count_pending(self._engine, kind) / self._most)
+        except DatabaseUnavailable:
+            return
+        yield family
+
+
+class DefectCollector(Collector):
+    """What the inspections found of what is kept, read at each scrape."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this moment."""
+        family = GaugeMetricFamily(
+            "service_defects", "Kept data that is not what it came from, by inspection", labels=["inspection"]
+        )
+        try:
+            for name, count in count_defects(self._engine).items():
+                family.add_metric([name], count)
         except DatabaseUnavailable:
             return
         yield family

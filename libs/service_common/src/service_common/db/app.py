@@ -11,6 +11,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Computed,
+    Date,
     DateTime,
     ForeignKey,
     Index,
@@ -98,6 +99,7 @@ verified_objects = Table(
     Column("sha256", Text, nullable=False),
     Column("byte_length", BigInteger, nullable=False),
     _created_at("verified_at"),
+    Column("checksum", Text),
 )
 written_verdicts = Table(
     "written_verdicts",
@@ -117,3 +119,26 @@ verification_records = Table(
     _created_at(),
     Column("rebuilds", Integer, nullable=False, server_default="0"),
 )
+inspections = Table(
+    "inspections",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("position", Text, nullable=False, server_default=""),
+    Column("began_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    Column("ended_at", DateTime(timezone=True)),
+    Column("day", Date, nullable=False, server_default=func.current_date()),
+    Column("spent_bytes", BigInteger, nullable=False, server_default="0"),
+)
+"""How far each walk over what is kept has come: after which key, since when, and what it read today. ``ended_at`` is
+when the walk began that ended last."""
+defects = Table(
+    "defects",
+    metadata,
+    Column("inspection", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("what", Text, nullable=False),
+    _created_at("found_at"),
+    _created_at("seen_at"),
+)
+"""What is kept of a bounty and is not what it should be, until an inspection finds it whole."""

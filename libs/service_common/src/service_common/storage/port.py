@@ -36,7 +36,8 @@ class DownloadTarget:
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """One stored object as it is now. ``generation`` names these very bytes.
+    """One stored object as it is now. ``generation`` names these very bytes, ``checksum`` is the storage's own of them
+    (CRC-32C), None where it has none.
 
     ``encoded`` means that the uploader declared a content encoding, so that a download might be transformed on its
     way: such an object is never the ciphertext it claims to be.
@@ -47,6 +48,7 @@ class ObjectInfo:
     byte_length: int
     created_at: UnixSeconds
     encoded: bool = False
+    checksum: str | None = None
 
 
 class ObjectGone(ServiceError):

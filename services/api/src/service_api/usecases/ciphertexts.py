@@ -9,6 +9,7 @@ back.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from redis.exceptions import RedisError
@@ -21,7 +22,7 @@ from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
 from service_common.storage.port import ObjectInfo
 from service_common.storage.verify import Verification, verify_object
-from sqlalchemy import select
+from sqlalchemy import Engine, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
@@ -48,11 +49,11 @@ def require_uploaded(deps: Dependencies, wanted: CiphertextReference) -> None:
 
 
 def generation_of(deps: Dependencies, wanted: CiphertextReference) -> int:
-    """The generation that holds the bytes of a recorded Submission; 503 where the storage has them no more."""
+    """The generation that holds the bytes of a recorded Submission; an error where the storage has them no more."""
     found = deps.store.stat(wanted.storage_locator)
     if found is None or not _is_announced(deps, found, wanted):
         raise ServiceError(
-            "storage_unavailable",
+            "solver_submission_content_invalid",
             "The storage does not hold the ciphertext of this Submission any more.",
             next_action="Ask the Solver or another Guardian for the sealed bytes; the commitment proves them.",
         )
@@ -68,36 +69,56 @@ def verify(
     )
     CIPHERTEXTS.labels(result.value).inc()
     if result is Verification.MATCHES:
-        row = {
-            "storage_locator": info.locator,
-            "generation": info.generation,
-            "sha256": wanted.sha256,
-            "byte_length": wanted.byte_length,
-        }
-        with writing(deps.engine) as connection:
-            statement = insert(t.verified_objects).values(row).on_conflict_do_nothing()
-            first = connection.execute(statement.returning(t.verified_objects.c.generation)).first()
-        if first is not None:  # else another process hashed it in the meantime
+        if keep_verified(deps.engine, info, wanted):  # else another process hashed it in the meantime
             CIPHERTEXT_BYTES.inc(wanted.byte_length)
     elif result is Verification.DIFFERS:
         deps.store.delete(info.locator, generation=info.generation)
     return result
 
 
-def known_good(deps: Dependencies, info: ObjectInfo) -> CiphertextReference | None:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A generation that was hashed: what it was found to be, and the storage's own checksum of it, where it is kept."""
+
+    reference: CiphertextReference
+    checksum: str | None
+
+
+def known_good(deps: Dependencies, info: ObjectInfo) -> Known | None:
     """What this very generation was found to be when it was hashed; None where it never was."""
     v = t.verified_objects.c
     with reading(deps.engine) as connection:
         row = connection.execute(
-            select(v.sha256, v.byte_length).where(v.storage_locator == info.locator, v.generation == info.generation)
+            select(v.sha256, v.byte_length, v.checksum).where(
+                v.storage_locator == info.locator, v.generation == info.generation
+            )
         ).first()
-    return None if row is None else CiphertextReference(row.sha256, row.byte_length, info.locator)
+    return None if row is None else Known(CiphertextReference(row.sha256, row.byte_length, info.locator), row.checksum)
+
+
+def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> bool:
+    """Keep that this generation is these bytes, and the checksum where none is kept yet; whether it was not known."""
+    row = {
+        "storage_locator": info.locator,
+        "generation": info.generation,
+        "sha256": wanted.sha256,
+        "byte_length": wanted.byte_length,
+        "checksum": info.checksum,
+    }
+    v = t.verified_objects
+    kept = v.c.storage_locator == info.locator, v.c.generation == info.generation
+    with writing(engine) as connection:
+        statement = insert(v).values(row).on_conflict_do_nothing().returning(v.c.generation)
+        is_first = connection.execute(statement).first() is not None
+        if not is_first:
+            connection.execute(update(v).where(*kept, v.c.checksum.is_(None)).values(checksum=info.checksum))
+    return is_first
 
 
 def _is_announced(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
     """Whether the stored bytes are the announced ones; an object that was never found good and is not is removed."""
     if (known := known_good(deps, info)) is not None:
-        return known == wanted
+        return known.reference == wanted
     result = _verify_now(deps, info, wanted)
     if result is Verification.UNFINISHED:
         _continue_in_queue(deps, info, wanted)

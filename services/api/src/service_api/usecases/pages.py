@@ -32,7 +32,7 @@ def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: Chal
     healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=stored)
     with writing(engine) as connection:
         connection.execute(healed)
-        _summarize(connection, commitment, challenge)
+        summarize(connection, commitment, challenge)
 
 
 def fill_summaries(engine: Engine) -> int:
@@ -56,13 +56,14 @@ def _fill(connection: Connection, commitment: Bytes32, page: bytes) -> bool:
     if spec_commitment(page) != commitment:
         return False
     try:
-        _summarize(connection, commitment, parse_challenge(page))
+        summarize(connection, commitment, parse_challenge(page))
     except ServiceError:
         return False
     return True
 
 
-def _summarize(connection: Connection, commitment: Bytes32, challenge: ChallengePage) -> None:
+def summarize(connection: Connection, commitment: Bytes32, challenge: ChallengePage) -> None:
+    """Write what lists show of a page."""
     shown = {"title": challenge.title, "summary": challenge.summary}
     statement = insert(t.challenge_summaries).values(spec_commitment=commitment, **shown)
     connection.execute(statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=shown))

@@ -4,7 +4,8 @@ Who may read comes from the index, held against the Hub itself; knowing a commit
 recorded on chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``).
 Stored bytes that no longer hash to the commitment are never served, and the URL names the very generation whose bytes
 were verified: an object that was altered or replaced is verified again before anyone gets it. What the index shows of
-one Submission is at most two seconds old, a download URL at most half its life.
+one Submission is at most two seconds old, and so is that the storage has the object; a download URL is at most half its
+life old.
 """
 
 import json
@@ -24,7 +25,7 @@ from service_common.wire.submissions import SubmissionContent
 from service_common.wire.values import Timestamp
 from sqlalchemy import Connection, select
 
-from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, SharedContent
+from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, KeptDownload, SharedContent
 from service_api.usecases.ciphertexts import generation_of
 
 
@@ -47,8 +48,7 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
         envelope, text = _envelope(facts.connection, bounty_id, commitment)
         active = _is_active(facts, bounty, envelope.solver_address, commitment)
     deps.witness.require_readers(bounty, roster, final)
-    locator = envelope.ciphertext.storage_locator
-    target = deps.downloads.get(locator, lambda: _download(deps, envelope.ciphertext))
+    target = _download(deps, envelope.ciphertext)
     answer = SubmissionContent(
         envelope=text,
         submission_commitment=commitment,
@@ -61,9 +61,22 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
 
 
 def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTarget:
-    generation = generation_of(deps, ciphertext)
+    """The kept URL, as long as the storage has what it names; while the storage is away, as long as it is young."""
     locator = ciphertext.storage_locator
-    return deps.store.sign_download(locator, generation=generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
+    try:
+        generation = generation_of(deps, ciphertext)
+    except ServiceError as error:
+        kept = deps.downloads.young(locator) if error.code == "storage_unavailable" else None
+        if kept is None:
+            raise
+        return kept.target
+    kept = deps.downloads.get(locator, lambda: _signed(deps, locator, generation))
+    return (kept if kept.generation == generation else _signed(deps, locator, generation)).target
+
+
+def _signed(deps: Dependencies, locator: str, generation: int) -> KeptDownload:
+    target = deps.store.sign_download(locator, generation=generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
+    return KeptDownload(generation, target)
 
 
 def _is_active(facts: HubFacts, bounty: Bounty, solver: Address, commitment: Bytes32) -> bool:

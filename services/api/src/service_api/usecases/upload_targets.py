@@ -53,6 +53,8 @@ def _clear_impostor(deps: Dependencies, locator: str, byte_length: int) -> None:
     if found is None or (not found.encoded and found.byte_length == byte_length):
         return
     if (known := known_good(deps, found)) is not None:
-        issue = Issue("ciphertext_byte_length", f"must be {known.byte_length}: that ciphertext is in place already")
+        issue = Issue(
+            "ciphertext_byte_length", f"must be {known.reference.byte_length}: that ciphertext is in place already"
+        )
         raise ServiceError("invalid_solver_submission", "The digest belongs to another length.", issues=[issue])
     deps.store.delete(locator, generation=found.generation)

@@ -1,0 +1,327 @@
+"""What is kept is compared with what it came from, so that damage is noticed before a reader needs it.
+
+Each inspection walks over all rows of one kind in the order of their keys, a part in each run, and begins again a day
+or a week after it began. What it finds is a row of ``app.defects``, which names the bounty, until it is whole again.
+Readers have checks of their own and are served nothing of it.
+
+- ``titles``: what lists show is what the page states; else it is written anew, or goes where the page is altered.
+- ``records``: a VerificationRecord is what the facts make.
+- ``objects``: the envelope of each active Submission hashes to its commitment, and the object that it names is there,
+  in a generation that was verified, with the length and the storage's own checksum that this one had then.
+- ``bytes``: the SHA-256 of those objects, of so many bytes a day.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Any, Final
+
+from service_common.db import app as t
+from service_common.db import hub_index as h
+from service_common.db.bounty_pages import read_bounty_page
+from service_common.db.engine import reading, single, writing
+from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.domain.challenge import parse_challenge
+from service_common.domain.commitments import spec_commitment
+from service_common.domain.envelope import CiphertextReference, Envelope, parse_envelope
+from service_common.errors import ServiceError
+from service_common.log import get_logger
+from service_common.storage.port import ObjectInfo
+from service_common.storage.verify import Verification, verify_object
+from service_common.types import BountyId, Bytes32
+from service_common.wire.bounties import RecordError
+from service_common.wire.values import RecordFailure
+from sqlalchemy import Engine, Row, Select, case, delete, exists, func, select, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.dependencies import Dependencies
+from service_api.usecases.ciphertexts import keep_verified, known_good
+from service_api.usecases.defects import Looked, Walk, note
+from service_api.usecases.pages import summarize
+from service_api.usecases.verification_records import find_record
+
+AT_A_RUN: Final = 2_000
+"""Of each kind: of 200,000 bounties within a week, at a run an hour."""
+_ROWS: Final = 100
+"""That are read at a time."""
+_AWAY: Final = frozenset({"storage_unavailable", INDEX_UNAVAILABLE})
+"""What others watch: the other inspections go on without it."""
+_MOST_BOUNTIES: Final = 100
+"""That are named for one page which they share."""
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A walk from a position on, how often it begins, and after how many subjects it is written how far it is."""
+
+    look: Callable[[Dependencies, str], Iterator[Looked]]
+    every: timedelta
+    at_a_time: int = 100
+
+
+class _EnoughToday(Exception):
+    """As many bytes were read as a day may have."""
+
+
+def inspect_kept(deps: Dependencies) -> int:
+    """Go on with every inspection that is due; how many subjects were looked at."""
+    return sum(_go_on(deps, name, inspection) for name, inspection in INSPECTIONS.items())
+
+
+def _go_on(deps: Dependencies, name: Walk, inspection: Inspection) -> int:
+    position = _position(deps.engine, name, inspection.every)
+    if position is None:
+        return 0
+    count, is_over, batch = 0, False, list[Looked]()
+    try:
+        for each in islice(inspection.look(deps, position), AT_A_RUN):
+            batch.append(each)
+            count += 1
+            if len(batch) == inspection.at_a_time:
+                note(deps.engine, name, batch)
+                batch = []
+        is_over = count < AT_A_RUN
+    except _EnoughToday:
+        log.info("inspection goes on tomorrow", inspection=name)
+    except ServiceError as error:
+        if error.code not in _AWAY:
+            raise
+        log.warning("left to the next run", inspection=name, reason=error.message)
+    if batch:
+        note(deps.engine, name, batch)
+    if is_over:
+        _end(deps.engine, name)
+    return count
+
+
+def _position(engine: Engine, name: Walk, every: timedelta) -> str | None:
+    """After which key to go on; None where the next walk is not due."""
+    i = t.inspections.c
+    with writing(engine) as connection:
+        connection.execute(insert(t.inspections).values(name=name).on_conflict_do_nothing())
+        waits = ((i.position == "") & (i.ended_at > func.now() - every)).label("waits")
+        row = connection.execute(select(i.position, waits).where(i.name == name)).one()
+        if row.waits:
+            return None
+        if row.position == "":
+            connection.execute(update(t.inspections).where(i.name == name).values(began_at=func.now()))
+    return str(row.position)
+
+
+def _end(engine: Engine, name: Walk) -> None:
+    """The next walk begins at the first row; what this one did not see any more is no defect."""
+    d, i = t.defects.c, t.inspections.c
+    with writing(engine) as connection:
+        began = select(i.began_at).where(i.name == name).scalar_subquery()
+        connection.execute(delete(t.defects).where(d.inspection == name, d.seen_at < began))
+        connection.execute(update(t.inspections).where(i.name == name).values(position="", ended_at=i.began_at))
+
+
+# ---------------------------------------------------------------- titles
+
+
+def _look_at_titles(deps: Dependencies, position: str) -> Iterator[Looked]:
+    p, s = t.challenge_pages.c, t.challenge_summaries.c
+    kept = select(p.spec_commitment, p.content, s.title, s.summary).outerjoin_from(
+        t.challenge_pages, t.challenge_summaries, s.spec_commitment == p.spec_commitment
+    )
+    while True:
+        with reading(deps.engine) as connection:
+            later = kept.where(p.spec_commitment > position).order_by(p.spec_commitment).limit(_ROWS)
+            rows = connection.execute(later).all()
+        for row in rows:
+            yield from _look_at_title(deps, row)
+        if not rows:
+            return
+        position = rows[-1].spec_commitment
+
+
+def _look_at_title(deps: Dependencies, row: Row[*tuple[Any, ...]]) -> Iterator[Looked]:
+    commitment, page = Bytes32(row.spec_commitment), bytes(row.content)
+    if is_altered := spec_commitment(page) != commitment:
+        with writing(deps.engine) as connection:
+            connection.execute(
+                delete(t.challenge_summaries).where(t.challenge_summaries.c.spec_commitment == commitment)
+            )
+    elif _states_another_title(row, page):
+        log.error("a title in the list was not the page's", spec_commitment=commitment)
+        with writing(deps.engine) as connection:
+            summarize(connection, commitment, parse_challenge(page))
+    for bounty_id in _bounties_of(deps.engine, commitment) if is_altered else ():
+        yield Looked(commitment, commitment, bounty_id, "the stored page does not hash to its commitment")
+    if not is_altered:
+        yield Looked(commitment, commitment)
+
+
+def _bounties_of(engine: Engine, commitment: Bytes32) -> list[BountyId]:
+    b = h.bounties.c
+    with reading(engine) as connection:
+        named = select(b.bounty_id).where(b.spec_commitment == commitment).limit(_MOST_BOUNTIES)
+        return [BountyId(found) for found in connection.execute(named).scalars()]
+
+
+def _states_another_title(row: Row[*tuple[Any, ...]], page: bytes) -> bool:
+    try:
+        challenge = parse_challenge(page)
+    except ServiceError:  # of a former release, which published other pages
+        return False
+    return bool((row.title, row.summary) != (challenge.title, challenge.summary))
+
+
+# ---------------------------------------------------------------- records
+
+
+def _look_at_records(deps: Dependencies, position: str) -> Iterator[Looked]:
+    r, after = t.verification_records.c, int(position or 0)
+    while True:
+        with reading(deps.engine) as connection:
+            later = select(r.bounty_id).where(r.bounty_id > after).order_by(r.bounty_id).limit(_ROWS)
+            ids = connection.execute(later).scalars().all()
+        for bounty_id in ids:
+            name = f"VerificationRecord {bounty_id}"
+            yield Looked(str(bounty_id), name, BountyId(bounty_id), _wrong_record(deps, bounty_id))
+        if not ids:
+            return
+        after = ids[-1]
+
+
+def _wrong_record(deps: Dependencies, bounty_id: BountyId) -> str | None:
+    with single(deps.engine) as connection:
+        head, page = read_bounty_page(connection, deps.config.chain.chain_id, bounty_id)
+    record = None if page is None else find_record(deps, deps.facts.require_readable(head), page)
+    if isinstance(record, RecordError) and record.code is RecordFailure.DERIVATION_FAILED:
+        return "it is not what the facts make, or they contradict one another"
+    return None
+
+
+# ---------------------------------------------------------------- objects
+
+
+@dataclass(frozen=True, slots=True)
+class _Submitted:
+    """An active Submission's envelope; None where the stored one is altered."""
+
+    position: str
+    bounty_id: BountyId
+    commitment: Bytes32
+    envelope: Envelope | None
+
+
+def _look_at_objects(deps: Dependencies, position: str) -> Iterator[Looked]:
+    for each in _active(deps.engine, position):
+        if each.envelope is None:
+            what: str | None = "the stored envelope does not hash to its commitment"
+        else:
+            what = _wrong_object(deps, each.envelope.ciphertext)
+        yield Looked(each.position, each.commitment, each.bounty_id, what)
+
+
+def _wrong_object(deps: Dependencies, wanted: CiphertextReference) -> str | None:
+    info = deps.store.stat(wanted.storage_locator)
+    if info is None:
+        return "the storage has no ciphertext"
+    known = known_good(deps, info)
+    if known is None:  # put back from somewhere else, or put in its place: known once it is hashed, as readers do
+        return "the ciphertext was replaced, and what is in its place is not verified"
+    if known.reference != wanted or info.byte_length != wanted.byte_length or info.encoded:
+        return "the ciphertext has another length than the envelope states"
+    if known.checksum is None:
+        keep_verified(deps.engine, info, wanted)
+    elif known.checksum != info.checksum:
+        return "the storage's checksum of the ciphertext is another than when it was verified"
+    return None
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def _look_at_bytes(deps: Dependencies, position: str) -> Iterator[Looked]:
+    for each in _active(deps.engine, position):
+        wanted = None if each.envelope is None else each.envelope.ciphertext
+        info = None if wanted is None else deps.store.stat(wanted.storage_locator)
+        what = None if wanted is None or info is None else _wrong_bytes(deps, info, wanted)
+        yield Looked(each.position, each.commitment, each.bounty_id, what)
+
+
+def _wrong_bytes(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> str | None:
+    _take(deps, wanted.byte_length)
+    found = verify_object(deps.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length)
+    if found is Verification.DIFFERS:
+        return "the ciphertext is other bytes than the envelope states"
+    keep_verified(deps.engine, info, wanted)
+    return None
+
+
+def _take(deps: Dependencies, byte_length: int) -> None:
+    """Count what is going to be read, a killed run's, too; ``_EnoughToday`` where the day has no more, but the first of
+    a day is always read."""
+    i, most = t.inspections.c, deps.config.inspected_bytes
+    if most == 0:
+        raise _EnoughToday
+    today = i.day == func.current_date()
+    is_left = ~today | (i.spent_bytes == 0) | (i.spent_bytes + byte_length <= most)
+    spent = case((today, i.spent_bytes), else_=0) + byte_length
+    with writing(deps.engine) as connection:
+        connection.execute(insert(t.inspections).values(name=Walk.BYTES).on_conflict_do_nothing())
+        taken = connection.execute(
+            update(t.inspections)
+            .where(i.name == Walk.BYTES, is_left)
+            .values(day=func.current_date(), spent_bytes=spent)
+            .returning(i.name)
+        ).first()
+    if taken is None:
+        raise _EnoughToday
+
+
+def _active(engine: Engine, position: str) -> Iterator[_Submitted]:
+    """Envelopes of active Submissions, in the order of their keys."""
+    e = t.submission_envelopes.c
+    key = tuple_(e.bounty_id, e.solver, e.submission_commitment)
+    after: tuple[int, str, str] = (0, "", "")
+    if position:
+        number, solver, commitment = position.split()
+        after = int(number), solver, commitment
+    while True:
+        with reading(engine) as connection:
+            rows = connection.execute(_active_envelopes().where(key > after).order_by(*key).limit(_ROWS)).all()
+        for row in rows:
+            after = (row.bounty_id, row.solver, row.submission_commitment)
+            yield _Submitted(
+                " ".join(map(str, after)), BountyId(row.bounty_id), row.submission_commitment, _envelope(row)
+            )
+        if not rows:
+            return
+
+
+def _active_envelopes() -> Select[Any]:
+    e, s, later = t.submission_envelopes.c, h.submissions.c, h.submissions.alias("later")
+    replaced = exists().where(
+        later.c.bounty_id == s.bounty_id,
+        later.c.solver == s.solver,
+        tuple_(later.c.block_number, later.c.log_index) > tuple_(s.block_number, s.log_index),
+    )
+    same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
+    active = exists().where(same, ~replaced)
+    return select(e.bounty_id, e.solver, e.submission_commitment, e.content).where(active)
+
+
+def _envelope(row: Row[*tuple[Any, ...]]) -> Envelope | None:
+    try:
+        envelope = parse_envelope(bytes(row.content))
+    except ServiceError:
+        return None
+    is_its_own = envelope.commitment() == row.submission_commitment and envelope.solver_address == row.solver
+    return envelope if is_its_own else None
+
+
+_DAY: Final = timedelta(hours=23)
+"""A little less, so that a run which comes an hour later is not too early each time."""
+INSPECTIONS: Final = {
+    Walk.TITLES: Inspection(_look_at_titles, _DAY),
+    Walk.RECORDS: Inspection(_look_at_records, _DAY),
+    Walk.OBJECTS: Inspection(_look_at_objects, _DAY),
+    Walk.BYTES: Inspection(_look_at_bytes, timedelta(days=7), at_a_time=1),
+}

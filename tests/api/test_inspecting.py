@@ -1,0 +1,249 @@
+"""Damage to what is kept is found by the inspections, names its bounty, and is gone once it is repaired."""
+
+import secrets
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import urllib3
+from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies
+from service_api.usecases import inspecting
+from service_api.usecases.defects import Walk, list_defects
+from service_api.usecases.inspecting import inspect_kept
+from service_common.db import app as t
+from service_common.errors import ServiceError
+from service_common.recent import Recent
+from service_common.storage.port import ObjectInfo
+from sqlalchemy import delete, func, insert, select, update
+
+from tests.api.conftest import Service, error_of
+from tests.api.test_ciphertexts import put, record, stored
+from tests.api.test_faults import Raising
+from tests.api.test_list import listed, published
+from tests.api.test_submissions import Sealed, open_bounty, seal
+from tests.clocks import HandClock
+
+
+@pytest.fixture(autouse=True)
+def first_walk(service: Service) -> None:
+    """Nothing is inspected yet; what other tests altered is gone."""
+    with service.dependencies.engine.begin() as connection:
+        for table in (t.inspections, t.defects):
+            connection.execute(delete(table))
+
+
+def walk(deps: Dependencies, name: Walk) -> set[int]:
+    """One inspection from the beginning to the end, as a week later; the bounties with defects."""
+    with deps.engine.begin() as connection:
+        connection.execute(delete(t.inspections))
+        others = [{"name": each, "ended_at": func.now()} for each in Walk if each is not name]
+        connection.execute(insert(t.inspections).values(others))
+    inspect_kept(deps)
+    d = t.defects.c
+    with deps.engine.connect() as connection:
+        return set(connection.execute(select(d.bounty_id).where(d.inspection == name)).scalars())
+
+
+def recorded(service: Service, folder: Path, name: str = "work") -> Sealed:
+    """A recorded Submission of a bounty of its own."""
+    (folder / name).mkdir()
+    sealed = seal(service, folder / name, open_bounty(service), service.world.solver(1))
+    record(sealed)
+    return sealed
+
+
+def info_of(sealed: Sealed) -> ObjectInfo:
+    found = stored(sealed)
+    assert found is not None
+    return found
+
+
+def lose(sealed: Sealed) -> None:
+    info = info_of(sealed)
+    sealed.service.dependencies.store.delete(info.locator, generation=info.generation)
+
+
+def replace_object(sealed: Sealed) -> None:
+    info = info_of(sealed)
+    lose(sealed)
+    put(sealed.service, info.locator, b"\1" * info.byte_length)
+
+
+def rot(sealed: Sealed) -> None:
+    """The storage states another checksum of the same generation."""
+    set_known(sealed, checksum="AAAAAA==")
+
+
+def set_known(sealed: Sealed, **values: object) -> None:
+    with sealed.service.dependencies.engine.begin() as connection:
+        locator = sealed.envelope.ciphertext.storage_locator
+        statement = update(t.verified_objects).where(t.verified_objects.c.storage_locator == locator)
+        connection.execute(statement.values(**values))
+
+
+def alter_envelope(sealed: Sealed) -> None:
+    with sealed.service.dependencies.engine.begin() as connection:
+        e = t.submission_envelopes
+        mine = e.c.submission_commitment == sealed.envelope.commitment()
+        connection.execute(update(e).where(mine).values(content=b"{}"))
+
+
+DAMAGES: Final = (lose, replace_object, rot, alter_envelope)
+
+
+@pytest.mark.attack
+def test_sealed_object__that_is_gone_or_changed__is_found_and_names_its_bounty(
+    service: Service, tmp_path: Path
+) -> None:
+    deps, whole = service.dependencies, recorded(service, tmp_path, "whole")
+    set_known(whole, checksum=None)  # as a release before left it
+    damaged = [recorded(service, tmp_path, damage.__name__) for damage in DAMAGES]
+    ids = {each.bounty_id for each in damaged}
+    assert {whole.bounty_id, *ids} & walk(deps, Walk.OBJECTS) == set()
+    for each, damage in zip(damaged, DAMAGES, strict=True):
+        damage(each)
+    found = walk(deps, Walk.OBJECTS)
+    assert ids <= found
+    assert whole.bounty_id not in found
+    lines = list_defects(deps.engine)
+    for each in damaged:
+        assert any(line.startswith(f"bounty {each.bounty_id}: {each.envelope.commitment()}: ") for line in lines)
+    rot(whole)  # what it had is kept since
+    assert whole.bounty_id in walk(deps, Walk.OBJECTS)
+
+
+@pytest.mark.attack
+def test_sealed_object__whose_bytes_alone_changed__is_found_by_hashing_them_again(
+    service: Service, tmp_path: Path
+) -> None:
+    deps, damaged = service.dependencies, recorded(service, tmp_path)
+    replace_object(damaged)
+    info = info_of(damaged)
+    set_known(damaged, generation=info.generation, checksum=info.checksum)  # all that the storage states fits
+    assert damaged.bounty_id not in walk(deps, Walk.OBJECTS)
+    assert damaged.bounty_id in walk(deps, Walk.BYTES)
+    lose(damaged)
+    put(service, info.locator, damaged.file.read_bytes())  # from a backup
+    assert damaged.bounty_id in walk(deps, Walk.OBJECTS)
+    assert damaged.bounty_id not in walk(deps, Walk.BYTES)
+    assert damaged.bounty_id not in walk(deps, Walk.OBJECTS)
+
+
+def test_bytes__of_a_day__are_bounded_and_the_walk_goes_on_where_it_was(service: Service, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        recorded(service, tmp_path, name)
+    deps = replace(service.dependencies, config=replace(service.dependencies.config, inspected_bytes=1))
+
+    def place() -> str:
+        """How far the walk is after another run."""
+        inspect_kept(deps)
+        i = t.inspections.c
+        with deps.engine.begin() as connection:
+            return str(connection.execute(select(i.position).where(i.name == Walk.BYTES)).scalar_one())
+
+    def next_day() -> None:
+        with deps.engine.begin() as connection:
+            connection.execute(update(t.inspections).values(day=func.current_date() - timedelta(days=1)))
+
+    first = place()
+    assert first
+    assert place() == first  # however small the bound is, one object a day, and no other
+    next_day()
+    second = place()
+    assert second > first or int(second.split()[0]) > int(first.split()[0])
+    next_day()
+    deps = replace(deps, config=replace(deps.config, inspected_bytes=0))
+    assert place() == second
+
+
+@pytest.mark.attack
+def test_title__altered_in_the_list__is_the_pages_again_and_gone_where_the_page_is_altered(service: Service) -> None:
+    word = secrets.token_hex(6)
+    true, lost = (published(service, f"{name} {word}") for name in ("True", "Lost"))
+    deps, s = service.dependencies, t.challenge_summaries
+    commitments = {item["bounty_id"]: commitment_of(item) for item in found(service, "")}
+    with deps.engine.begin() as connection:
+        connection.execute(update(s).where(s.c.title.contains(word)).values(title=f"False {word}"))
+        altered = t.challenge_pages.c.spec_commitment == commitments[str(lost)]
+        connection.execute(update(t.challenge_pages).where(altered).values(content=b"another page"))
+    assert {item["title"] for item in found(service, word)} == {f"False {word}"}
+    assert walk(deps, Walk.TITLES) >= {lost}
+    titles = {item["bounty_id"]: item["title"] for item in found(service, "")}
+    assert (titles[str(true)], titles[str(lost)]) == (f"True {word}", None)
+    assert true not in walk(deps, Walk.TITLES)
+
+
+def commitment_of(item: dict[str, Any]) -> str:
+    return str(item["facts"]["spec_commitment"])
+
+
+def found(service: Service, word: str) -> list[dict[str, Any]]:
+    """What the list has, of a word or of the newest two."""
+    items: list[dict[str, Any]] = listed(service, f"search={word}" if word else "limit=2")["items"]
+    return items
+
+
+@pytest.mark.attack
+def test_record__that_its_facts_contradict__is_found_and_names_its_bounty(service: Service) -> None:
+    world, deps = service.world, service.dependencies
+    ids = [world.create(seconds=1_000) for _ in range(2)]
+    world.advance_to(world.time() + 2_000)
+    for each in ids:
+        world.contract.transact(world.people.poster.wallet, "settle", each)
+    world.finalize()
+    whole, damaged = ids
+    for each in ids:
+        detail = service.get(f"/api/bounties/{each}").json
+        assert detail is not None
+        assert "verification_record" in detail
+    r = t.verification_records
+    with deps.engine.begin() as connection:
+        connection.execute(update(r).where(r.c.bounty_id == damaged).values(content=b"{}"))
+    deps = replace(deps)  # as the job has it: it remembers nothing
+    bad = walk(deps, Walk.RECORDS)
+    assert damaged in bad
+    assert whole not in bad
+    with deps.engine.begin() as connection:
+        connection.execute(delete(r).where(r.c.bounty_id == damaged))
+    assert damaged not in walk(replace(deps), Walk.RECORDS)  # what is gone is no defect
+
+
+def test_walk__that_was_interrupted_goes_on_and_one_that_ended_begins_again_a_day_later(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deps = service.dependencies
+    for name in ("First", "Second"):
+        published(service, name)
+    monkeypatch.setattr(inspecting, "AT_A_RUN", 1)
+    walk(deps, Walk.TITLES)
+    monkeypatch.setattr(inspecting, "AT_A_RUN", 10_000)
+    with deps.engine.connect() as connection:
+        pages = connection.execute(select(func.count()).select_from(t.challenge_pages)).scalar_one()
+    assert inspect_kept(deps) == pages - 1
+    assert inspect_kept(deps) == 0
+    with deps.engine.begin() as connection:
+        ended = update(t.inspections).where(t.inspections.c.name == Walk.TITLES)
+        connection.execute(ended.values(ended_at=func.now() - timedelta(days=1)))
+    assert inspect_kept(deps) == pages
+
+
+@pytest.mark.attack
+def test_content__of_a_ciphertext_that_is_gone__is_the_interfaces_code_and_no_url_of_nothing(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed = recorded(service, tmp_path)
+    deps, guardian = service.dependencies, service.world.guardian(1).private_key
+    monkeypatch.setattr(deps, "downloads", Recent(DOWNLOAD_LIFETIME_SECONDS / 4, 8, HandClock()))
+    first = sealed.content(guardian).json
+    with monkeypatch.context() as away:  # which shows nothing of the object
+        away.setattr(deps, "store", Raising(ServiceError("storage_unavailable", "Away.")))
+        assert sealed.content(guardian).json == first
+    lose(sealed)
+    refused = sealed.content(guardian)
+    assert (refused.status_code, error_of(refused)["code"]) == (500, "solver_submission_content_invalid")
+    put(service, sealed.envelope.ciphertext.storage_locator, sealed.file.read_bytes())  # another generation
+    again = sealed.content(guardian).json
+    assert again is not None
+    assert urllib3.request("GET", again["download_url"]).data == sealed.file.read_bytes()
