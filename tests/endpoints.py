@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -50,10 +50,11 @@ def endpoint_before(node: str) -> Iterator[Endpoint]:
             made.asked.extend(request["method"] for request in listed)
             time.sleep(made.hang_seconds)
             status, answer = made.raw or (200, self._changed(listed, isinstance(requests, list), body))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+            with suppress(BrokenPipeError, ConnectionResetError):  # nobody waits for it any more
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
 
         def _changed(self, requests: list[dict[str, Any]], batched: bool, body: bytes) -> bytes:
             received = http.request("POST", node, body=body, headers={"Content-Type": "application/json"}).json()

@@ -1,6 +1,7 @@
 """Every wrong answer that an endpoint can give to each query of the indexer, one at a time."""
 
 import copy
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,9 @@ from service_common.keccak import keccak256
 BLOCK, LOGS, PROOF, RECEIPTS = "eth_getBlockByNumber", "eth_getLogs", "eth_getProof", "eth_getBlockReceipts"
 METHODS: Final = (BLOCK, LOGS, PROOF, RECEIPTS)
 OTHER: Final = "0x" + "66" * 32
+LATE: Final = object()
+"""In place of an answer: the true one, after nobody waits for it any more."""
+LATE_SECONDS: Final = 1.2
 
 Wrong = Callable[[JsonRpc, list[Any], Any], Any]
 """From a client of the node, the parameters and the true result to the wrong one; the true one where none fits."""
@@ -51,15 +55,20 @@ class Once:
         self.met += 1
         if self.met == self.place or (self.for_good and self.met > self.place):
             self.given += 1
-            return answer
+            if answer is LATE:
+                time.sleep(LATE_SECONDS)
+            return result if answer is LATE else answer
         return result
 
 
 def ways() -> Iterator[Way]:
     """All of them."""
+    for method in METHODS:
+        yield Way(method, "late", lambda _node, _params, _result: LATE, counts=False)
     for name in _FIELDS:
         yield Way(BLOCK, f"altered {name}", _altering(name))
     yield Way(BLOCK, "of another block", _another_block)
+    yield Way(BLOCK, "truncated", lambda _node, _params, result: _without(result, "stateRoot"))
     yield Way(BLOCK, "empty", lambda _node, _params, _result: None, counts=False)
     yield Way(LOGS, "empty", lambda _node, _params, _result: [])
     yield Way(LOGS, "truncated", lambda _node, _params, result: result[:-1])
@@ -78,6 +87,7 @@ def ways() -> Iterator[Way]:
     yield Way(PROOF, "of another block", _proof_of_another_block)
     yield Way(PROOF, "of another account", _proof_of_another_account)
     yield Way(RECEIPTS, "empty", lambda _node, _params, _result: [])
+    yield Way(RECEIPTS, "of another block", _receipts_of_another_block)
     yield Way(RECEIPTS, "absent", lambda _node, _params, _result: None, counts=False)
     yield Way(RECEIPTS, "truncated", lambda _node, _params, result: result[:-1])
     yield Way(RECEIPTS, "duplicated", lambda _node, _params, result: result + result)
@@ -108,6 +118,19 @@ def _altering(name: str) -> Wrong:
 def _another_block(node: JsonRpc, params: list[Any], result: Any) -> Any:
     number = int(params[0], 16)
     return node.call(BLOCK, hex(number - 1), False) if number else result
+
+
+def _without(result: Any, name: str) -> Any:
+    return {key: value for key, value in result.items() if key != name} if result else result
+
+
+def _receipts_of_another_block(node: JsonRpc, params: list[Any], result: Any) -> Any:
+    """Those of the newest block before it that has other ones."""
+    number = int(result[0]["blockNumber"], 16) if result else 0
+    for other in range(number - 1, 0, -1):
+        if found := node.call(RECEIPTS, hex(other)):
+            return found
+    return result
 
 
 def _earlier(entry: dict[str, Any]) -> dict[str, Any]:
