@@ -107,7 +107,8 @@ interface IHub is IHubTypes {
     /// @notice The version that is announced and from when it takes effect; zeros where none is.
     function announcedRoster() external view returns (uint256 version, uint256 effectiveFrom);
 
-    /// @notice One roster version, in effect or not. Reverts for an unknown version.
+    /// @notice One roster version; its `effectiveFrom` says whether it is announced, took effect, or never will.
+    /// Reverts for an unknown version.
     function getRoster(uint256 version) external view returns (RosterView memory);
 
     /// @notice The version that a bounty created now would pin; 0 before the first.

@@ -77,13 +77,16 @@ interface IHubTypes {
         bool protocolFeeClaimed;
     }
 
-    /// @notice One roster version with the liveness of its members (0: never active).
+    /// @notice One roster version with the liveness of its members (0: never active), and the second from which it is
+    /// what new bounties pin: in the past, or announced; 0 where a later publication replaced it before its time, so
+    /// that no bounty ever pinned it.
     struct RosterView {
         bytes32 guardianRosterHash;
         uint256 quorum;
         address[] accounts;
         bytes32[] encryptionKeys;
         uint256[] lastActiveAt;
+        uint256 effectiveFrom;
     }
 
     /// @notice One claim of a list: a `ClaimKind` and the bounty.

@@ -173,6 +173,23 @@ contract RegistryTest is HubTest {
         }
     }
 
+    /// @dev What never took effect says so for ever; what did, and what is announced, say since when.
+    function test_roster__replaced_before_it_takes_effect__is_marked() public {
+        uint256 from = START + PUBLICATION_DELAY;
+        vm.assertEq(hub.getRoster(1).effectiveFrom, START);
+        announce(ascending(5), 4);
+        vm.assertEq(hub.getRoster(2).effectiveFrom, from);
+        vm.warp(from - 1);
+        announce(ascending(7), 4);
+        vm.assertEq(hub.getRoster(2).effectiveFrom, 0, "replaced in the last second");
+        vm.assertEq(hub.getRoster(3).effectiveFrom, from - 1 + PUBLICATION_DELAY);
+        vm.warp(from - 1 + PUBLICATION_DELAY);
+        announce(guardians, 2);
+        vm.assertEq(hub.getRoster(1).effectiveFrom, START);
+        vm.assertEq(hub.getRoster(2).effectiveFrom, 0);
+        vm.assertEq(hub.getRoster(3).effectiveFrom, from - 1 + PUBLICATION_DELAY, "replaced in its first second");
+    }
+
     function test_roster__is_pinned__a_bounty_keeps_its_version() public {
         uint256 bountyId = create();
         publish(ascending(5), 4);
@@ -402,15 +419,40 @@ contract RegistryTest is HubTest {
 
     // ---------------------------------------------------------------- ownership
 
-    function test_owner__only_the_owner_publishes() public {
-        bytes memory why = abi.encodeWithSelector(NotOwner.selector, stranger, owner);
-        bytes[5] memory calls = [
+    function ownersCalls() private view returns (bytes[5] memory) {
+        return [
             abi.encodeCall(IHub.publishRoster, (ascending(3), keysFor(3), 2)),
             abi.encodeCall(IHub.publishDeliveryKey, (KEY)),
             abi.encodeCall(IHub.withdrawDeliveryKey, (KEY)),
             abi.encodeCall(IHub.setFeePolicy, (0, 0, stranger)),
             abi.encodeCall(IHub.transferOwnership, (stranger))
         ];
+    }
+
+    /// @dev Whom ownership is offered to can do one thing: accept it.
+    function test_owner__the_pending_owner__has_no_power_yet() public {
+        publishKey(KEY);
+        vm.prank(owner);
+        hub.transferOwnership(stranger);
+        bytes[5] memory calls = ownersCalls();
+        for (uint256 i = 0; i < calls.length; ++i) {
+            vm.prank(stranger);
+            (bool ok, bytes memory answer) = address(hub).call(calls[i]);
+            vm.assertFalse(ok);
+            vm.assertEq(keccak256(answer), keccak256(abi.encodeWithSelector(NotOwner.selector, stranger, owner)));
+        }
+        vm.prank(stranger);
+        hub.acceptOwnership();
+        for (uint256 i = 0; i < calls.length; ++i) {
+            vm.prank(stranger);
+            (bool ok,) = address(hub).call(calls[i]);
+            vm.assertTrue(ok);
+        }
+    }
+
+    function test_owner__only_the_owner_publishes() public {
+        bytes memory why = abi.encodeWithSelector(NotOwner.selector, stranger, owner);
+        bytes[5] memory calls = ownersCalls();
         for (uint256 i = 0; i < calls.length; ++i) {
             vm.prank(stranger);
             (bool ok, bytes memory answer) = address(hub).call(calls[i]);

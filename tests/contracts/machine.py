@@ -400,9 +400,10 @@ class HubMachine(RuleBasedStateMachine):
         self.agree([(self.hub.view("getRoster", roster.version), self.shown(roster)) for roster in self.model.rosters])
 
     def shown(self, roster: Roster) -> tuple[object, ...]:
-        """A roster as the Hub shows it, with when each member was last active."""
+        """A roster as the Hub shows it, with when each member was last active, and since when it is in effect."""
         active = tuple(self.model.last_active.get(account, 0) for account in roster.accounts)
-        return roster.hash, roster.quorum, roster.accounts, tuple(map(text, roster.keys)), active
+        since = next((time for time, each in self.model.roster_times if each is roster), 0)
+        return roster.hash, roster.quorum, roster.accounts, tuple(map(text, roster.keys)), active, since
 
     # ------------------------------------------------------------ choosing
 

@@ -44,7 +44,7 @@ def test_guardian_roster_hash__of_the_hub__ours(size: int, hub: Contract) -> Non
     accounts, quorum = ROSTER.accounts[:size], size // 2 + 1
     assert isinstance(_publish(hub, accounts, KEYS[:size], quorum), Done)
     version = _version(hub)
-    pinned, _, members, keys, _ = hub.read("getRoster", version)
+    pinned, _, members, keys, *_ = hub.read("getRoster", version)
     expected = guardian_roster_hash(
         CHAIN_ID,
         Address(hub.address),

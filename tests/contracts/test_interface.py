@@ -30,7 +30,7 @@ setFeePolicy(uint256,uint256,address) ->
 transferOwnership(address) ->
 acceptOwnership() ->
 getBounty(uint256) -> {BOUNTY}
-getRoster(uint256) -> (bytes32,uint256,address[],bytes32[],uint256[])
+getRoster(uint256) -> (bytes32,uint256,address[],bytes32[],uint256[],uint256)
 currentRosterVersion() -> uint256
 announcedRoster() -> uint256,uint256
 getSubmission(uint256,address) -> bytes32
@@ -85,7 +85,7 @@ STRUCT_FIELDS = {
     "getBounty": "poster escrowAmount specCommitment submissionDeadline revealAt judgingDeadline rosterVersion "
     "guardianRosterHash protocolFee guardianFee protocolFeeRecipient hasSubmissions verdictCount outcome reason winner "
     "winningSubmission awardDue refundDue protocolFeeDue guardianFeesDue awardClaimed refundClaimed protocolFeeClaimed",
-    "getRoster": "guardianRosterHash quorum accounts encryptionKeys lastActiveAt",
+    "getRoster": "guardianRosterHash quorum accounts encryptionKeys lastActiveAt effectiveFrom",
 }
 ABI = parse_abi((ARTIFACTS / "Hub.abi.json").read_text(encoding="utf-8"))
 

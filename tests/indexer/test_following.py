@@ -102,7 +102,7 @@ def test_follower__with_nothing_new__writes_nothing(world: World) -> None:
 
 def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(world: World) -> None:
     owner = world.people.owner.wallet
-    _, quorum, accounts, keys, _ = world.contract.call("getRoster", 1)
+    _, quorum, accounts, keys, *_ = world.contract.call("getRoster", 1)
 
     def publish() -> int:
         world.contract.transact(owner, "publishRoster", list(accounts), list(keys), quorum)

@@ -17,6 +17,7 @@ abstract contract Registry is IHub {
     struct Roster {
         bytes32 hash;
         uint8 quorum;
+        uint40 effectiveFrom; // 0 once another replaced it before its time
         address[] accounts;
         bytes32[] encryptionKeys;
     }
@@ -108,10 +109,11 @@ abstract contract Registry is IHub {
             _seat(version, previous, uint8(i + 1), uint8(quorum));
         }
         bytes32 hash = keccak256(abi.encode(block.chainid, address(this), version, accounts, encryptionKeys, quorum));
-        _rosters[version] = Roster(hash, uint8(quorum), accounts, encryptionKeys);
+        if (block.timestamp < counters.newestFrom) _rosters[counters.newestVersion].effectiveFrom = 0;
         (counters.formerVersion, counters.formerSize) = _currentRoster();
         (counters.newestVersion, counters.newestSize) = (version, uint8(accounts.length));
         counters.newestFrom = _effectiveFrom(version == 1);
+        _rosters[version] = Roster(hash, uint8(quorum), counters.newestFrom, accounts, encryptionKeys);
         _counters = counters;
         emit RosterPublished(version, hash, accounts, encryptionKeys, quorum, counters.newestFrom);
     }
@@ -146,6 +148,7 @@ abstract contract Registry is IHub {
         rosterView.quorum = roster.quorum;
         rosterView.accounts = roster.accounts;
         rosterView.encryptionKeys = roster.encryptionKeys;
+        rosterView.effectiveFrom = roster.effectiveFrom;
         rosterView.lastActiveAt = new uint256[](rosterView.accounts.length);
         for (uint256 i = 0; i < rosterView.lastActiveAt.length; ++i) {
             rosterView.lastActiveAt[i] = _guardians[rosterView.accounts[i]].activity.lastActiveAt();

@@ -91,7 +91,7 @@ def test_creation__another_roster_while_it_is_sent__reverts_instead_of_being_jud
 
     def another() -> None:
         version = ledger.contract.call("currentRosterVersion")
-        _, quorum, accounts, keys, _ = ledger.contract.call("getRoster", version)
+        _, quorum, accounts, keys, *_ = ledger.contract.call("getRoster", version)
         owner = ledger.people.owner.wallet
         ledger.contract.transact(owner, "publishRoster", list(accounts), list(keys), quorum)
         ledger.await_publication()
@@ -111,7 +111,7 @@ def test_creation__another_roster_while_it_is_sent__reverts_instead_of_being_jud
 def announced(ledger: Ledger) -> Iterator[int]:
     """The moment from which another roster is in effect; it is, when the test ends."""
     version = ledger.contract.call("currentRosterVersion")
-    _, quorum, accounts, keys, _ = ledger.contract.call("getRoster", version)
+    _, quorum, accounts, keys, *_ = ledger.contract.call("getRoster", version)
     ledger.contract.transact(ledger.people.owner.wallet, "publishRoster", list(accounts), list(keys), quorum)
     newest, effective = ledger.contract.call("announcedRoster")
     yield int(effective)

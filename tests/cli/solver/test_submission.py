@@ -143,7 +143,7 @@ def altered_word(rpc: RpcProxy, function: str, word: int, ledger: Ledger) -> Non
 BOUNTY_WORDS = [0, 1, 2, 3, 4, 5, 7]
 """poster, escrow, page, three times, roster hash of ``getBounty``; the rest decides nothing for a Submission."""
 
-ROSTER_WORDS = [1, 2, 6, 7, 8, 10, 11, 12]
+ROSTER_WORDS = [1, 2, 7, 8, 9, 11, 12, 13]
 """hash, quorum, accounts and keys of ``getRoster``."""
 
 

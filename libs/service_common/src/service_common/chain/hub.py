@@ -39,13 +39,14 @@ class BountyView(BountyTerms):
 
 @dataclass(frozen=True, slots=True)
 class RosterView:
-    """One roster version, members in order."""
+    """One roster version, members in order; ``effective_from`` is 0 where it was replaced before it took effect."""
 
     guardian_roster_hash: Bytes32
     quorum: int
     accounts: tuple[Address, ...]
     encryption_keys: tuple[Bytes32, ...]
     last_active_at: tuple[UnixSeconds, ...]
+    effective_from: UnixSeconds
 
 
 @dataclass(frozen=True, slots=True)
