@@ -209,6 +209,27 @@ contract CreateTest is HubTest {
         hub.createBounty(t);
     }
 
+    function createAs(address account, bytes memory why) private {
+        token.mint(account, ESCROW);
+        vm.prank(account);
+        token.approve(address(hub), ESCROW);
+        Terms memory t = terms();
+        if (why.length != 0) vm.expectRevert(why);
+        vm.prank(account);
+        hub.createBounty(t);
+    }
+
+    /// @dev Only the roster that the bounty pins says who judges it.
+    function test_create__a_roster_is_announced__the_poster_is_held_against_the_current_one() public {
+        announce(ascending(3), 2);
+        createAs(ascending(3)[0], "");
+        createAs(guardians[0], abi.encodeWithSelector(PosterOnRoster.selector, guardians[0], 1));
+        vm.warp(START + PUBLICATION_DELAY);
+        rosterHash = hub.getRoster(2).guardianRosterHash;
+        createAs(ascending(3)[0], abi.encodeWithSelector(PosterOnRoster.selector, ascending(3)[0], 2));
+        createAs(guardians[0], "");
+    }
+
     function test_create__no_roster_yet__is_refused() public {
         hub = newHub();
         Terms memory t = terms();

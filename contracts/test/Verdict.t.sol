@@ -197,6 +197,22 @@ contract VerdictTest is HubTest {
         );
     }
 
+    /// @dev An outcome names a Solver: who copied a commitment gets nothing of its author's Verdicts, nor gives any.
+    function test_verdict__author_and_copyist_of_one_commitment__do_not_add_up() public {
+        uint256 bountyId = create();
+        submitAs(solver, bountyId, WORK);
+        submitAs(rival, bountyId, WORK);
+        toReveal(bountyId);
+        award(0, bountyId, solver, WORK);
+        award(1, bountyId, rival, WORK);
+        vm.assertEq(hub.getBounty(bountyId).outcome, Outcome.OPEN, "one each");
+        expectVerdict(bountyId, guardians[0], VerdictKind.AWARDED, solver, WORK);
+        expectVerdict(bountyId, guardians[1], VerdictKind.AWARDED, rival, WORK);
+        award(2, bountyId, solver, WORK);
+        vm.assertEq(hub.getBounty(bountyId).winner, solver);
+        vm.assertEq(hub.claimable(bountyId, rival), 0);
+    }
+
     // ---------------------------------------------------------------- who
 
     function test_verdict__not_on_the_pinned_roster__is_refused() public {
