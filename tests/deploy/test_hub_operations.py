@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from hub_operations.__main__ import main
-from hub_operations.deploy import DEPLOYER, RECORDS, Deployment, write_record
+from hub_operations.deploy import DEPLOYER, RECORDS, Deployment, block_of_deployment, write_record
 from hub_operations.networks import TERMS
-from hub_operations.signing import KEY, read_operator
+from hub_operations.signing import KEY, OperationRefused, read_operator
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
@@ -24,9 +24,9 @@ from service_common.chain.hub import Hub
 from service_common.chain.json_rpc import JsonRpc
 from service_common.clock import iso_utc
 from service_common.crypto.x25519 import Identity, recipient_text
-from service_common.types import Address
+from service_common.types import Address, BlockNumber
 
-from tests.endpoints import endpoint_before
+from tests.endpoints import Refusal, endpoint_before
 from tests.safe.wallet import make_safe
 
 TOP = Path(__file__).resolve().parents[2]
@@ -126,6 +126,36 @@ def test_deploy__sent_twice__stands_once_at_the_address_told_before(
     assert Hub(JsonRpc([node.url]), Address(address)).token() == local.token.address
 
 
+def test_deploy__that_somebody_else_sent_before__finds_its_block(
+    node: AnvilServer, owner: Wallet, local: LocalHub
+) -> None:
+    arguments = deployment_arguments(node, owner, local.token.address, **{"--salt": "9"})
+    operate(*arguments, "--send", key=owner)
+    block = node.w3.eth.block_number
+    node.mine(5)
+    told = operate(*arguments, "--send", key=owner)
+    assert f"since block {block};" in told
+    address = Address(next(line.split()[-1] for line in told.splitlines() if line.startswith("Hub address")))
+    assert block_of_deployment(JsonRpc([node.url]), address) == block
+
+
+@pytest.mark.parametrize(("method", "said"), [("eth_getCode", "keeps old state"), ("eth_getLogs", "not consistent")])
+def test_deploy_block__of_an_endpoint_without_history__is_refused_and_never_zero(
+    node: AnvilServer, local: LocalHub, method: str, said: str
+) -> None:
+    node.mine(5)
+    with endpoint_before(node.url) as endpoint:
+        endpoint.change = lambda asked, params, result: _without_history(method, asked, params, result)
+        with pytest.raises(OperationRefused, match=said):
+            block_of_deployment(JsonRpc([endpoint.url]), Address(local.hub.address))
+
+
+def _without_history(method: str, asked: str, params: list[object], result: object) -> object:
+    if asked != method or params[-1] == "latest":
+        return result
+    return [] if method == "eth_getLogs" else Refusal(-32000, "missing trie node")
+
+
 def test_deploy__with_a_missing_or_malformed_key_or_the_wrong_chain__is_refused(
     node: AnvilServer, owner: Wallet, local: LocalHub
 ) -> None:
@@ -156,7 +186,7 @@ def test_record__of_a_deployed_network__is_what_the_client_then_knows(tmp_path: 
     deployment = Deployment(
         terms, terms.token, Address(owner.address), 100, 300, Address("0x" + "11" * 20), (0).to_bytes(32, "big")
     )
-    write_record(deployment, 1234, records)
+    write_record(deployment, BlockNumber(1234), records)
     record = json.loads((records / "staging.json").read_text())
     assert (record["hub_address"], record["deploy_block"]) == (deployment.address, 1234)
     assert json.loads((records / "mainnet.json").read_text())["hub_address"] is None

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from eth_utils.abi import get_abi_input_types
+from service_common.chain.abi import hub_abi
 from service_common.chain.hub import Hub
-from service_common.chain.json_rpc import JsonRpc
-from service_common.types import Address, parse_address
-from service_common.web3_provider import Web3, usable_answers
+from service_common.chain.json_rpc import JsonRpc, RpcRefused, quantity
+from service_common.types import Address, BlockNumber, parse_address
+from service_common.web3_provider import Web3
 from web3.utils.address import get_create2_address
 
 from hub_operations.networks import TERMS, HubTerms
@@ -82,20 +83,42 @@ class Deployment:
 
 
 def deploy(deployment: Deployment, operator: Operator, records: Path = RECORDS) -> int:
-    """Send the deployment unless it is there already, check it, write its record; the block it is in."""
-    if not _has_code(operator, DEPLOYER):
+    """Send the deployment unless it is there already, check it, write its record; the block it is in.
+
+    Anyone can send it first, and a run can die after it sent it, so the block is looked for on the chain.
+    """
+    if not _has_code(operator.rpc, DEPLOYER):
         raise OperationRefused(f"this chain has no deterministic deployer at {DEPLOYER}")
-    block = 0
-    if not _has_code(operator, deployment.address):
-        block = operator.send(DEPLOYER, deployment.salt + deployment.creation_code)["blockNumber"]
+    if not _has_code(operator.rpc, deployment.address):
+        operator.send(DEPLOYER, deployment.salt + deployment.creation_code)
     check(deployment, operator.rpc)
+    block = block_of_deployment(operator.rpc, deployment.address)
     write_record(deployment, block, records)
     return block
 
 
-@usable_answers()
-def _has_code(operator: Operator, address: Address) -> bool:
-    return len(operator.w3.eth.get_code(Web3.to_checksum_address(address))) > 0
+def _has_code(rpc: JsonRpc, address: Address, block: str = "latest") -> bool:
+    return rpc.call("eth_getCode", address, block) != "0x"
+
+
+def block_of_deployment(rpc: JsonRpc, hub: Address) -> BlockNumber:
+    """The block in which a Hub that stands was deployed, which the log of that block confirms.
+
+    Code never leaves an address, so it is searched by halves: some thirty questions on any chain.
+    """
+    before, at = -1, quantity(rpc.call("eth_blockNumber"))
+    try:
+        while at - before > 1:
+            middle = (before + at) // 2
+            before, at = (before, middle) if _has_code(rpc, hub, hex(middle)) else (middle, at)
+    except RpcRefused as refusal:
+        problem = f"the Hub stands at {hub}, but this endpoint does not know the state of block {middle}"
+        raise OperationRefused(f"{problem}: run the same command with an endpoint that keeps old state") from refusal
+    deployed = next(topic for topic, event in hub_abi().events.items() if event.name == "Deployed")
+    if not rpc.call("eth_getLogs", {"address": hub, "topics": [deployed], "fromBlock": hex(at), "toBlock": hex(at)}):
+        problem = f"the endpoint shows the first code of {hub} in block {at}, and no deployment in that block's log"
+        raise OperationRefused(f"{problem}: it is not consistent, run the same command with another one")
+    return BlockNumber(at)
 
 
 def check(deployment: Deployment, rpc: JsonRpc) -> None:
@@ -118,14 +141,14 @@ def check(deployment: Deployment, rpc: JsonRpc) -> None:
             raise OperationRefused(f"the deployed Hub's {name} is {found}, not {wanted}")
 
 
-def write_record(deployment: Deployment, block: int, records: Path) -> None:
+def write_record(deployment: Deployment, block: BlockNumber, records: Path) -> None:
     """Fill the network's deployment record; ``local`` has none."""
     path = records / f"{deployment.terms.name}.json"
     if not path.exists():
         return
     record = json.loads(path.read_text(encoding="utf-8"))
     record["hub_address"] = deployment.address
-    record["deploy_block"] = block or record["deploy_block"]
+    record["deploy_block"] = block
     record["escrow_token_address"] = deployment.token
     record["reveal_delay_seconds"] = deployment.terms.reveal_delay
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
@@ -164,5 +187,5 @@ def run(options: argparse.Namespace) -> None:
         print("\ndry run: nothing was sent; add --send to deploy")
         return
     operator = read_operator(JsonRpc([options.rpc_url]), terms.chain_id)
-    deploy(deployment, operator)
-    print(f"\nthe Hub stands at {deployment.address}; every immutable was read back")
+    block = deploy(deployment, operator)
+    print(f"\nthe Hub stands at {deployment.address} since block {block}; every immutable was read back")
