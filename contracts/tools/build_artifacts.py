@@ -4,7 +4,8 @@
 Each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
 with the settings of SETTINGS, which are those of foundry.toml. `--check` writes nothing, rebuilds, and exits 1 with
 one line for each file that differs.
-Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma.
+Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma, an argument or a
+value of the Hub's interface without NatSpec.
 
     build_artifacts.py [--check] [--node NODE] [--abi-out FILE]
     build_artifacts.py --input-out FILE        the standard JSON input with which a block explorer verifies the Hub
@@ -43,6 +44,8 @@ OUTPUTS = [
     "evm.deployedBytecode.object",
     "evm.deployedBytecode.immutableReferences",
 ]
+INTERFACE = ("src/IHub.sol", "IHub")
+"""Where NatSpec describes each function; the Hub inherits it."""
 IMPORT = re.compile(r'^import\s[^"]*"([^"]+)"', re.MULTILINE)
 
 
@@ -118,6 +121,35 @@ def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
     }
 
 
+def undocumented(node: str) -> list[str]:
+    """The functions of which NatSpec describes not every argument by `@param`, or not every value by `@return`."""
+    file, name = INTERFACE
+    sources = {path: {"content": text} for path, text in closure(file).items()}
+    wanted = {
+        "language": "Solidity",
+        "sources": sources,
+        "settings": {"outputSelection": {file: {name: ["abi", "devdoc"]}}},
+    }
+    built = json.loads(run_compiler(node, "--standard-json", stdin=json.dumps(wanted)))["contracts"][file][name]
+    functions = [entry for entry in built["abi"] if entry["type"] == "function"]
+    described = {entry["name"]: built["devdoc"]["methods"].get(signature_of(entry), {}) for entry in functions}
+    return [
+        entry["name"]
+        for entry in functions
+        if {each["name"] for each in entry["inputs"]} != set(described[entry["name"]].get("params", {}))
+        or len(entry["outputs"]) != len(described[entry["name"]].get("returns", {}))
+    ]
+
+
+def signature_of(entry: dict[str, typing.Any]) -> str:
+    return f"{entry['name']}({','.join(map(type_of, entry['inputs']))})"
+
+
+def type_of(value: dict[str, typing.Any]) -> str:
+    fields = f"({','.join(map(type_of, value['components']))})" if "components" in value else ""
+    return str(value["type"]).replace("tuple", fields) if fields else str(value["type"])
+
+
 def abi_order(entry: dict[str, typing.Any]) -> tuple[str, str, str]:
     """Constructor, errors, events, functions; each by name, overloads by their inputs."""
     inputs = json.dumps(entry.get("inputs", []), sort_keys=True)
@@ -143,6 +175,8 @@ def main() -> int:
     if options.input_out:
         options.input_out.write_text(pretty(compiler_input("Hub")), encoding="utf-8")
         return 0
+    if missing := undocumented(options.node):
+        raise SystemExit(f"NatSpec of the interface describes not every argument or value of {', '.join(missing)}")
     version = run_compiler(options.node, "--version").split("Version: ")[1].strip()
     files: dict[pathlib.Path, str] = {}
     for contract in SOURCES:
