@@ -23,6 +23,8 @@ import subprocess
 import sys
 import typing
 
+from clear_signing import descriptors
+
 CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
 ARTIFACTS = CONTRACTS / "artifacts"
 SOURCES = {
@@ -121,6 +123,14 @@ def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
     }
 
 
+def deployed_hubs() -> list[tuple[int, str]]:
+    """Chain and address of the Hub of each network that has one."""
+    from service_common.chain.deployment import NETWORKS, deployment_of  # what only verifies a Hub has no packages
+
+    records = {chain_id: deployment_of(chain_id) for chain_id in NETWORKS.values()}
+    return [(chain, record.hub_address) for chain, record in records.items() if record and record.hub_address]
+
+
 def undocumented(node: str) -> list[str]:
     """The functions of which NatSpec describes not every argument by `@param`, or not every value by `@return`."""
     file, name = INTERFACE
@@ -185,6 +195,8 @@ def main() -> int:
         if contract == "Hub":
             for path in (ARTIFACTS / "Hub.abi.json", *options.abi_out):
                 files[path] = pretty(artifact["abi"])
+            for name, descriptor in descriptors(artifact["abi"], deployed_hubs()).items():
+                files[ARTIFACTS / name] = json.dumps(descriptor, indent=2) + "\n"
 
     differing = 0
     for path, text in files.items():

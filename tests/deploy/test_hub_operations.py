@@ -131,7 +131,7 @@ def test_deploy__that_somebody_else_sent_before__finds_its_block(
 ) -> None:
     arguments = deployment_arguments(node, owner, local.token.address, **{"--salt": "9"})
     operate(*arguments, "--send", key=owner)
-    block = node.w3.eth.block_number
+    block = BlockNumber(int(node.w3.eth.block_number))
     node.mine(5)
     told = operate(*arguments, "--send", key=owner)
     assert f"since block {block};" in told
