@@ -277,6 +277,13 @@ def deploy_hub(session: nox.Session) -> None:
 
 
 @nox.session
+def hub_owner(session: nox.Session) -> None:
+    """A timelock as the Hub's owner: -- deploy, roles, check, cancel, replace; see -- --help."""
+    make(session, STACK)
+    run(session, STACK, "python", "-m", "hub_operations", "owner", *session.posargs)
+
+
+@nox.session
 def hub_admin(session: nox.Session) -> None:
     """Act as the Hub's owner: roster, delivery key, fees, ownership; a dry run unless --send; see -- --help."""
     make(session, STACK)

@@ -65,6 +65,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "volume": ("A volume is full", ("tests/drills/test_server_faults.py",)),
     "storage": ("Storage is out", ("tests/common/storage/test_gcs_outages.py",)),
     "keys": ("A key is compromised", ("tests/delivery/test_rotation.py", "tests/deploy/test_hub_operations.py")),
+    "owner": ("A key of the Hub's owner is stolen", ("tests/deploy/test_hub_owner.py",)),
     "roster": ("Rotating the roster", ("tests/deploy/test_hub_operations.py",)),
     "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
     "restore": ("Restoring the database", ("tests/api/backup/test_dumps.py", "tests/indexer/test_restore.py")),

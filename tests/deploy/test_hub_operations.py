@@ -102,7 +102,11 @@ def test_program__as_an_operator_types_it__answers_and_keeps_the_key(node: Anvil
     arguments = [*deployment_arguments(node, owner, "0x" + "99" * 20), "--send"]
     done = subprocess.run(
         [sys.executable, "-m", "hub_operations", *arguments],
-        env={**os.environ, "PYTHONPATH": str(TOP / "deploy/hub"), KEY: owner.private_key},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{TOP / 'deploy/hub'}{os.pathsep}{TOP / 'deploy/local'}",
+            KEY: owner.private_key,
+        },
         capture_output=True,
         text=True,
         check=False,

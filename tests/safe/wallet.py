@@ -4,8 +4,8 @@ It signs what a Safe signs: EIP-712 ``SafeMessage`` over the digest of somebody'
 threshold says, in the order of their addresses. Transactions go out by ``execTransaction``, from whoever pays the gas.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -59,6 +59,16 @@ class SafeWallet:
         signatures = self._signed("SafeTx", list(_TRANSACTION), message, ())
         return self.contract.transact(payer, "execTransaction", *values, signatures)
 
+    def execute_approved(self, payer: Wallet, to: str, data: bytes, owners: Sequence["SafeWallet"]) -> TxReceipt:
+        """The same where the owners are Safes, each of which approves by a transaction of its own."""
+        values = [to, 0, data, 0, 0, 0, 0, NOBODY, NOBODY]
+        digest = self.contract.call("getTransactionHash", *values, self.contract.call("nonce"))
+        for owner in owners:
+            owner.execute(payer, self.address, self.contract.encode("approveHash", digest))
+        approved = sorted(int(owner.address, 16).to_bytes(32, "big") for owner in owners)
+        signatures = b"".join(owner + bytes(32) + b"\x01" for owner in approved)
+        return self.contract.transact(payer, "execTransaction", *values, signatures)
+
     def _signed(
         self, kind: str, fields: list[tuple[str, str]], message: Mapping[str, object], owners: tuple[LocalAccount, ...]
     ) -> bytes:
@@ -76,8 +86,18 @@ class SafeWallet:
 
 def make_safe(w3: Web3, payer: Wallet, *, created: bool = True) -> SafeWallet:
     """A Safe of three owners, two of whom sign; ``created`` False leaves it to whoever needs it first."""
-    modules = ensure_npm_package(Path(__file__).parent)
     owners = tuple(Account.create() for _ in range(3))
+    made = _make(w3, payer, [owner.address for owner in owners], created=created)
+    return replace(made, owners=owners)
+
+
+def make_safe_of(w3: Web3, payer: Wallet, owners: Sequence[str]) -> SafeWallet:
+    """A Safe of which other accounts are the owners, two of whom have to approve; it acts by ``execute_approved``."""
+    return _make(w3, payer, [Web3.to_checksum_address(owner) for owner in owners], created=True)
+
+
+def _make(w3: Web3, payer: Wallet, owners: Sequence[str], *, created: bool) -> SafeWallet:
+    modules = ensure_npm_package(Path(__file__).parent)
     singleton, handler, factory = (
         deploy(w3, payer, _artifact(modules, path))
         for path in (
@@ -86,15 +106,13 @@ def make_safe(w3: Web3, payer: Wallet, *, created: bool = True) -> SafeWallet:
             "proxies/SafeProxyFactory.sol/SafeProxyFactory.json",
         )
     )
-    addresses = [owner.address for owner in owners]
-    setup = singleton.encode("setup", addresses, 2, NOBODY, b"", handler.address, NOBODY, 0, NOBODY)
+    setup = singleton.encode("setup", owners, 2, NOBODY, b"", handler.address, NOBODY, 0, NOBODY)
     creation = factory.encode("createProxyWithNonce", singleton.address, setup, 7)
     address = str(factory.call("createProxyWithNonce", singleton.address, setup, 7)).lower()
     contract = Contract(w3, address, singleton.abi)
-    safe = SafeWallet(contract, w3.eth.chain_id, owners, 2, factory.address, creation)
     if created:
         factory.transact(payer, "createProxyWithNonce", singleton.address, setup, 7)
-    return safe
+    return SafeWallet(contract, w3.eth.chain_id, (), 2, factory.address, creation)
 
 
 def _artifact(modules: Path, path: str) -> Artifact:

@@ -1,4 +1,4 @@
-"""``python -m hub_operations deploy|admin``: what an operator does to the Hub."""
+"""``python -m hub_operations deploy|owner|admin``: what an operator does to the Hub."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused
 from service_common.chain.reverts import explain
 
-from hub_operations import admin, deploy
+from hub_operations import admin, deploy, ownership
 from hub_operations.signing import OperationRefused
 
 
@@ -16,10 +16,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="hub_operations", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     deploy.add_arguments(commands.add_parser("deploy", help=str(deploy.__doc__).splitlines()[0]))
+    ownership.add_arguments(commands.add_parser("owner", help=str(ownership.__doc__).splitlines()[0]))
     admin.add_arguments(commands.add_parser("admin", help=str(admin.__doc__).splitlines()[0]))
     options = parser.parse_args(arguments)
     try:
-        {"deploy": deploy.run, "admin": admin.run}[options.command](options)
+        {"deploy": deploy.run, "owner": ownership.run, "admin": admin.run}[options.command](options)
     except OperationRefused as refusal:
         print(f"refused: {refusal}", file=sys.stderr)
         return 1

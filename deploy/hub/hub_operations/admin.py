@@ -1,8 +1,9 @@
 """``./noxw -s hub_admin``: the owner's few powers, each explained before it is signed.
 
 A dry run unless ``--send`` or ``--safe FILE``; what is signed is simulated first and described in a sentence.
-``--safe`` writes the call as a file for the transaction builder of a Safe; a plain key signs only on a local chain. Of
-an existing bounty nothing here reaches more than the delivery of its winning work. ``claim-protocol-fee`` is the fee
+``--safe`` writes the call as a file for the transaction builder of a Safe; a plain key signs only on a local chain.
+Where a timelock owns the Hub, its proposer announces each call, and after the delay ``--execute`` writes its execution.
+Of an existing bounty nothing here reaches more than the delivery of its winning work. ``claim-protocol-fee`` is the fee
 recipient's own call.
 """
 
@@ -35,8 +36,9 @@ from service_common.types import (
     to_bytes,
 )
 
-from hub_operations.safe import write_transaction
+from hub_operations.safe import write_transactions
 from hub_operations.signing import OperationRefused, read_operator
+from hub_operations.timelock import EXECUTOR, PROPOSER, ROLES, Timelock, is_timelock, next_passage, waiting_passage
 
 KEY_FORM: Final = "an X25519 public key, as age1… or as 0x and 64 hexadecimal digits"
 
@@ -178,6 +180,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--send", action="store_true", help="sign with a key and send; only on a local chain")
     way.add_argument("--safe", metavar="FILE", type=Path, help="write FILE for the transaction builder of a Safe")
+    parser.add_argument("--by", metavar="SAFE", type=parse_address, help="the Safe that acts in the timelock")
+    parser.add_argument("--execute", action="store_true", help="execute what waited in the timelock")
     actions = parser.add_subparsers(dest="action", required=True)
     actions.add_parser("publish-roster").add_argument("file", help="a JSON file with quorum and members")
     actions.add_parser("publish-delivery-key").add_argument("key", type=_key_argument, help=KEY_FORM)
@@ -205,9 +209,14 @@ def run(options: argparse.Namespace) -> None:
     hub = Hub(rpc, Address(options.hub))
     call = ACTIONS[options.action](options, hub)
     print(f"chain {chain_id}, Hub {hub.address}\n{call.words}")
+    if is_timelock(rpc, call.sender):
+        through_timelock(options, chain_id, Timelock(rpc, call.sender), hub, call)
+        return
+    if options.by is not None or options.execute:
+        raise OperationRefused(f"--by and --execute are for a Hub that a timelock owns, and {call.sender} is none")
     if options.safe is not None:
-        rpc.call("eth_call", {"from": call.sender, "to": hub.address, "data": f"0x{call.data.hex()}"}, "latest")
-        write_transaction(options.safe, chain_id, call.sender, hub.address, call.data, call.words)
+        _simulate(rpc, call.sender, hub.address, call.data)
+        write_transactions(options.safe, chain_id, call.sender, [(hub.address, call.data)], call.words)
         print(f"\nwritten to {options.safe}: load it in the transaction builder of the Safe {call.sender}")
         return
     if not options.send:
@@ -222,6 +231,57 @@ def run(options: argparse.Namespace) -> None:
     print(f"\ndone in transaction {tx_hash}")
     for effective_from in _announced_by(rpc, tx_hash):
         print(f"it takes effect at {iso_utc(effective_from)}")
+
+
+def through_timelock(options: argparse.Namespace, chain_id: ChainId, timelock: Timelock, hub: Hub, call: Call) -> None:
+    """Announce the owner's call in the timelock, or execute it: as a file for the Safe that holds the role."""
+    if options.send:
+        raise OperationRefused(f"the Hub belongs to the timelock {timelock.address}: use --safe FILE and --by SAFE")
+    role = EXECUTOR if options.execute else PROPOSER
+    if options.execute:
+        calls, words = [_execution(timelock, hub, call)], f"execute what was announced: {call.words}"
+    else:
+        ready = iso_utc(header_at(timelock.rpc, "latest").time + timelock.delay)
+        words = f"announce in the timelock {timelock.address}, to be executed at {ready} or later: {call.words}"
+        calls = [_announcement(timelock, hub, each) for each in _with_its_withdrawal(call)]
+    print(f"\nIt is done by the {ROLES[role]} of the timelock {timelock.address}, which owns the Hub.")
+    if options.safe is None:
+        print("\ndry run: nothing was written; add --safe FILE and --by SAFE")
+        return
+    if options.by is None or not timelock.has_role(role, options.by):
+        raise OperationRefused(f"--by names no {ROLES[role]} of the timelock {timelock.address}")
+    for _, data in calls:
+        _simulate(timelock.rpc, options.by, timelock.address, data)
+    write_transactions(options.safe, chain_id, options.by, calls, words)
+    print(f"\nwritten to {options.safe}: load it in the transaction builder of the Safe {options.by}")
+
+
+def _announcement(timelock: Timelock, hub: Hub, call: Call) -> tuple[Address, bytes]:
+    return timelock.address, next_passage(timelock, hub.address, call.data).schedule(timelock.delay)
+
+
+def _execution(timelock: Timelock, hub: Hub, call: Call) -> tuple[Address, bytes]:
+    passage = waiting_passage(timelock, hub.address, call.data)
+    if passage is None:
+        raise OperationRefused("exactly this was not announced, or is done: announce it first, without --execute")
+    ready_at = timelock.ready_at(passage.id)
+    if ready_at > header_at(timelock.rpc, "latest").time:
+        raise OperationRefused(f"it is announced, and can be executed from {iso_utc(ready_at)} on")
+    return timelock.address, passage.execute()
+
+
+def _with_its_withdrawal(call: Call) -> tuple[Call, ...]:
+    """A delivery key is announced with its own withdrawal, which is ready before the key is in effect.
+
+    So a stolen key is withdrawn by one transaction, without another delay.
+    """
+    if call.function != "publishDeliveryKey":
+        return (call,)
+    return call, Call("withdrawDeliveryKey", call.arguments, call.sender, "withdraw it, once that is needed")
+
+
+def _simulate(rpc: JsonRpc, sender: Address, to: Address, data: bytes) -> None:
+    rpc.call("eth_call", {"from": sender, "to": to, "data": f"0x{data.hex()}"}, "latest")
 
 
 def _announced_by(rpc: JsonRpc, tx_hash: str) -> list[int]:

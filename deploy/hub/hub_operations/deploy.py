@@ -59,8 +59,7 @@ class Deployment:
     @property
     def address(self) -> Address:
         """Where CREATE2 puts it."""
-        sender, code = Web3.to_checksum_address(DEPLOYER), Web3.to_hex(self.creation_code)
-        return Address(get_create2_address(sender, Web3.to_hex(self.salt), code).lower())
+        return created_address(self.salt, self.creation_code)
 
     def words(self) -> str:
         """What will be done, for a person."""
@@ -87,22 +86,29 @@ def deploy(deployment: Deployment, operator: Operator, records: Path = RECORDS) 
 
     Anyone can send it first, and a run can die after it sent it, so the block is looked for on the chain.
     """
-    if not _has_code(operator.rpc, DEPLOYER):
-        raise OperationRefused(f"this chain has no deterministic deployer at {DEPLOYER}")
-    if not _has_code(operator.rpc, deployment.address):
-        operator.send(DEPLOYER, deployment.salt + deployment.creation_code)
+    create_at(operator, deployment.salt, deployment.creation_code, deployment.address)
     check(deployment, operator.rpc)
     block = block_of_deployment(operator.rpc, deployment.address)
     write_record(deployment, block, records)
     return block
 
 
-def _has_code(rpc: JsonRpc, address: Address, block: str = "latest") -> bool:
+def has_code(rpc: JsonRpc, address: Address, block: str = "latest") -> bool:
     return rpc.call("eth_getCode", address, block) != "0x"
 
 
 def block_of_deployment(rpc: JsonRpc, hub: Address) -> BlockNumber:
-    """The block in which a Hub that stands was deployed, which the log of that block confirms.
+    """The block in which a Hub that stands was deployed, which the log of that block confirms."""
+    at = first_block_of(rpc, hub)
+    deployed = next(topic for topic, event in hub_abi().events.items() if event.name == "Deployed")
+    if not rpc.call("eth_getLogs", {"address": hub, "topics": [deployed], "fromBlock": hex(at), "toBlock": hex(at)}):
+        problem = f"the endpoint shows the first code of {hub} in block {at}, and no deployment in that block's log"
+        raise OperationRefused(f"{problem}: it is not consistent, run the same command with another one")
+    return at
+
+
+def first_block_of(rpc: JsonRpc, contract: Address) -> BlockNumber:
+    """The first block that has a contract which stands.
 
     Code never leaves an address, so it is searched by halves: some thirty questions on any chain.
     """
@@ -110,15 +116,25 @@ def block_of_deployment(rpc: JsonRpc, hub: Address) -> BlockNumber:
     try:
         while at - before > 1:
             middle = (before + at) // 2
-            before, at = (before, middle) if _has_code(rpc, hub, hex(middle)) else (middle, at)
+            before, at = (before, middle) if has_code(rpc, contract, hex(middle)) else (middle, at)
     except RpcRefused as refusal:
-        problem = f"the Hub stands at {hub}, but this endpoint does not know the state of block {middle}"
+        problem = f"{contract} stands, but this endpoint does not know the state of block {middle}"
         raise OperationRefused(f"{problem}: run the same command with an endpoint that keeps old state") from refusal
-    deployed = next(topic for topic, event in hub_abi().events.items() if event.name == "Deployed")
-    if not rpc.call("eth_getLogs", {"address": hub, "topics": [deployed], "fromBlock": hex(at), "toBlock": hex(at)}):
-        problem = f"the endpoint shows the first code of {hub} in block {at}, and no deployment in that block's log"
-        raise OperationRefused(f"{problem}: it is not consistent, run the same command with another one")
     return BlockNumber(at)
+
+
+def create_at(operator: Operator, salt: bytes, creation_code: bytes, address: Address) -> None:
+    """Have the deterministic deployer create a contract, unless it stands already."""
+    if not has_code(operator.rpc, DEPLOYER):
+        raise OperationRefused(f"this chain has no deterministic deployer at {DEPLOYER}")
+    if not has_code(operator.rpc, address):
+        operator.send(DEPLOYER, salt + creation_code)
+
+
+def created_address(salt: bytes, creation_code: bytes) -> Address:
+    """Where the deterministic deployer creates a contract."""
+    sender = Web3.to_checksum_address(DEPLOYER)
+    return Address(get_create2_address(sender, Web3.to_hex(salt), Web3.to_hex(creation_code)).lower())
 
 
 def check(deployment: Deployment, rpc: JsonRpc) -> None:

@@ -1,6 +1,7 @@
-"""A call as a file for the transaction builder of a Safe."""
+"""Calls as a file for the transaction builder of a Safe."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from service_common.chain.safe_batch import safe_batch
@@ -9,10 +10,12 @@ from service_common.types import Address, ChainId
 from hub_operations.signing import OperationRefused
 
 
-def write_transaction(file: Path, chain_id: ChainId, safe: Address, to: Address, data: bytes, words: str) -> None:
+def write_transactions(
+    file: Path, chain_id: ChainId, safe: Address, calls: Sequence[tuple[Address, bytes]], words: str
+) -> None:
     """Write a new file; one that is there is left as it is and refused."""
     try:
         with file.open("x", encoding="utf-8") as opened:
-            opened.write(safe_batch(chain_id, safe, [(to, data)], words, int(time.time())))
+            opened.write(safe_batch(chain_id, safe, calls, words, int(time.time())))
     except OSError as error:
         raise OperationRefused(f"{file} cannot be written: {error.strerror}") from error
