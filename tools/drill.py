@@ -65,7 +65,12 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "volume": ("A volume is full", ("tests/drills/test_server_faults.py",)),
     "storage": ("Storage is out", ("tests/common/storage/test_gcs_outages.py",)),
     "keys": ("A key is compromised", ("tests/delivery/test_rotation.py", "tests/deploy/test_hub_operations.py")),
+    "acts": (
+        "The Hub's owner did something",
+        ("tests/indexer/test_solvency.py::test_metrics__of_the_owner__count_each_thing_that_it_does",),
+    ),
     "owner": ("A key of the Hub's owner is stolen", ("tests/deploy/test_hub_owner.py",)),
+    "flaw": ("The Hub has a flaw", ("tests/indexer/test_solvency.py",)),
     "roster": ("Rotating the roster", ("tests/deploy/test_hub_operations.py",)),
     "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
     "restore": ("Restoring the database", ("tests/api/backup/test_dumps.py", "tests/indexer/test_restore.py")),

@@ -20,6 +20,7 @@ from service_common.traces.setup import start_traces
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.metrics import IndexCollector
 from service_indexer.scheduler import FOLLOW, run_scheduler
+from service_indexer.solvency import SolvencyCollector
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,6 +59,9 @@ def _work(config: IndexerConfig, queue: QueueName, *counters: Counter) -> None:
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     REGISTRY.register(BoundedCollector(IndexCollector(engine, redis, config.chain.chain_id, SystemClock())))
+    if queue is QueueName.INDEX:
+        solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
+        REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), seconds=5.0))
     rpc = config.chain.rpc()
     checks: dict[str, Check] = {
         "redis": redis.ping,

@@ -1,16 +1,18 @@
 """How far the copy is, as metrics, read from the copy itself at each scrape: every process shows the same."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from redis import Redis
+from service_common.chain.abi import hub_abi
 from service_common.clock import Clock
 from service_common.db import hub_index as t
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import Head, read_head
 from service_common.types import ChainId
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Column, Connection, Engine, Select, Table, func, select
 
 from service_indexer.conduct import EndpointConduct, read_conduct
 from service_indexer.due import read_due
@@ -32,6 +34,7 @@ class IndexCollector(Collector):
             with reading(self._engine) as connection:
                 head = read_head(connection, self._chain_id)
                 states = _bounties(connection, head) if head is not None else {}
+                acts = _acts_of_the_owner(connection)
         except DatabaseUnavailable:
             return
         if head is None:
@@ -40,6 +43,10 @@ class IndexCollector(Collector):
         for state, count in states.items():
             bounties.add_metric([state], count)
         yield bounties
+        owners = GaugeMetricFamily("service_hub_owner_events", "What the Hub's owner did, ever", labels=["event"])
+        for event, count in acts.items():
+            owners.add_metric([event], count)
+        yield owners
         yield GaugeMetricFamily("service_index_block", "Newest indexed block", head.block_number)
         yield GaugeMetricFamily("service_index_finalized_block", "Newest finalized block", head.finalized_number)
         lag = max(0, self._clock.now() - head.block_time)
@@ -79,6 +86,35 @@ class IndexCollector(Collector):
             for each in reported:
                 family.add_metric([str(each.place)], value(each))
             yield family
+
+
+def _acts_of_the_owner(connection: Connection) -> dict[str, int]:
+    """How often the owner did each of what it can do; a new recipient of fees counts apart from other fee policies."""
+    policies = select(
+        t.fee_policies.c.recipient,
+        func.lag(t.fee_policies.c.recipient).over(order_by=_in_order(t.fee_policies)).label("former"),
+    ).subquery()
+    recipients = select(func.count()).where(policies.c.recipient != policies.c.former)
+    counted: dict[str, Select[Any]] = {
+        "RosterPublished": select(func.count()).select_from(t.rosters),
+        "DeliveryKeyPublished": select(func.count()).select_from(t.delivery_keys),
+        "DeliveryKeyWithdrawn": select(func.count()).select_from(t.delivery_key_withdrawals),
+        "FeePolicyChanged": select(func.count()).select_from(t.fee_policies),
+        "FeeRecipientChanged": recipients,
+        **{name: _logged(name) for name in ("OwnershipTransferStarted", "OwnershipTransferred")},
+    }
+    return {name: int(connection.execute(query).scalar_one()) for name, query in counted.items()}
+
+
+def _logged(name: str) -> Select[Any]:
+    """How many logs of an event that has no table of its own."""
+    topic = next(topic for topic, event in hub_abi().events.items() if event.name == name)
+    c = t.logs.c
+    return select(func.count()).where(c.bounty_id.is_(None), c.topics[1] == topic)
+
+
+def _in_order(table: Table) -> tuple[Column[Any], ...]:
+    return table.c.block_number, table.c.log_index
 
 
 def _bounties(connection: Connection, head: Head) -> dict[str, int]:

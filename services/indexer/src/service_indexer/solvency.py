@@ -1,0 +1,60 @@
+"""Whether the Hub holds what it owes, at each scrape: the debts from the copy, the balance from each endpoint alone.
+
+The two are different sources of the same moment: what all bounties are owed follows from every log up to the newest
+indexed block, and the balance is what the token says there. One endpoint that lies shows in its own figure alone.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from service_common.chain.hub import Hub
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from service_common.chain.settings import ChainSettings
+from service_common.db.engine import DatabaseUnavailable, reading
+from service_common.db.hub_reads import read_head, read_totals
+from service_common.types import Address, BlockNumber
+from sqlalchemy import Engine
+
+BALANCE_OF = "0x70a08231"
+
+
+class SolvencyCollector(Collector):
+    """What the Hub owes and what it lacks of that, by each endpoint; only what can be read at this moment."""
+
+    def __init__(self, engine: Engine, chain: ChainSettings) -> None:
+        self._engine, self._chain = engine, chain
+        self._endpoints: Sequence[JsonRpc] = [JsonRpc([url]) for url in chain.rpc_urls]
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of this moment, in units of the token."""
+        try:
+            with reading(self._engine) as connection:
+                head = read_head(connection, self._chain.chain_id)
+                owed = read_totals(connection).held
+        except DatabaseUnavailable:
+            return
+        if head is None:
+            return
+        yield GaugeMetricFamily("service_hub_owed", "What all bounties are owed, in units of the token", owed)
+        missing = GaugeMetricFamily(
+            "service_hub_missing", "What the Hub's balance lacks of what it owes, in units", labels=["endpoint"]
+        )
+        for place, rpc in enumerate(self._endpoints, 1):
+            try:
+                missing.add_metric([str(place)], max(0, owed - self._balance(rpc, head.block_number)))
+            except (ChainUnavailable, RpcRefused, ValueError):
+                continue  # one endpoint that does not answer hides no other's figure
+        yield missing
+
+    def _balance(self, rpc: JsonRpc, block: BlockNumber) -> int:
+        token: Address = Hub(rpc, self._chain.hub_address).token()
+        data = BALANCE_OF + self._chain.hub_address.removeprefix("0x").rjust(64, "0")
+        return quantity_of_word(rpc.call("eth_call", {"to": token, "data": data}, hex(block)))
+
+
+def quantity_of_word(answer: object) -> int:
+    """One word as a number; ``ValueError`` for anything else."""
+    if not (isinstance(answer, str) and len(answer) == 66):
+        raise ValueError("the token answers no number")
+    return quantity("0x" + (answer[2:].lstrip("0") or "0"))
