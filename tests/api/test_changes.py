@@ -124,6 +124,41 @@ def head_put_back(service: Service) -> Iterator[Connection]:
             connection.commit()
 
 
+def test_status__of_what_the_owner_announced__shows_it_until_it_is_in_effect(service: Service) -> None:
+    world = service.world
+    owner, heir = world.people.owner.wallet, world.solver(2)
+
+    def announced() -> dict[str, Any]:
+        world.finalize()
+        found = service.get("/api/status").get_json()["announced"]
+        assert isinstance(found, dict)
+        return found
+
+    assert announced() == {"guardian_roster": None, "delivery_key": None, "new_owner": None}
+    world.contract.transact(owner, "publishDeliveryKey", bytes([9]) + bytes(31))
+    world.contract.transact(owner, "transferOwnership", heir.address)
+    found = announced()
+    assert found["delivery_key"] == {
+        "delivery_public_key": "0x09" + "00" * 31,
+        "effective_from": world.contract.call("announcedDeliveryKey")[1],
+    }
+    assert (found["guardian_roster"], found["new_owner"]) == (None, heir.address)
+    accounts, keys, quorum = (world.contract.call("getRoster", 1)[place] for place in (2, 3, 1))
+    world.contract.transact(owner, "publishRoster", accounts, keys, quorum)
+    version, effective_from = world.contract.call("announcedRoster")
+    roster = announced()["guardian_roster"]
+    assert (roster["version"], roster["effective_from"]) == (version, effective_from)
+    world.contract.transact(owner, "transferOwnership", "0x" + "00" * 20)
+    assert announced()["new_owner"] is None
+    world.contract.transact(owner, "transferOwnership", heir.address)
+    world.contract.transact(heir, "acceptOwnership")
+    assert announced()["new_owner"] is None
+    world.contract.transact(heir, "transferOwnership", owner.address)
+    world.contract.transact(owner, "acceptOwnership")
+    world.await_publication()
+    assert announced() == {"guardian_roster": None, "delivery_key": None, "new_owner": None}
+
+
 def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: Service) -> None:
     world = service.world
     world.advance_to(world.time() + 10_000)

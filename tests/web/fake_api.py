@@ -57,6 +57,7 @@ from service_common.wire.bounties import (
 from service_common.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.wire.delivery import DeliveryKey
 from service_common.wire.deployment import (
+    Announcements,
     CurrentFees,
     Deployment,
     DeploymentStatus,
@@ -207,6 +208,7 @@ class Ledger:
     bounties: dict[BountyId, Bounty] = field(default_factory=dict)
     head_time: UnixSeconds = NOW
     has_errors: bool = False
+    announced: Announcements = field(default_factory=lambda: Announcements(None, None, None))
 
     def add(self, **fields: Any) -> Bounty:
         """One more bounty."""
@@ -253,7 +255,7 @@ class Ledger:
             paid[AmountKind.WINNER_AWARD], paid[AmountKind.POSTER_REFUND], paid[AmountKind.GUARDIAN_FEE],
             paid[AmountKind.PROTOCOL_FEE],
         )  # fmt: skip
-        return DeploymentStatus(state, CHAIN, HUB, "1.2.3", position, totals)
+        return DeploymentStatus(state, CHAIN, HUB, "1.2.3", position, totals, self.announced)
 
     def facts(self, bounty: Bounty) -> Facts:
         status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL

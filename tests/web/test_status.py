@@ -8,9 +8,10 @@ import pytest
 import urllib3
 from service_common.domain.money import AmountKind
 from service_common.types import UnixSeconds
+from service_common.wire.deployment import Announcements, KeyAnnouncement, RosterAnnouncement
 
 from tests.web.conftest import Pages
-from tests.web.fake_api import NOW, SOLVERS, account
+from tests.web.fake_api import NOW, SOLVERS, account, hash_of
 from tests.web.test_pages import STAGES, awarded
 
 Change = Callable[[dict[str, Any]], None]
@@ -50,6 +51,23 @@ def without(pages: Pages, *paths: str) -> None:
         return status, body
 
     pages.api.alter = alter
+
+
+def test_announcements__of_the_owner__are_on_the_status_page_until_they_are_in_effect(pages: Pages) -> None:
+    nothing = "Nothing: roster, delivery key and owner stay as they are."
+    assert nothing in pages.text("/deployment")
+    pages.ledger.announced = Announcements(
+        RosterAnnouncement(7, hash_of("roster"), UnixSeconds(1_800_000_000)),
+        KeyAnnouncement(hash_of("key"), UnixSeconds(1_800_003_600)),
+        SOLVERS[0],
+    )
+    shown = pages.text("/deployment")
+    assert nothing not in shown
+    assert "Next roster version 7, for bounties created from 15 January 2027" in shown
+    assert hash_of("key") in shown
+    assert "Ownership offered to" in shown
+    state(pages, lambda found: found.update(announced=None))
+    assert "What is announced is not known at the moment." in pages.text("/deployment")
 
 
 def test_figures__of_the_deployment__are_on_the_list_and_the_status_page(lived: Pages) -> None:

@@ -513,23 +513,6 @@ export interface webhooks {
         readonly patch?: never;
         readonly trace?: never;
     };
-    readonly "hub.missed": {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header?: never;
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly get?: never;
-        readonly put?: never;
-        /** What a receiver gets where it may have missed something: the index was restored from a backup. */
-        readonly post: operations["receive_hub_missed"];
-        readonly delete?: never;
-        readonly options?: never;
-        readonly head?: never;
-        readonly patch?: never;
-        readonly trace?: never;
-    };
     readonly "webhook.challenge": {
         readonly parameters: {
             readonly query?: never;
@@ -587,6 +570,12 @@ export interface components {
             /** @enum {string} */
             readonly kind: "winner_award" | "poster_refund" | "guardian_fee" | "protocol_fee";
             readonly recipient: components["schemas"]["Address"];
+        };
+        /** @description What the Hub's owner announced and is not in effect yet; null where it announced nothing. */
+        readonly Announcements: {
+            readonly delivery_key: components["schemas"]["KeyAnnouncement"] | null;
+            readonly guardian_roster: components["schemas"]["RosterAnnouncement"] | null;
+            readonly new_owner: components["schemas"]["Address"] | null;
         };
         readonly Any: Record<string, never>;
         /** @description A beacon chain of scheme ``bls-unchained-g1-rfc9380``. ``public_key`` is 96 bytes in hex without 0x. */
@@ -734,8 +723,9 @@ export interface components {
             readonly public_host: string;
             readonly reveal_delay_seconds: number;
         };
-        /** @description How this deployment does. Without an index there is neither position nor totals. */
+        /** @description How this deployment does. Without an index there is neither position, nor totals, nor announcements. */
         readonly DeploymentStatus: {
+            readonly announced: components["schemas"]["Announcements"] | null;
             readonly chain_id: number;
             readonly hub_address: components["schemas"]["Address"];
             readonly position: components["schemas"]["IndexPosition"] | null;
@@ -886,21 +876,10 @@ export interface components {
             /** @description The topic or area. */
             readonly path: string;
         };
-        /** @description From where facts come again, because the index lost count of what it had sent. */
-        readonly MissedData: {
-            /** @description Counts the changes of the index; numbers are skipped. */
-            readonly after: number;
-            readonly chain_id: number;
-            readonly hub_address: components["schemas"]["Address"];
-            readonly last_block_number: components["schemas"]["BlockNumber"];
-            readonly webhook_id: components["schemas"]["WebhookId"];
-        };
-        /** @description What a receiver gets where it may have missed something: the index was restored from a backup. */
-        readonly MissedMessage: {
-            readonly data: components["schemas"]["MissedData"];
-            readonly timestamp: components["schemas"]["Timestamp"];
-            /** @enum {string} */
-            readonly type: "hub.missed";
+        /** @description A delivery key that Guardians deliver to from a moment on, unless it is withdrawn or replaced before it. */
+        readonly KeyAnnouncement: {
+            readonly delivery_public_key: components["schemas"]["Bytes32"];
+            readonly effective_from: components["schemas"]["UnixSeconds"];
         };
         /** @enum {string} */
         readonly Outcome: "awarded" | "no_valid_submission";
@@ -973,6 +952,12 @@ export interface components {
             readonly review_id: string;
             readonly rubric_hash: components["schemas"]["Bytes32"];
             readonly rubric_version: string;
+        };
+        /** @description A roster version that new bounties pin from a moment on, unless another is announced before it. */
+        readonly RosterAnnouncement: {
+            readonly effective_from: components["schemas"]["UnixSeconds"];
+            readonly guardian_roster_hash: components["schemas"]["Bytes32"];
+            readonly version: number;
         };
         /** @description One Guardian: the account that signs and the X25519 key that decrypts. */
         readonly RosterMember: {
@@ -1568,7 +1553,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
+             * @description `solver_submission_content_invalid`: Do not rely on the stored envelope; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             readonly 500: {
@@ -1870,7 +1855,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
+             * @description `solver_submission_content_invalid`: Do not rely on the stored envelope; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             readonly 500: {
@@ -2361,7 +2346,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
+             * @description `solver_submission_content_invalid`: Do not rely on the stored envelope; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             readonly 500: {
@@ -4544,49 +4529,6 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["FactsMessage"];
-            };
-        };
-        readonly responses: {
-            /** @description The webhook is switched off. */
-            readonly 410: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Taken. The body is not read. */
-            readonly "2XX": {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Not taken: the message comes again, with the same webhook-id. */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    readonly receive_hub_missed: {
-        readonly parameters: {
-            readonly query?: never;
-            readonly header: {
-                /** @description Names the message; the same when it comes again. */
-                readonly "webhook-id": string;
-                /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
-                readonly "webhook-timestamp": string;
-                /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
-                readonly "webhook-signature": string;
-            };
-            readonly path?: never;
-            readonly cookie?: never;
-        };
-        readonly requestBody: {
-            readonly content: {
-                readonly "application/json": components["schemas"]["MissedMessage"];
             };
         };
         readonly responses: {

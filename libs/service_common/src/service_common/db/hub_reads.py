@@ -28,6 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import distinct_on
 
+from service_common.chain.abi import hub_abi
 from service_common.db import hub_index as t
 from service_common.domain.bounty import Bounty
 from service_common.domain.delivery_keys import DeliveryKeys, delivery_keys_at
@@ -39,12 +40,15 @@ from service_common.domain.hub_events import (
     FeePolicyChanged,
     Logged,
     Origin,
+    OwnershipTransferred,
+    OwnershipTransferStarted,
     SubmissionRecorded,
     VerdictRecorded,
     event_of,
 )
 from service_common.domain.roster import Roster, RosterMember
 from service_common.types import (
+    ZERO_ADDRESS,
     Address,
     BlockNumber,
     BountyId,
@@ -311,6 +315,19 @@ def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
         .first()
     )
     return None if row is None else _event(FeePolicyChanged, row)
+
+
+def read_offered_owner(connection: Connection) -> Address | None:
+    """Whom the ownership of the Hub is offered to; None where it is offered to nobody."""
+    c = t.logs.c
+    names = {OwnershipTransferStarted.__name__, OwnershipTransferred.__name__}
+    topics = [topic for topic, event in hub_abi().events.items() if event.name in names]
+    newest = select(c.topics).where(c.bounty_id.is_(None), c.topics[1].in_(topics))
+    row = connection.execute(newest.order_by(c.block_number.desc(), c.log_index.desc()).limit(1)).first()
+    if row is None or hub_abi().events[Bytes32(row.topics[0])].name == OwnershipTransferred.__name__:
+        return None
+    offered = Address("0x" + row.topics[2][26:])
+    return None if offered == ZERO_ADDRESS else offered
 
 
 def read_delivery_keys(connection: Connection, now: UnixSeconds) -> DeliveryKeys:

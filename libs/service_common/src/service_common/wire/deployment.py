@@ -105,8 +105,34 @@ class DeploymentTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class RosterAnnouncement:
+    """A roster version that new bounties pin from a moment on, unless another is announced before it."""
+
+    version: int
+    guardian_roster_hash: Bytes32
+    effective_from: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAnnouncement:
+    """A delivery key that Guardians deliver to from a moment on, unless it is withdrawn or replaced before it."""
+
+    delivery_public_key: Bytes32
+    effective_from: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """What the Hub's owner announced and is not in effect yet; null where it announced nothing."""
+
+    guardian_roster: RosterAnnouncement | None
+    delivery_key: KeyAnnouncement | None
+    new_owner: Annotated[Address | None, Note("Whom the ownership of the Hub is offered to.")]
+
+
+@dataclass(frozen=True, slots=True)
 class DeploymentStatus:
-    """How this deployment does. Without an index there is neither position nor totals."""
+    """How this deployment does. Without an index there is neither position, nor totals, nor announcements."""
 
     state: IndexState
     chain_id: ChainId
@@ -114,6 +140,7 @@ class DeploymentStatus:
     service_version: str
     position: IndexPosition | None
     totals: DeploymentTotals | None
+    announced: Announcements | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,23 @@ from typing import Final
 from service_common.db import hub_index as t
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_facts import MAX_LAG_SECONDS
-from service_common.db.hub_reads import Head, read_head, read_totals
+from service_common.db.hub_reads import (
+    Head,
+    read_announced_roster,
+    read_delivery_keys,
+    read_head,
+    read_offered_owner,
+    read_totals,
+)
 from service_common.types import TokenAmount, UnixSeconds
-from service_common.wire.deployment import DeploymentStatus, DeploymentTotals, IndexPosition
+from service_common.wire.deployment import (
+    Announcements,
+    DeploymentStatus,
+    DeploymentTotals,
+    IndexPosition,
+    KeyAnnouncement,
+    RosterAnnouncement,
+)
 from service_common.wire.values import IndexState
 from sqlalchemy import Connection, func, select
 
@@ -23,20 +37,37 @@ def show_status(deps: Dependencies) -> DeploymentStatus:
         with reading(deps.engine) as connection:
             head = read_head(connection, deps.config.chain.chain_id)
             totals = None if head is None else _totals(connection, head.block_time)
+            announced = None if head is None else _announced(connection, head.block_time)
     except DatabaseUnavailable:
-        return _status(deps, IndexState.UNAVAILABLE, None, None)
+        return _status(deps, IndexState.UNAVAILABLE, None, None, None)
     if head is None:
-        return _status(deps, IndexState.STARTING, None, None)
+        return _status(deps, IndexState.STARTING, None, None, None)
     lag = max(0, deps.clock.now() - head.block_time)
     state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
-    return _status(deps, state if head.halted is None else IndexState.HALTED, _position(head, lag), totals)
+    state = state if head.halted is None else IndexState.HALTED
+    return _status(deps, state, _position(head, lag), totals, announced)
 
 
 def _status(
-    deps: Dependencies, state: IndexState, position: IndexPosition | None, totals: DeploymentTotals | None
+    deps: Dependencies,
+    state: IndexState,
+    position: IndexPosition | None,
+    totals: DeploymentTotals | None,
+    announced: Announcements | None,
 ) -> DeploymentStatus:
     chain = deps.config.chain
-    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals)
+    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced)
+
+
+def _announced(connection: Connection, now: UnixSeconds) -> Announcements:
+    roster, key = read_announced_roster(connection, now), read_delivery_keys(connection, now).announced
+    return Announcements(
+        guardian_roster=None
+        if roster is None
+        else RosterAnnouncement(roster.version, roster.guardian_roster_hash, roster.effective_from),
+        delivery_key=None if key is None else KeyAnnouncement(key.key, key.begins),
+        new_owner=read_offered_owner(connection),
+    )
 
 
 def _position(head: Head, lag: int) -> IndexPosition:

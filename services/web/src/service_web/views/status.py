@@ -6,7 +6,7 @@ from typing import Final
 
 from service_common.domain.readable import readable_line
 from service_common.types import TokenAmount, UnixSeconds
-from service_common.wire.deployment import Deployment, DeploymentStatus, DeploymentTotals, IndexPosition
+from service_common.wire.deployment import Announcements, Deployment, DeploymentStatus, DeploymentTotals, IndexPosition
 from service_common.wire.values import IndexState
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
@@ -65,9 +65,10 @@ class Status:
     position: IndexPosition | None
     state: IndexState | None
     api_version: str | None
+    announced: Announcements | None
 
 
-NOTHING: Final = Status(None, None, None, None)
+NOTHING: Final = Status(None, None, None, None, None)
 
 
 def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> Status:
@@ -79,7 +80,8 @@ def status_of(deps: Dependencies, deployment: Deployment, fresh: Freshness) -> S
     if (stated.chain_id, stated.hub_address) != (deployment.chain_id, deployment.hub_address):
         return NOTHING
     version = readable_line(stated.service_version[:_MOST_VERSION])
-    return Status(_figures(stated), _position(stated, deps.clock.now()), stated.state, version)
+    position = _position(stated, deps.clock.now())
+    return Status(_figures(stated), position, stated.state, version, stated.announced)
 
 
 def health_of(status: Status, head: Head | None, deployment: Deployment, fresh: Freshness, now: UnixSeconds) -> Health:
