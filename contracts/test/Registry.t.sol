@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "../src/IHub.sol";
+import {VerdictKind} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
 
@@ -220,6 +221,13 @@ contract RegistryTest is HubTest {
         publish(guardians, 2);
         vm.assertEq(hub.currentRosterVersion(), 65_535);
         vm.assertEq(hub.getRoster(65_535).accounts.length, 3);
+        rosterHash = hub.getRoster(65_535).guardianRosterHash;
+        uint256 bountyId = create();
+        submitAs(solver, bountyId, WORK);
+        toReveal(bountyId);
+        award(1, bountyId, solver, WORK); // the widest version beside the seat in one word
+        (uint8 kind,,) = hub.getVerdict(bountyId, guardians[1]);
+        vm.assertEq(kind, VerdictKind.AWARDED);
         refusedRoster(guardians, keysFor(3), 2, abi.encodeWithSelector(ValueTooLarge.selector, 65_536, 65_535));
         vm.assertEq(hub.currentRosterVersion(), 65_535);
     }

@@ -2,12 +2,13 @@
 """Everything forge can say about the Hub, as the `contracts` session runs it.
 
 Exit 0 only if the committed artifacts and the packaged ABI are what the sources compile to, the whole forge
-suite passes, no gas figure moved against contracts/snapshots, and seven planted bugs of contracts/mutants are found.
+suite passes, no gas figure moved against contracts/snapshots, the directed tests reach every line and branch of the Hub
+(`contracts/.local/hub.lcov`), and seven planted bugs of contracts/mutants are found.
 What forge kept of earlier failures is not played.
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
 contracts/package-lock.json to be there or reachable.
 
-    check.py [format] [artifacts] [forge] [mutants]        these four where none is named
+    check.py [format] [artifacts] [forge] [coverage] [mutants]        these five where none is named
     check.py all-mutants                                   every planted bug, not only seven
 """
 
@@ -27,8 +28,8 @@ from planting import CONTRACTS, forgetful
 
 PACKAGED_ABI = CONTRACTS.parent / "libs/service_common/src/service_common/chain/abi/Hub.json"
 TOOLS = CONTRACTS / "tools"
-DEFAULT = ("format", "artifacts", "forge", "mutants")
-LANES = (("mutants", "all-mutants"), ("format", "artifacts", "forge"))
+DEFAULT = ("format", "artifacts", "forge", "coverage", "mutants")
+LANES = (("mutants", "all-mutants"), ("format", "artifacts", "forge", "coverage"))
 OFTEN = (
     "missing_reentrancy_guard",
     "lost_candidate_number",
@@ -48,6 +49,7 @@ def commands(forge: str) -> dict[str, Sequence[str]]:
         "format": [forge, "fmt", "--root", str(CONTRACTS), "--check"],
         "artifacts": [sys.executable, str(TOOLS / "build_artifacts.py"), "--check", "--abi-out", str(PACKAGED_ABI)],
         "forge": [forge, "test", "--root", str(CONTRACTS)],
+        "coverage": [sys.executable, str(TOOLS / "coverage.py"), "--forge", forge],
         "mutants": [*mutants, *OFTEN],
         "all-mutants": mutants,
     }
