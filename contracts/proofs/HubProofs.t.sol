@@ -88,6 +88,34 @@ contract HubProofs is HubStorage {
         assert(word(bountyId, 1) & PAID == 0);
     }
 
+    /// @dev Of two bounties, an award and a refund: one call pays the sum of both, and marks each.
+    function check_claim_many__an_award_and_a_refund(uint256 first, uint256 second, address caller) public {
+        vm.assume(first != second);
+        threeGuardians(second);
+        capped(second);
+        (uint256 won, uint256 left) = (word(first, 1), word(second, 1));
+        Claim[] memory claims = new Claim[](2);
+        (claims[0], claims[1]) = (Claim(1, first), Claim(2, second));
+        vm.prank(caller);
+        hub.claimMany(claims);
+        uint256 award = escrowOf(won) - protocolFeeOf(won) - guardianFeeOf(won);
+        assert(token.received(caller) == award + restOf(left));
+        assert(won >> 247 & 1 == 0 && word(first, 1) == won | 1 << 247);
+        assert(left >> 248 & 1 == 0 && word(second, 1) == left | 1 << 248);
+    }
+
+    /// @dev A list that names one part of a bounty twice is refused whole, whatever the part.
+    function check_claim_many__no_part_twice(uint256 bountyId, uint8 kind, address caller) public {
+        threeGuardians(bountyId);
+        vm.assume(seatNumber(rosterOf(word(bountyId, 0)), caller) <= 3);
+        Claim[] memory claims = new Claim[](2);
+        (claims[0], claims[1]) = (Claim(kind, bountyId), Claim(kind, bountyId));
+        vm.prank(caller);
+        (bool done,) = address(hub).call(abi.encodeCall(hub.claimMany, (claims)));
+        assert(!done);
+        assert(token.received(caller) == 0);
+    }
+
     // ---------------------------------------------------------------- final is final
 
     /// @dev A pull of one bounty leaves every other as it was, and of its own writes one mark.
@@ -201,6 +229,16 @@ contract HubProofs is HubStorage {
 
     // ---------------------------------------------------------------- the two places of a seat
 
+    function listsOf(address[2] memory members)
+        private
+        pure
+        returns (address[] memory accounts, bytes32[] memory keys)
+    {
+        (accounts, keys) = (new address[](2), new bytes32[](2));
+        (accounts[0], accounts[1]) = (members[0], members[1]);
+        (keys[0], keys[1]) = (bytes32(uint256(9 << 248)), bytes32(uint256(10 << 248)));
+    }
+
     function check_seat__a_heartbeat_keeps_both_places_alike(address caller, uint256 time) public {
         vm.warp(time);
         vm.assume(agrees(caller));
@@ -220,10 +258,7 @@ contract HubProofs is HubStorage {
         vm.assume(members[0] != address(0) && members[0] < members[1]);
         vm.assume(agrees(members[0]) && agrees(members[1]) && agrees(other));
         uint256 otherSeat = guardianWord(other);
-        address[] memory accounts = new address[](2);
-        bytes32[] memory keys = new bytes32[](2);
-        (accounts[0], accounts[1], keys[0], keys[1]) =
-            (members[0], members[1], bytes32(uint256(9 << 248)), bytes32(uint256(10 << 248)));
+        (address[] memory accounts, bytes32[] memory keys) = listsOf(members);
         vm.prank(hub.owner());
         hub.publishRoster(accounts, keys, 2);
         for (uint256 i = 0; i < 2; ++i) {
@@ -231,6 +266,54 @@ contract HubProofs is HubStorage {
         }
         assert(agrees(other));
         assert(other == members[0] || other == members[1] || guardianWord(other) == otherSeat);
+    }
+
+    // ---------------------------------------------------------------- delays
+
+    /// @dev Whatever was published or announced before: until the delay is over, what was current stays, then it changes.
+    function check_delay__a_roster_takes_effect_after_it(
+        address[2] memory members,
+        uint16 newest,
+        uint16 former,
+        uint40 newestFrom,
+        uint256 time,
+        uint256 later
+    ) public {
+        vm.assume(newest != 0 && newest < type(uint16).max && time < 2 ** 39 && later >= time && later < 2 ** 39);
+        uint256 counters = uint256(newestFrom) << 48 | uint256(newest) << 24 | former;
+        vm.store(address(hub), bytes32(COUNTERS), bytes32(counters));
+        unwritten(uint256(newest) + 1);
+        vm.warp(time);
+        uint256 current = hub.currentRosterVersion();
+        (address[] memory accounts, bytes32[] memory keys) = listsOf(members);
+        vm.prank(hub.owner());
+        hub.publishRoster(accounts, keys, 2);
+        vm.warp(later);
+        assert(hub.currentRosterVersion() == (later < time + PUBLICATION_DELAY ? current : uint256(newest) + 1));
+    }
+
+    function check_delay__a_delivery_key_takes_effect_after_it(bytes32 key, uint256 time, uint256 later) public {
+        vm.assume(time < 2 ** 39 && later >= time && later < 2 ** 39);
+        arbitraryDeliveryKeys();
+        vm.assume(uint256(vm.load(address(hub), bytes32(DELIVERY_KEYS + 2))) != 0); // not the first
+        vm.warp(time);
+        bytes32 current = hub.deliveryKey();
+        vm.prank(hub.owner());
+        hub.publishDeliveryKey(key);
+        vm.warp(later);
+        assert(hub.deliveryKey() == (later < time + PUBLICATION_DELAY ? current : key));
+    }
+
+    /// @dev From the block of its withdrawal on, at no time, whether it was current, announced or both.
+    function check_withdrawal__the_key_is_gone_for_ever(bytes32 key, uint256 time, uint256 later) public {
+        vm.assume(time < 2 ** 39 && later >= time && later < 2 ** 39);
+        arbitraryDeliveryKeys();
+        vm.warp(time);
+        vm.prank(hub.owner());
+        hub.withdrawDeliveryKey(key);
+        assert(key != 0);
+        vm.warp(later);
+        assert(hub.deliveryKey() != key);
     }
 
     // ---------------------------------------------------------------- the owner

@@ -15,6 +15,8 @@ interface Vm {
 
 interface Svm {
     function enableSymbolicStorage(address target) external;
+    function createBytes32(string memory name) external returns (bytes32);
+    function createUint(uint256 bits, string memory name) external returns (uint256);
 }
 
 /// @notice Pays whoever it is told to, and remembers how much.
@@ -45,6 +47,8 @@ abstract contract HubStorage is IHubTypes {
     Svm internal constant svm = Svm(address(uint160(uint256(keccak256("svm cheat code")))));
     // formerVersion 16, formerSize 8, newestVersion 16, newestSize 8, newestFrom 40, feePolicyVersion 16, bounties 64
     uint256 internal constant COUNTERS = 1;
+    uint256 internal constant DELIVERY_KEYS = 3; // former, newest, newestFrom
+    uint256 internal constant PUBLICATION_DELAY = 50;
     uint256 internal constant BOUNTIES = 10;
     uint256 internal constant ROSTERS = 6;
     uint256 internal constant SEATS = 7;
@@ -59,7 +63,7 @@ abstract contract HubStorage is IHubTypes {
     function setUp() public {
         token = new ObedientToken();
         hub = new Hub(
-            HubConfig(address(token), address(0xE0), 60, 100, 1_000, 500, 2_000, 1_000, 50, 250, 300, address(0xD0))
+            HubConfig(address(token), address(0xE0), 60, 100, 1_000, 500, 2_000, 1_000, PUBLICATION_DELAY, 250, 300, address(0xD0))
         );
         svm.enableSymbolicStorage(address(hub));
     }
@@ -110,6 +114,12 @@ abstract contract HubStorage is IHubTypes {
 
     function isSeated(uint256 version, address account) internal view returns (bool) {
         return seatNumber(version, account) != 0;
+    }
+
+    function arbitraryDeliveryKeys() internal {
+        vm.store(address(hub), bytes32(DELIVERY_KEYS), svm.createBytes32("former"));
+        vm.store(address(hub), bytes32(DELIVERY_KEYS + 1), svm.createBytes32("newest"));
+        vm.store(address(hub), bytes32(DELIVERY_KEYS + 2), bytes32(svm.createUint(40, "newestFrom")));
     }
 
     /// @dev A roster version that was not published yet has empty lists; otherwise the old ones would be cleared first.
