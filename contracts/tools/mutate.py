@@ -9,7 +9,10 @@ mutant has a result; exit 0 only if it is then at least the wanted one. Survivor
 that change nothing a caller can see are listed with the reason in mutants/equivalent.toml, and are run too: one that a
 test kills is not equivalent, and is refused.
 
-    mutate.py --forge FORGE [--only GLOB] [--limit N] [--seed 1] [--share 0.95] [--record FILE]
+    mutate.py --forge FORGE [--only GLOB] [--since COMMIT] [--limit N] [--seed 1] [--share 0.95] [--record FILE]
+
+--since takes only the lines that a commit does not have in the same file: after a small change, what a whole run of
+that commit showed of the others is still true of them.
 """
 
 from __future__ import annotations
@@ -107,6 +110,21 @@ def all_mutants(only: str, seed: int) -> list[Mutant]:
     return everything
 
 
+def changed_since(commit: str, mutants: list[Mutant]) -> list[Mutant]:
+    """Those of lines that are not in their file at a commit, wherever they stand in it."""
+    known = {name: lines_at(commit, name) for name in {mutant.file for mutant in mutants}}
+    return [mutant for mutant in mutants if mutant.before not in known[mutant.file]]
+
+
+def lines_at(commit: str, name: str) -> set[str]:
+    """The lines of a file at a commit: none where it was not there yet."""
+    git = ["git", "show", f"{commit}:./{name}"]
+    done = subprocess.run(git, cwd=CONTRACTS, capture_output=True, text=True, check=False)
+    if done.returncode and "exists on disk, but not in" not in done.stderr:
+        raise SystemExit(f"git does not know {commit}: {done.stderr.strip()}")
+    return set(done.stdout.splitlines())
+
+
 def equivalents() -> dict[tuple[str, str, str], str]:
     """The changes that nobody can see, each with the reason."""
     if not EQUIVALENT.exists():
@@ -195,10 +213,10 @@ def run(forge: str, mutants: list[Mutant], limit: int | None, record: pathlib.Pa
     return {mutant: known[mutant.key] for mutant in mutants if mutant.key in known}, campaign.controls
 
 
-def report(mutants: list[Mutant], results: dict[Mutant, Result], controls: int, wanted: float) -> int:
+def report(mutants: list[Mutant], results: dict[Mutant, Result], controls: int, wanted: float, scope: str = "") -> int:
     """Print the survivors and the counts; the exit code."""
     reasons = equivalents()
-    refused = sorted(set(reasons) - {mutant.change for mutant in mutants})
+    refused = sorted(set(reasons) - {mutant.change for mutant in all_mutants("*.sol", 1)})
     living = [mutant for mutant in mutants if results.get(mutant) is Result.SURVIVED]
     for mutant in living:
         reason = reasons.get(mutant.change)
@@ -213,8 +231,8 @@ def report(mutants: list[Mutant], results: dict[Mutant, Result], controls: int, 
     killed = counts[Result.KILLED] + counts[Result.TIMED_OUT]
     equivalent = sum(mutant.change in reasons for mutant in living)
     figures = (
-        f"{len(mutants)} mutants, {len(results)} covered, {len(mutants) - len(results)} remaining: {killed} killed "
-        f"({counts[Result.TIMED_OUT]} by the time limit), {len(living) - equivalent} survived, "
+        f"{len(mutants)} mutants{scope}, {len(results)} covered, {len(mutants) - len(results)} remaining: "
+        f"{killed} killed ({counts[Result.TIMED_OUT]} by the time limit), {len(living) - equivalent} survived, "
         f"{equivalent} equivalent, {counts[Result.STILLBORN]} do not compile; {controls} controls passed"
     )
     if len(results) < len(mutants):
@@ -231,6 +249,7 @@ def main() -> int:
     )
     parser.add_argument("--forge", default=os.environ.get("FORGE", "forge"), help="the native forge binary")
     parser.add_argument("--only", default="*.sol", help="only the files that match")
+    parser.add_argument("--since", metavar="COMMIT", help="only lines that this commit does not have")
     parser.add_argument("--limit", type=int, help="at most so many mutants in this run")
     parser.add_argument("--seed", type=int, default=1, help="of the order")
     parser.add_argument("--share", type=float, default=0.95)
@@ -238,8 +257,11 @@ def main() -> int:
     options = parser.parse_args()
     forge = shutil.which(options.forge) or str(pathlib.Path(options.forge).resolve())
     mutants = all_mutants(options.only, options.seed)
+    if options.since:
+        mutants = changed_since(options.since, mutants)
     results, controls = run(forge, mutants, options.limit, options.record)
-    return report(mutants, results, controls, options.share)
+    scope = f" of lines that {options.since} did not have" if options.since else ""
+    return report(mutants, results, controls, options.share, scope)
 
 
 if __name__ == "__main__":

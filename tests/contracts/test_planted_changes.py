@@ -124,6 +124,18 @@ def test_results__of_other_sources_tests_or_tools__are_not_used_again(tools: Too
     assert counted(tools.mutate("--limit", "0").stdout)["covered"] == 0
 
 
+def test_lines_changed_since_a_commit_are_a_part_of_all(tools: Tools) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    for words in (["init", "-q"], ["add", "src"], ["commit", "-qm", "as it was"]):
+        subprocess.run([*git, *words], cwd=tools.contracts, check=True)
+    assert counted(tools.mutate("--since", "HEAD", "--share", "0").stdout)["mutants"] == 0
+    changed = tools.contracts / SMALL_FILE
+    changed.write_text(changed.read_text().replace("value > maximum)", "value >= maximum)"))
+    counts = counted(tools.mutate("--since", "HEAD", "--share", "0").stdout)
+    assert 0 < counts["mutants"] < counted(tools.mutate("--share", "0").stdout)["mutants"]
+    assert tools.mutate("--since", "no-such-commit").returncode == 1
+
+
 def test_an_equivalent_change__is_left_out__unless_a_test_kills_it(tools: Tools) -> None:
     listed = tools.contracts / "mutants/equivalent.toml"
     row = '[[equivalent]]\nfile = "{}"\nbefore = "{}"\nafter = "{}"\nreason = "nobody sees it"\n'
