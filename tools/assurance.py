@@ -3,9 +3,13 @@
 Resumable: a step that passed for this commit is not run again unless named. A step that fails is reported as failed and
 the others go on; the exit code is 1 when any failed. Nothing here decides what passes: the steps do. A step that cannot
 run on this machine exits with 77 and is reported as not run.
+
+What is shown of the Hub is shown of its sources: a step of HUB_SOURCES is done when it passed for the present ones,
+whatever the commit, and its row names their digest, which the session `architecture` compares with the tree.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -27,6 +31,23 @@ TOOLS: Final = TOP / ".local" / "venv-assurance" / "bin"
 PYTHON: Final = sys.executable
 PAGE: Final = TOP / "docs" / "assurance.md"
 NOT_RUN: Final = 77
+HUB: Final = ("contracts/src/*.sol", "contracts/src/parts/*.sol", "contracts/artifacts/Hub.json")
+"""The Hub, and what the compiler makes of it with the settings of contracts/foundry.toml."""
+HUB_SOURCES: Final[dict[str, tuple[str, ...]]] = {
+    "hub-model": (*HUB, "tests/contracts/model.py", "tests/contracts/machine.py"),
+    "hub-slither": (*HUB, "contracts/slither-answers.toml"),
+    "hub-proofs": (*HUB, "contracts/proofs/**/*.sol"),
+    "hub-invariants": (
+        *HUB,
+        "contracts/test/Invariant.t.sol",
+        "contracts/test/support/Ghosts.sol",
+        "contracts/test/support/Handler.sol",
+    ),
+    "hub-planted": (*HUB, "contracts/mutants/*.patch"),
+    "hub-mutants": (*HUB, "contracts/mutants/equivalent.toml"),
+}
+"""What each step about the Hub is evidence of: the Hub, and what the step claims of it. Other tests are not among them:
+one more makes no evidence worse."""
 STOP_SECONDS: Final = 120.0
 """How long an interrupted step may take to stop what it started; the longest of them gives its own 90."""
 
@@ -53,14 +74,32 @@ class Result:
     commit: str
     date: str
     summary: str
+    sources: str = ""
+    """The digest of what it is evidence of, where HUB_SOURCES names it."""
 
 
-def steps() -> list[Step]:
-    """Every campaign, the short ones first."""
+def sources_digest(name: str, top: Path = TOP) -> str:
+    """Changes with every source that a step is evidence of; empty for a step that names none."""
+    patterns = HUB_SOURCES.get(name, ())
+    files = sorted({file for pattern in patterns for file in top.glob(pattern)})
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.relative_to(top)}\0{file.stat().st_size}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16] if patterns else ""
+
+
+def shown_digests(page: str) -> dict[str, str]:
+    """The digest of each step that the page reports as passed, empty where its row has none."""
+    rows = re.findall(r"(?m)^\| `([\w-]+)` \| [^|]* \| passed \| ([^|]*) \|", page)
+    return {name: "".join(re.findall(r"sources `(\w+)`", when)) for name, when in rows}
+
+
+def steps(since: str | None = None) -> list[Step]:
+    """Every campaign, the short ones first; of the mutants of the Hub only those of lines changed since a commit."""
     forge = str(native_program(ensure_npm_package(CONTRACTS), "forge"))
-    slither = (str(TOOLS / "slither"), ".", "--filter-paths", "local", "--fail-none")
     halmos = (str(TOOLS / "halmos"), "--match-contract", "Proofs", "--forge-build-out", "out/proofs", "--loop", "5")
-    mutate = (PYTHON, "tools/mutate.py", "--forge", forge)
+    mutate = (PYTHON, "tools/mutate.py", "--forge", forge, *(("--since", since) if since else ()))
     return [
         *(
             Step(
@@ -210,13 +249,13 @@ def steps() -> list[Step]:
         _tests("hub-model", "random histories of the Hub against the Python model", "tests/contracts"),
         _hub(
             "hub-slither",
-            "slither, its findings answered in contracts/README.md",
+            "slither, each of its findings answered in contracts/slither-answers.toml",
             "mutants",
-            (*slither, "--exclude-informational", "--exclude-optimization"),
+            (PYTHON, "tools/slither.py", "--slither", str(TOOLS / "slither")),
         ),
         _hub(
             "hub-proofs",
-            "halmos lemmas from an arbitrary storage",
+            "halmos lemmas from an arbitrary storage, of the Hub as the optimizer leaves it",
             "proofs",
             (*halmos, "--solver-timeout-assertion", "60000"),
         ),
@@ -246,10 +285,14 @@ def _hub(name: str, shows: str, profile: str, command: tuple[str, ...]) -> Step:
 
 def main() -> int:
     """Run what is not done yet, or what is named."""
-    known = steps()
+    names = ", ".join(step.name for step in steps())
     parser = argparse.ArgumentParser(prog="assurance", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="STEP", help=f"one or more of {', '.join(s.name for s in known)}")
+    parser.add_argument("names", nargs="*", metavar="STEP", help=f"one or more of {names}")
+    parser.add_argument(
+        "--since", metavar="COMMIT", help="hub-mutants: only lines that COMMIT, of which it passed, does not have"
+    )
     options = parser.parse_args()
+    known = steps(options.since)
     unknown = set(options.names) - {step.name for step in known}
     if unknown:
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
@@ -257,7 +300,7 @@ def main() -> int:
     commit, failed = _commit(), False
     for step in known:
         done = _load(step)
-        is_done = done is not None and done.commit == commit and done.state == "passed"
+        is_done = done is not None and done.state == "passed" and _is_of(done, commit)
         wanted = step.name in options.names if options.names else not is_done
         if wanted:
             done = _run(step, commit)
@@ -268,11 +311,17 @@ def main() -> int:
     return 1 if failed else 0
 
 
+def _is_of(done: Result, commit: str) -> bool:
+    """Whether a result is about the present tree."""
+    return done.sources == sources_digest(done.name) if done.name in HUB_SOURCES else done.commit == commit
+
+
 def _run(step: Step, commit: str) -> Result:
     print(f"assurance: {step.name}: {step.shows}", file=sys.stderr, flush=True)
     forge = Path(str(native_program(ensure_npm_package(CONTRACTS), "forge"))).parent
     path = os.pathsep.join((str(forge), str(TOOLS), os.environ["PATH"]))  # halmos looks for its solver there
     environment = {**os.environ, **dict(step.environment), "PATH": path}
+    sources = sources_digest(step.name)
     started, log = time.monotonic(), RESULTS / f"{step.name}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(step.command, cwd=step.cwd, env=environment, stdout=file, stderr=subprocess.STDOUT)
@@ -288,6 +337,7 @@ def _run(step: Step, commit: str) -> Result:
         commit,
         datetime.now(UTC).strftime("%Y-%m-%d"),
         _summary(log.read_text(errors="replace")),
+        sources,
     )
     (RESULTS / f"{step.name}.json").write_text(json.dumps(asdict(result)), encoding="utf-8")
     return result
@@ -328,11 +378,14 @@ def _write_page(known: list[Step]) -> None:
             continue
         state = f"**{result.state}**" if result.state == "failed" else result.state
         found = f"{result.date}, {result.seconds:.0f} s, `{result.commit[:10]}`"
+        found += f", sources `{result.sources}`" if result.sources else ""
         rows.append(f"| `{step.name}` | {step.shows} | {state} | {found} | {result.summary} |")
     page = (
         "# Assurance\n\n"
         "Campaigns that are too long for every change: `./noxw -s assurance` runs what has not passed for the present\n"
         "commit, `./noxw -s assurance -- STEP` one of them. This page is written by that session.\n\n"
+        "A row about the Hub names the digest of the sources that it is evidence of: `./noxw -s architecture` fails\n"
+        "where they have changed since.\n\n"
         f"Last written on {platform.system()} {platform.machine()}, Python {platform.python_version()}, "
         f"{os.cpu_count()} cores.\n\n"
         "| step | shows | result | when | last line |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
