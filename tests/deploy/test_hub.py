@@ -55,7 +55,7 @@ def test_deploy__immutables__are_the_terms(local: LocalHub) -> None:
 
 
 def test_deploy__roster__is_ascending_with_a_majority(local: LocalHub, guardians: list[Guardian]) -> None:
-    roster_hash, quorum, accounts, keys, _ = local.hub.call("getRoster", local.hub.call("currentRosterVersion"))
+    roster_hash, quorum, accounts, keys, *_ = local.hub.call("getRoster", local.hub.call("currentRosterVersion"))
 
     by_account = {guardian.wallet.address: guardian.encryption_public_key for guardian in guardians}
     assert list(accounts) == sorted(by_account)

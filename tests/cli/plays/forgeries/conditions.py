@@ -23,7 +23,7 @@ def own_roster(kept: int, *, coherent: bool) -> Forger:
 
     def forger(world: World, _act: Act) -> Answers:
         version = int(world.ledger.contract.call("currentRosterVersion"))
-        _, quorum, accounts, true_keys, _ = world.ledger.contract.call("getRoster", version)
+        _, quorum, accounts, true_keys, *_ = world.ledger.contract.call("getRoster", version)
         own = [to_bytes(each.public_key) for each in world.operators_keys]
         keys = [*list(true_keys)[:kept], *own[kept:]]
         named = [Bytes32("0x" + key.hex()) for key in keys]
