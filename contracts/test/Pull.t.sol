@@ -300,8 +300,8 @@ contract PullTest is HubTest {
         uint256 bountyId = awarded();
         token.setBlacklisted(solver, true);
         token.setBlacklisted(guardians[0], true);
-        refused(solver, 0, bountyId, abi.encodeWithSelector(TestToken.Blacklisted.selector, solver));
-        refused(guardians[0], 2, bountyId, abi.encodeWithSelector(TestToken.Blacklisted.selector, guardians[0]));
+        refused(solver, 0, bountyId, reason("Blacklistable: account is blacklisted"));
+        refused(guardians[0], 2, bountyId, reason("Blacklistable: account is blacklisted"));
         paid(poster, 1, bountyId, 10_000_000);
         paid(guardians[1], 2, bountyId, 10_000_000);
         paid(treasury, 3, bountyId, 25_000_000);
@@ -312,7 +312,7 @@ contract PullTest is HubTest {
     function test_pull__a_paused_token__delays_and_loses_nothing() public {
         uint256 bountyId = awarded();
         token.setPaused(true);
-        refused(solver, 0, bountyId, abi.encodeWithSelector(TestToken.Paused.selector));
+        refused(solver, 0, bountyId, reason("Pausable: paused"));
         vm.assertEq(hub.claimable(bountyId, solver), 945_000_001);
         token.setPaused(false);
         paid(solver, 0, bountyId, 945_000_001);

@@ -39,13 +39,13 @@ contract TestTokenTest is HubTest {
     function test_token__receive_with_authorization__only_the_payee_and_only_once() public {
         bytes32 typeHash = token.RECEIVE_WITH_AUTHORIZATION_TYPEHASH();
         (uint8 v, bytes32 r, bytes32 s) = sign(authorization(typeHash, solver));
-        vm.expectRevert(abi.encodeWithSelector(TestToken.CallerNotPayee.selector, rival, solver));
+        vm.expectRevert(reason("FiatTokenV2: caller must be the payee"));
         vm.prank(rival);
         token.receiveWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
         vm.prank(solver);
         token.receiveWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
         vm.assertEq(token.balanceOf(solver), VALUE);
-        vm.expectRevert(abi.encodeWithSelector(TestToken.AuthorizationUsedOrCanceled.selector, poster, NONCE));
+        vm.expectRevert(reason("FiatTokenV2: authorization is used or canceled"));
         vm.prank(solver);
         token.receiveWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
     }
@@ -54,10 +54,10 @@ contract TestTokenTest is HubTest {
         bytes32 typeHash = token.TRANSFER_WITH_AUTHORIZATION_TYPEHASH();
         (uint8 v, bytes32 r, bytes32 s) = sign(authorization(typeHash, solver));
         vm.warp(START - 1);
-        vm.expectRevert(abi.encodeWithSelector(TestToken.AuthorizationNotYetValid.selector, START - 1, START - 1));
+        vm.expectRevert(reason("FiatTokenV2: authorization is not yet valid"));
         token.transferWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
         vm.warp(START + 1);
-        vm.expectRevert(abi.encodeWithSelector(TestToken.AuthorizationExpired.selector, START + 1, START + 1));
+        vm.expectRevert(reason("FiatTokenV2: authorization is expired"));
         token.transferWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
         vm.warp(START);
         token.transferWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
@@ -70,7 +70,7 @@ contract TestTokenTest is HubTest {
         token.cancelAuthorization(poster, NONCE, v, r, s);
         vm.assertTrue(token.authorizationState(poster, NONCE));
         (v, r, s) = sign(authorization(token.RECEIVE_WITH_AUTHORIZATION_TYPEHASH(), solver));
-        vm.expectRevert(abi.encodeWithSelector(TestToken.AuthorizationUsedOrCanceled.selector, poster, NONCE));
+        vm.expectRevert(reason("FiatTokenV2: authorization is used or canceled"));
         vm.prank(solver);
         token.receiveWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
     }
@@ -80,12 +80,59 @@ contract TestTokenTest is HubTest {
         (uint8 v, bytes32 r, bytes32 s) = sign(authorization(typeHash, solver));
         uint256 order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141;
         bytes memory high = abi.encodePacked(r, bytes32(order - uint256(s)), v == 27 ? uint8(28) : uint8(27));
-        bytes memory short = abi.encodePacked(r, s);
-        bytes[2] memory bad = [high, short];
-        for (uint256 i = 0; i < 2; ++i) {
-            vm.expectRevert(abi.encodeWithSelector(TestToken.InvalidSignature.selector, poster));
-            vm.prank(solver);
-            token.receiveWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, bad[i]);
-        }
+        refusedSignature(high, "ECRecover: invalid signature 's' value");
+        refusedSignature(abi.encodePacked(r, s), "ECRecover: invalid signature length");
+        refusedSignature(abi.encodePacked(r, s, v - 27), "ECRecover: invalid signature 'v' value");
+        refusedSignature(abi.encodePacked(bytes32(0), s, v), "ECRecover: invalid signature");
+        refusedSignature(abi.encodePacked(r, s, v == 27 ? uint8(28) : uint8(27)), "FiatTokenV2: invalid signature");
+    }
+
+    function refusedSignature(bytes memory signed, string memory text) private {
+        vm.expectRevert(reason(text));
+        vm.prank(solver);
+        token.receiveWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, signed);
+    }
+
+    /// @dev An account that was delegated (EIP-7702) to code without ERC-1271, and one whose code answers nothing.
+    function test_token__code_that_answers_no_erc1271__signs_nothing() public {
+        (uint8 v, bytes32 r, bytes32 s) = sign(authorization(token.RECEIVE_WITH_AUTHORIZATION_TYPEHASH(), solver));
+        vm.etch(poster, abi.encodePacked(hex"ef0100", address(hub)));
+        refusedSignature(abi.encodePacked(r, s, v), "FiatTokenV2: invalid signature");
+        vm.etch(poster, hex"00");
+        refusedSignature(abi.encodePacked(r, s, v), "FiatTokenV2: invalid signature");
+        vm.etch(poster, "");
+        vm.prank(solver);
+        token.receiveWithAuthorization(poster, solver, VALUE, START - 1, START + 1, NONCE, v, r, s);
+    }
+
+    function test_token__a_balance_and_its_block_share_a_word() public {
+        uint256 before = token.balanceOf(poster);
+        token.setBlacklisted(poster, true);
+        vm.assertEq(token.balanceOf(poster), before);
+        vm.expectRevert(reason("Blacklistable: account is blacklisted"));
+        vm.prank(poster);
+        token.transfer(solver, 1);
+        token.setBlacklisted(poster, false);
+        vm.assertEq(token.balanceOf(poster), before);
+        vm.assertFalse(token.isBlacklisted(poster));
+        vm.expectRevert(reason("FiatTokenV2_2: Balance exceeds (2^255 - 1)"));
+        token.mint(rival, 2 ** 255);
+    }
+
+    function test_token__transfers_beyond_the_rules__are_refused_with_the_texts_of_usdc() public {
+        uint256 held = token.balanceOf(poster);
+        vm.expectRevert(reason("ERC20: transfer amount exceeds balance"));
+        vm.prank(poster);
+        token.transfer(solver, held + 1);
+        vm.expectRevert(reason("ERC20: transfer to the zero address"));
+        vm.prank(poster);
+        token.transfer(address(0), 1);
+        vm.expectRevert(reason("ERC20: approve to the zero address"));
+        vm.prank(poster);
+        token.approve(address(0), 1);
+        token.setPaused(true);
+        vm.expectRevert(reason("Pausable: paused"));
+        vm.prank(poster);
+        token.transfer(solver, 1);
     }
 }

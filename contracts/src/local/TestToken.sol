@@ -6,18 +6,39 @@ interface IERC1271 {
     function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4);
 }
 
+/// @notice Whether an account signed a digest. Code of its own, as the library that USDC is linked to: the token borrows it.
+contract SignatureChecker {
+    uint256 private constant HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
+
+    /// @notice An account with code is asked (ERC-1271), one that was delegated by EIP-7702 too; anyone else recovered.
+    function isValidSignatureNow(address signer, bytes32 digest, bytes memory signature) external view returns (bool) {
+        if (signer.code.length == 0) return _recover(digest, signature) == signer;
+        (bool answered, bytes memory answer) =
+            signer.staticcall(abi.encodeCall(IERC1271.isValidSignature, (digest, signature)));
+        return
+            answered && answer.length >= 32
+                && abi.decode(answer, (bytes32)) == bytes32(IERC1271.isValidSignature.selector);
+    }
+
+    function _recover(bytes32 digest, bytes memory signature) private pure returns (address signer) {
+        require(signature.length == 65, "ECRecover: invalid signature length");
+        bytes32[3] memory words = abi.decode(bytes.concat(signature, new bytes(31)), (bytes32[3]));
+        uint8 v = uint8(words[2][0]);
+        require(uint256(words[1]) <= HALF_ORDER, "ECRecover: invalid signature 's' value");
+        require(v == 27 || v == 28, "ECRecover: invalid signature 'v' value");
+        signer = ecrecover(digest, v, words[0], words[1]);
+        require(signer != address(0), "ECRecover: invalid signature");
+    }
+}
+
 /// @title A USDC-like token for local chains and tests
 /// @notice Behaves like USDC (Circle's FiatTokenV2_2) where the Hub and its clients can tell: six decimals, pause, block
 /// list, EIP-3009 in both signature forms, contract wallets in the `bytes` form only. It costs what USDC costs where gas
 /// is spent: the same checks in the same order on the same words of storage, one word for a balance and its block, the
-/// name read from storage for each signature. Behind LocalProxy it gives the gas figures. Anyone may mint, block and
-/// pause: it holds no value, and a local stack needs no key for it.
+/// name read from storage for each signature, a signature checked by code of its own; and it refuses with the same texts.
+/// Behind LocalProxy it gives the gas figures. Anyone may mint, block and pause: it holds no value, and a local stack
+/// needs no key for it. docs/test-token.md lists what differs from USDC.
 contract TestToken {
-    struct Account {
-        bool blacklisted;
-        uint248 balance;
-    }
-
     /// @notice One word of storage, as USDC's: every domain separator reads it.
     string public name;
     string public constant symbol = "tUSDC";
@@ -34,11 +55,15 @@ contract TestToken {
         keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
     bytes32 private constant DOMAIN_TYPEHASH =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
-    uint256 private constant HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
+    uint256 private constant BLACKLISTED = 1 << 255;
+
+    /// @dev Code that the token runs as its own; the address is in the token's code, as that of a linked library is.
+    address private immutable _checker;
 
     uint256 public totalSupply;
     bool public paused;
-    mapping(address account => Account) private _accounts;
+    /// @dev The highest bit of an account's word is set where it is blacklisted; the others are its balance.
+    mapping(address account => uint256) private _accounts;
     mapping(address holder => mapping(address spender => uint256)) public allowance;
     /// @notice True once a nonce is used or cancelled (EIP-3009).
     mapping(address authorizer => mapping(bytes32 nonce => bool)) public authorizationState;
@@ -48,27 +73,18 @@ contract TestToken {
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
     event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce);
 
-    error Paused();
-    error Blacklisted(address account);
-    error InsufficientBalance(address account, uint256 balance, uint256 needed);
-    error InsufficientAllowance(address holder, address spender, uint256 allowed, uint256 needed);
-    error CallerNotPayee(address caller, address payee);
-    error AuthorizationNotYetValid(uint256 validAfter, uint256 currentTime);
-    error AuthorizationExpired(uint256 validBefore, uint256 currentTime);
-    error AuthorizationUsedOrCanceled(address authorizer, bytes32 nonce);
-    error InvalidSignature(address signer);
-
     modifier whenNotPaused() {
-        if (paused) revert Paused();
+        require(!paused, "Pausable: paused");
         _;
     }
 
     modifier notBlacklisted(address account) {
-        if (_accounts[account].blacklisted) revert Blacklisted(account);
+        require(!isBlacklisted(account), "Blacklistable: account is blacklisted");
         _;
     }
 
     constructor() {
+        _checker = address(new SignatureChecker());
         initialize();
     }
 
@@ -81,12 +97,12 @@ contract TestToken {
 
     function mint(address to, uint256 value) external {
         totalSupply += value;
-        _accounts[to].balance += _narrow(value);
+        _setBalance(to, balanceOf(to) + value);
         emit Transfer(address(0), to, value);
     }
 
     function setBlacklisted(address account, bool blacklisted) external {
-        _accounts[account].blacklisted = blacklisted;
+        _accounts[account] = blacklisted ? _accounts[account] | BLACKLISTED : balanceOf(account);
     }
 
     function setPaused(bool paused_) external {
@@ -95,15 +111,16 @@ contract TestToken {
 
     // ---------------------------------------------------------------- ERC-20
 
-    function balanceOf(address account) external view returns (uint256) {
-        return _accounts[account].balance;
+    function balanceOf(address account) public view returns (uint256) {
+        return _accounts[account] & ~BLACKLISTED;
     }
 
-    function isBlacklisted(address account) external view returns (bool) {
-        return _accounts[account].blacklisted;
+    function isBlacklisted(address account) public view returns (bool) {
+        return _accounts[account] & BLACKLISTED != 0;
     }
 
     function approve(address spender, uint256 value) external whenNotPaused returns (bool) {
+        require(spender != address(0), "ERC20: approve to the zero address");
         allowance[msg.sender][spender] = value;
         emit Approval(msg.sender, spender, value);
         return true;
@@ -129,7 +146,7 @@ contract TestToken {
         returns (bool)
     {
         uint256 allowed = allowance[from][msg.sender];
-        if (allowed < value) revert InsufficientAllowance(from, msg.sender, allowed, value);
+        require(value <= allowed, "ERC20: transfer amount exceeds allowance");
         _transfer(from, to, value);
         allowance[from][msg.sender] = allowed - value;
         return true;
@@ -183,7 +200,7 @@ contract TestToken {
         bytes32 nonce,
         bytes memory signature
     ) public whenNotPaused notBlacklisted(from) notBlacklisted(to) {
-        if (to != msg.sender) revert CallerNotPayee(msg.sender, to);
+        require(to == msg.sender, "FiatTokenV2: caller must be the payee");
         bytes32 content =
             keccak256(abi.encode(RECEIVE_WITH_AUTHORIZATION_TYPEHASH, from, to, value, validAfter, validBefore, nonce));
         _useAuthorization(from, validAfter, validBefore, nonce, content, signature);
@@ -205,7 +222,7 @@ contract TestToken {
     }
 
     function cancelAuthorization(address authorizer, bytes32 nonce, bytes memory signature) public whenNotPaused {
-        if (authorizationState[authorizer][nonce]) revert AuthorizationUsedOrCanceled(authorizer, nonce);
+        require(!authorizationState[authorizer][nonce], "FiatTokenV2: authorization is used or canceled");
         _requireSignature(
             authorizer, keccak256(abi.encode(CANCEL_AUTHORIZATION_TYPEHASH, authorizer, nonce)), signature
         );
@@ -220,16 +237,18 @@ contract TestToken {
     // ---------------------------------------------------------------- inside
 
     function _transfer(address from, address to, uint256 value) private {
-        uint256 balance = _accounts[from].balance;
-        if (balance < value) revert InsufficientBalance(from, balance, value);
-        _setBalance(from, balance - value);
-        _setBalance(to, _accounts[to].balance + value);
+        require(to != address(0), "ERC20: transfer to the zero address");
+        require(value <= balanceOf(from), "ERC20: transfer amount exceeds balance");
+        _setBalance(from, balanceOf(from) - value);
+        _setBalance(to, balanceOf(to) + value);
         emit Transfer(from, to, value);
     }
 
     /// @dev Writes the whole word, and only of an account that is not blocked.
-    function _setBalance(address account, uint256 balance) private notBlacklisted(account) {
-        _accounts[account] = Account(false, _narrow(balance));
+    function _setBalance(address account, uint256 balance) private {
+        require(balance < BLACKLISTED, "FiatTokenV2_2: Balance exceeds (2^255 - 1)");
+        require(!isBlacklisted(account), "FiatTokenV2_2: Account is blacklisted");
+        _accounts[account] = balance;
     }
 
     function _useAuthorization(
@@ -240,34 +259,23 @@ contract TestToken {
         bytes32 content,
         bytes memory signature
     ) private {
-        if (block.timestamp <= validAfter) {
-            revert AuthorizationNotYetValid(validAfter, block.timestamp);
-        }
-        if (block.timestamp >= validBefore) revert AuthorizationExpired(validBefore, block.timestamp);
-        if (authorizationState[from][nonce]) revert AuthorizationUsedOrCanceled(from, nonce);
+        require(block.timestamp > validAfter, "FiatTokenV2: authorization is not yet valid");
+        require(block.timestamp < validBefore, "FiatTokenV2: authorization is expired");
+        require(!authorizationState[from][nonce], "FiatTokenV2: authorization is used or canceled");
         _requireSignature(from, content, signature);
         authorizationState[from][nonce] = true;
         emit AuthorizationUsed(from, nonce);
     }
 
-    function _requireSignature(address signer, bytes32 content, bytes memory signature) private view {
+    function _requireSignature(address signer, bytes32 content, bytes memory signature) private {
         bytes32 digest = keccak256(abi.encodePacked(hex"1901", DOMAIN_SEPARATOR(), content));
-        bool valid = signer.code.length == 0
-            ? _recovers(signer, digest, signature)
-            : IERC1271(signer).isValidSignature(digest, signature) == IERC1271.isValidSignature.selector;
-        if (!valid) revert InvalidSignature(signer);
-    }
-
-    function _recovers(address signer, bytes32 digest, bytes memory signature) private pure returns (bool) {
-        if (signature.length != 65) return false;
-        bytes32[3] memory words = abi.decode(bytes.concat(signature, new bytes(31)), (bytes32[3]));
-        if (uint256(words[1]) > HALF_ORDER) return false;
-        address recovered = ecrecover(digest, uint8(words[2][0]), words[0], words[1]);
-        return recovered != address(0) && recovered == signer;
-    }
-
-    function _narrow(uint256 value) private pure returns (uint248) {
-        require(value <= type(uint248).max, "value too large");
-        return uint248(value);
+        bytes memory question = abi.encodeCall(SignatureChecker.isValidSignatureNow, (signer, digest, signature));
+        (bool answered, bytes memory answer) = _checker.delegatecall(question);
+        if (!answered) {
+            assembly {
+                revert(add(answer, 32), mload(answer))
+            }
+        }
+        require(abi.decode(answer, (bool)), "FiatTokenV2: invalid signature");
     }
 }

@@ -63,6 +63,11 @@ abstract contract HubTest is IHubTypes {
 
     // ---------------------------------------------------------------- who
 
+    /// @dev What a refusal with a text is, as the token's are.
+    function reason(string memory text) internal pure returns (bytes memory) {
+        return abi.encodeWithSignature("Error(string)", text);
+    }
+
     function person(string memory name) internal pure returns (address) {
         return vm.addr(uint256(keccak256(bytes(name))));
     }
