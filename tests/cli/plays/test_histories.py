@@ -76,6 +76,18 @@ def test_an_allowance_that_shows_again__pays_once(world: World) -> None:
     assert_nothing_found(world, history("fund by allowance", held_back, again))
 
 
+def test_an_allowance_and_a_creation_that_are_gone__are_done_again(world: World) -> None:
+    """A receipt of failure had the client give the creation up, and then the chain had neither."""
+    interrupted = Run(kill=Point("eth_getTransactionReceipt", 1, "before"))
+    failed = hostile(
+        "the receipt of a transaction: reverted, with its events",
+        "the Hub's log of bounties: hidden",
+        by=By.NODE,
+        then=Between.DEEP_REORG,
+    )
+    assert_nothing_found(world, history("fund by allowance", interrupted, failed))
+
+
 def test_an_allowance_and_a_creation_over_later_nonces__pay_once(world: World) -> None:
     """They wait until the account has sent two transactions: those of the honest run."""
     later = hostile(

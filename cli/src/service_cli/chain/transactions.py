@@ -238,6 +238,11 @@ class TransactionStep:
         )
 
     @property
+    def given_up_from(self) -> JournalEntry[int]:
+        """The first nonce of what was given up."""
+        return JournalEntry(f"{self.name}_given_up_from", int, whole_of)
+
+    @property
     def ahead(self) -> JournalEntry[int]:
         """The last nonce of what was given up although it can be mined once the account has come so far."""
         return JournalEntry(f"{self.name}_ahead", int, whole_of)
@@ -254,12 +259,14 @@ class TransactionStep:
     def give_up(self, journal: Journal, attempt: Attempt) -> None:
         """Another transaction took the nonce: none of these can be mined, unless the chain is not what it showed."""
         journal.note(self.given_up, (*(journal.get(self.given_up) or ()), *attempt.hashes))
+        first = journal.get(self.given_up_from)
+        journal.note(self.given_up_from, attempt.nonce if first is None else min(first, attempt.nonce))
         journal.forget(self.attempt)
 
     @property
-    def entries(self) -> tuple[JournalEntry[Attempt], JournalEntry[tuple[Bytes32, ...]]]:
-        """Both, to be dropped together: the work is done, or is to be done again from the beginning."""
-        return self.attempt, self.given_up
+    def entries(self) -> tuple[JournalEntry[Attempt], JournalEntry[tuple[Bytes32, ...]], JournalEntry[int]]:
+        """All to be dropped together: the work is done, or is to be done again from the beginning."""
+        return self.attempt, self.given_up, self.given_up_from
 
 
 def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:

@@ -319,9 +319,10 @@ class Funding:
         terms = self._terms(conditions)
         if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
             sent = self.journal.get(CREATE.attempt)
-            if sent is None and self.journal.get(CREATE.given_up) is not None:
-                raise self._creation_unknown(allowed)
-            self._approve(terms, conditions, None if sent is None else sent.nonce, allowed)
+            last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
+            if last is None and self.journal.get(CREATE.given_up) is not None:
+                raise self._creation_unknown(allowed)  # by a release that kept no nonce
+            self._approve(terms, conditions, last, allowed)
         return HubCall("createBounty", [terms.as_tuple()], self._summary(conditions))
 
     def _creation_unknown(self, allowed: int) -> CommandRefused:
