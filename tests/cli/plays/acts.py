@@ -40,6 +40,7 @@ class Kind(StrEnum):
     DELIVERS = "delivers a content key"
     CLAIMS = "is paid"
     USES_API = "calls the API"
+    ELSEWHERE = "was done by another machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,7 @@ ACTS: Final[Mapping[str, Act]] = {
             "poster",
             lambda _world: ("poster:publish-fund", "page.md"),
             "publish_fund.bounty_created",
-            _ON_CHAIN | _API | {Kind.FUNDS, Kind.AUTHORIZES},
+            _ON_CHAIN | _API | {Kind.FUNDS, Kind.AUTHORIZES, Kind.ELSEWHERE},
             _is_funded,
             prepare=_have_funded,
         ),

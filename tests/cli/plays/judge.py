@@ -149,8 +149,11 @@ class Judge:
                 self._key(each, forgers)
                 self._envelope(each, forgers)
 
-    def consider(self) -> None:
-        """What could be done now with all that left the client: whether the page can be paid twice."""
+    def consider(self, forgers: set[By]) -> None:
+        """What could be done now with all that left the client: whether the page can be paid twice.
+
+        What another machine did is in no journal here, so that node and API together can hide it.
+        """
         if Kind.FUNDS not in self.act.kinds:
             return
         calls = [call for call in hub_calls(self.world, self.world.wire.heard) if call.function.startswith("create")]
@@ -166,7 +169,10 @@ class Judge:
                     self.world.as_account(self.world.mallory.address, self.world.hub_address, data)
             if len(found := creations(self.world)) > 1:
                 paid = sum(one.escrow_amount for one in found)
-                self.find(f"paid twice: {len(found)} bounties on one page, {paid} base units in escrow")
+                known = set[By]() if Kind.ELSEWHERE not in self.act.kinds else forgers
+                self._find_unless_together(
+                    f"paid twice: {len(found)} bounties on one page, {paid} base units in escrow", known
+                )
 
     def _ending(self, ran: Ran) -> None:
         """A refusal is one line with all its fields, the last one; nothing else ends a run."""

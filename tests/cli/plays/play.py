@@ -230,14 +230,15 @@ def perform(world: World, play: Play, watch: Strike = lambda _moment, _heard: No
         for number, run in enumerate(play.runs):
             first = play.act.first if number == 0 else None
             words = (first or play.act.words)(world)
-            judge.see(words, _run(world, play.act, home, words, run, watch), {each.by for each in run.forgeries})
+            forgers = {each.by for each in run.forgeries}
+            judge.see(words, _run(world, play.act, home, words, run, watch), forgers)
             _pass(world, run.between)
-            judge.consider()
+            judge.consider(forgers)
         if play.ends_honestly:
             world.finalize()
             for words, ran in _honestly(world, play.act, home):
                 judge.see(words, ran, set())
-                judge.consider()
+                judge.consider(set())
             world.finalize()
             judge.conclude(lambda: _is_permitted(world, play.act))
         return judge
