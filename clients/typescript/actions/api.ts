@@ -28,7 +28,12 @@ const REFUSED =
   "The service did not take the request that you signed, or could not yet. The same request needs another signature, " +
   "since each is good for one attempt.";
 /** Refusals after which the same request with another signature may be taken. */
-const REPEATABLE = new Set(["unauthorized", "storage_verification_pending", "bounty_chain_state_unavailable"]);
+const REPEATABLE = new Set([
+  "unauthorized",
+  "storage_verification_pending",
+  "bounty_chain_state_unavailable",
+  "publication_review_unavailable", // signed over the same block as an earlier one
+]);
 
 /**
  * The API's detail of a bounty once the chain has finalized its last change, so that no signature is wasted on an index

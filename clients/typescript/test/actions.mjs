@@ -133,6 +133,12 @@ test("a request that never arrives costs three signatures at most", async (t) =>
   assert.deepEqual([ended, attempts], ["api_unreachable", 3]);
 });
 
+test("a page whose review was signed over the same block before is signed once more", async (t) => {
+  const refused = new actions.ServiceError("publication_review_unavailable", "It was processed.");
+  const { ended, attempts } = await played(t, [refused, "done"]);
+  assert.deepEqual([ended, attempts], ["done", 2]);
+});
+
 test("a refusal that another signature cannot change is shown at once", async (t) => {
   const { ended, attempts } = await played(t, [new actions.ServiceError("payload_too_large", "No."), "done"]);
   assert.deepEqual([ended, attempts], ["payload_too_large", 1]);
