@@ -513,6 +513,23 @@ export interface webhooks {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "hub.missed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /** What a receiver gets where it may have missed something: the index was restored from a backup. */
+        readonly post: operations["receive_hub_missed"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "webhook.challenge": {
         readonly parameters: {
             readonly query?: never;
@@ -880,6 +897,22 @@ export interface components {
         readonly KeyAnnouncement: {
             readonly delivery_public_key: components["schemas"]["Bytes32"];
             readonly effective_from: components["schemas"]["UnixSeconds"];
+        };
+        /** @description From where facts come again, because the index lost count of what it had sent. */
+        readonly MissedData: {
+            /** @description Counts the changes of the index; numbers are skipped. */
+            readonly after: number;
+            readonly chain_id: number;
+            readonly hub_address: components["schemas"]["Address"];
+            readonly last_block_number: components["schemas"]["BlockNumber"];
+            readonly webhook_id: components["schemas"]["WebhookId"];
+        };
+        /** @description What a receiver gets where it may have missed something: the index was restored from a backup. */
+        readonly MissedMessage: {
+            readonly data: components["schemas"]["MissedData"];
+            readonly timestamp: components["schemas"]["Timestamp"];
+            /** @enum {string} */
+            readonly type: "hub.missed";
         };
         /** @enum {string} */
         readonly Outcome: "awarded" | "no_valid_submission";
@@ -1553,7 +1586,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `solver_submission_content_invalid`: Do not rely on the stored envelope; ask the Solver for the bytes behind the commitment.
+             * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             readonly 500: {
@@ -1855,7 +1888,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `solver_submission_content_invalid`: Do not rely on the stored envelope; ask the Solver for the bytes behind the commitment.
+             * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             readonly 500: {
@@ -2346,7 +2379,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `solver_submission_content_invalid`: Do not rely on the stored envelope; ask the Solver for the bytes behind the commitment.
+             * @description `solver_submission_content_invalid`: Do not rely on what this service holds; ask the Solver for the bytes behind the commitment.
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             readonly 500: {
@@ -4529,6 +4562,49 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["FactsMessage"];
+            };
+        };
+        readonly responses: {
+            /** @description The webhook is switched off. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Taken. The body is not read. */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Not taken: the message comes again, with the same webhook-id. */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly receive_hub_missed: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the message; the same when it comes again. */
+                readonly "webhook-id": string;
+                /** @description When this request was made, in seconds since 1970. Refuse one that is minutes old. */
+                readonly "webhook-timestamp": string;
+                /** @description For each secret that is valid, `v1,` and the base64 of HMAC-SHA256 over `ID.TIMESTAMP.BODY`, separated by spaces. Verify over the bytes as they came. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MissedMessage"];
             };
         };
         readonly responses: {
