@@ -88,3 +88,6 @@ def test_root__of_the_copys_facts__is_the_hubs_after_everything_that_can_happen(
     publish_roster(world, 3)
     world.index()
     check_storage(world)
+    publish_roster(world, 2)  # in the place of one that never took effect
+    world.index()
+    check_storage(world)

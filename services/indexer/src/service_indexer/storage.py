@@ -7,7 +7,7 @@ memory.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, zip_longest
 from operator import attrgetter
 from typing import Any, Final
 
@@ -73,15 +73,22 @@ class _Rosters:
         }
 
     def words(self) -> Iterator[Word]:
-        for row in self.published:
+        for row, following in zip_longest(self.published, self.published[1:]):
             base, members = _mapped(row.version, _ROSTERS), self.members.get(row.version, [])
+            since = _effective_from(row)
+            if following is not None and following.time < since:  # replaced before its time
+                since = 0
             yield base, _number(row.guardian_roster_hash)
-            yield _after(base, 1), row.quorum
+            yield _after(base, 1), row.quorum | since << 8
             yield from _array(_after(base, 2), [_number(each.guardian) for each in members])
             yield from _array(_after(base, 3), [_number(each.encryption_public_key) for each in members])
             seats = _mapped(row.version, _SEATS)
             for each in members:
                 yield _mapped(each.guardian, seats), each.position + 1 | row.quorum << 8
+
+
+def _effective_from(roster: Row[Any]) -> int:
+    return int(roster.time if roster.effective_from is None else roster.effective_from)
 
 
 class _Policies:
@@ -127,7 +134,7 @@ def _counters(connection: Connection, until: BlockNumber, rosters: _Rosters, pol
     for row in rosters.published:
         if row.time >= effective:
             former = newest
-        newest, effective = row.version, row.time if row.effective_from is None else row.effective_from
+        newest, effective = row.version, _effective_from(row)
     b = t.bounties.c
     count = connection.execute(select(func.count()).where(b.block_number <= until)).scalar_one()
     sizes = rosters.size(RosterVersion(former)) << 16 | rosters.size(RosterVersion(newest)) << 40
