@@ -215,3 +215,9 @@ def test_late_answers__of_one_endpoint__cost_time_and_nothing_else(bench: Bench)
         assert run(bench.source(2), writer)
         assert contents(engine) == bench.truth()
     assert set(bench.endpoints[1].asked) <= set(METHODS)
+
+
+@pytest.mark.attack
+def test_empty_list_of_a_range__that_another_query_contradicts__is_counted(bench: Bench) -> None:
+    (empty,) = (way for way in ways() if (way.method, way.name) == (LOGS, "empty"))
+    assert give(bench, "backfill", empty, count=1, place=1) == 1

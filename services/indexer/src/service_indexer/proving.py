@@ -9,7 +9,7 @@ What leaves the storage as it was is not shown to be there or not (docs/indexer.
 not later than its parent is never spared, for there a sign of life writes the time that is already stored.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Final
@@ -83,9 +83,19 @@ class Proofs:
 
     def blame(self, block: BlockNumber, why: str) -> None:
         """Whoever showed this block's logs showed them wrong."""
-        by = next((by for blocks, by in reversed(self._shown) if block in blocks), [])
-        for endpoint in by:
+        for endpoint in self.shown_by(block):
             self._chain.contradicted(endpoint, why)
+
+    def shown_by(self, block: BlockNumber) -> list[Endpoint]:
+        """Who showed this block's logs last."""
+        return next((by for blocks, by in reversed(self._shown) if block in blocks), [])
+
+    def left_out(self, blocks: Mapping[BlockNumber, list[Endpoint]], decided: Decided) -> None:
+        """These endpoints listed no log of these blocks: where receipts show one, they are counted."""
+        proven = {entry.block_number for entry in decided.logs} - decided.undecided
+        for block in proven & blocks.keys():
+            for endpoint in blocks[block]:
+                self._chain.contradicted(endpoint, f"no log was shown of block {block}, which has some")
 
     # ---------------------------------------------------------------- one block
 

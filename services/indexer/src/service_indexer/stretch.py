@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from service_common.chain.blocks import Header
+from service_common.chain.endpoints import Endpoint
 from service_common.chain.events import Log
 from service_common.chain.json_rpc import ChainUnavailable
 from service_common.log import get_logger
@@ -43,13 +44,15 @@ def read_stretch(source: Source, parent: Header, last: BlockNumber, final: Block
             last = settled = answer.covered
     headers = source.headers(first, last) if last >= first else []
     check_links([parent, *headers])
-    logs = _held_against(source, [header for header in headers if header.number <= settled], logs)
+    silent = dict[BlockNumber, list[Endpoint]]()
+    logs = _held_against(source, [header for header in headers if header.number <= settled], logs, silent)
     for header in headers:
         if header.number > settled:
             logs += source.logs_of_block(header)
     if source.proofs is None or not headers:
         return Stretch(headers, logs)
     decided = source.proofs.decide(parent, headers, logs)
+    source.proofs.left_out(silent, decided)
     return Stretch(headers, decided.logs, checked=not decided.undecided)
 
 
@@ -60,8 +63,13 @@ def check_links(headers: list[Header]) -> None:
             raise ChainUnavailable("the chain moved while its blocks were read")
 
 
-def _held_against(source: Source, headers: list[Header], logs: list[Log]) -> list[Log]:
-    """Logs of a range of finalized blocks, held against the blocks' hashes and filters; in order, none missing."""
+def _held_against(
+    source: Source, headers: list[Header], logs: list[Log], silent: dict[BlockNumber, list[Endpoint]]
+) -> list[Log]:
+    """Logs of a range of finalized blocks, held against the blocks' hashes and filters; in order, none missing.
+
+    ``silent`` gets the blocks that were requested again, with who had listed nothing of them.
+    """
     hashes = {header.number: header.hash for header in headers}
     foreign = [entry for entry in logs if hashes.get(entry.block_number) != entry.block_hash]
     if foreign:
@@ -75,6 +83,7 @@ def _held_against(source: Source, headers: list[Header], logs: list[Log]) -> lis
     wanted = [header for header in headers if header.number not in shown]
     if source.proofs is not None:
         wanted = [header for header in wanted if bloom_tells(header.logs_bloom)]
+        silent |= {header.number: source.proofs.shown_by(header.number) for header in wanted}
     missed = [entry for header in wanted for entry in source.logs_of_block(header)]
     if not missed:
         return logs
