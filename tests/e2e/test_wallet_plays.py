@@ -15,6 +15,7 @@ from typing import Any, Final
 import pytest
 from demo.bounty import Cast, Submitted
 from demo.examples import artifact, challenge_page
+from service_cli.witnesses.table import Fact
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.envelope import parse_envelope
 
@@ -97,7 +98,18 @@ def drawn(seed: str) -> Play:
     return Play(act, tuple(visits))
 
 
-CHOSEN: Final = some("wallet plays", [play for play in SINGLES if FULL or play.act in QUICK], 2)
+SIGNED: Final = 4
+"""Presses after which an escrow is signed, and not sent."""
+HISTORIES: Final = [
+    Play("publish", (Visit((), SIGNED), Visit((forgery,), MANY)))
+    for forgery in FORGERIES
+    if forgery.fact in {Fact.CONDITIONS, Fact.AUTHORIZATION_OVER}
+]
+"""An escrow that was signed, and then that it is over, or that it has to be signed over other terms."""
+CHOSEN: Final = [
+    *some("wallet histories", HISTORIES, 1),
+    *some("wallet plays", [play for play in SINGLES if FULL or play.act in QUICK], 1),
+]
 PLAYS: Final = [
     *CHOSEN,
     *(drawn(f"wallet play {SEED}.{number}") for number in range(size(4, 500) - len(CHOSEN))),
@@ -113,6 +125,8 @@ class Theatre:
         self.api = Server(lambda request: forward(cast.stack.api_base_url, request))
         self.rpc = RpcProxy(cast.stack.anvil.url)
         self._count = 0
+        self.work: tuple[str, str] | None = None
+        """Whose work an act is about, and which."""
 
     def close(self) -> None:
         self.api.close()
@@ -124,7 +138,7 @@ class Theatre:
         first, seen, self.began = True, Seen(), self.cast.stack.anvil.w3.eth.block_number
         self.api.requests.clear()
         for visit in play.visits:
-            self.rpc.before, self.rpc.after, tell = together(visit.told)
+            self.rpc.before, self.rpc.after, tell = together(visit.told, self.work)
             listen(self.api, tell)
             self._visit(act, seen, fresh=first, presses=visit.presses, patience=LYING_SECONDS)
             first = False
@@ -244,7 +258,8 @@ class Theatre:
 
     def deliver_undecided(self) -> tuple[Act, Any]:
         """The key of work that is not decided on is never handed over."""
-        bounty, _ = self.bounties.judged()
+        bounty, work = self.bounties.judged()
+        self.work = (self.cast.address("solver-3"), work.commitment)
         fields = {"File with your encryption keys": keys_of(self.cast, "guardian-1")}
         ends = ("Write the Verdict",)
         act = Act("guardian-1", path_of(bounty), ("Hand it over", GO_ON, SIGN), fields, ends)

@@ -42,6 +42,8 @@ class Forgery:
     node: After | None = None
     before: Before | None = None
     api: Tell | None = None
+    of_work: Callable[[str, str], After] | None = None
+    """What the node answers by the Solver and commitment of the work that the act is about."""
 
     @property
     def by(self) -> str:
@@ -137,6 +139,14 @@ SEAL: Final = ("submit",)
 JUDGE: Final = ("judge",)
 DELIVER: Final = ("deliver", "deliver_undecided")
 SENDS: Final = ("publish", "submit", "judge")
+
+
+def won(solver: str, work: str) -> After:
+    """A bounty is awarded to this work."""
+    pair = {"winner": number_of(solver), "winningSubmission": number_of(work)}
+    return view_with("getBounty", outcome=1, reason=1, **pair)
+
+
 STRANGER_WINS: Final = {"winner": number_of(STRANGER), "winningSubmission": number_of(OTHER)}
 
 FORGERIES: Final = (
@@ -184,6 +194,7 @@ FORGERIES: Final = (
         DELIVER,
         api=facts_with(winner={"solver_address": STRANGER, "submission_commitment": OTHER}),
     ),
+    Forgery("undecided work has won", Fact.WINNER, DELIVER[1:], of_work=won),
     Forgery("no winner", Fact.WINNER, DELIVER, view_with("getBounty", outcome=0, winner=0, winningSubmission=0)),
     Forgery("transactions are swallowed", Fact.DONE, SENDS, before=swallowed),
     Forgery("a receipt without a log", Fact.DONE, SENDS, receipt()),
@@ -194,8 +205,9 @@ FORGERIES: Final = (
 )
 
 
-def together(forgeries: tuple[Forgery, ...]) -> tuple[Before, After, Tell]:
-    """What the node and the API answer while all of these are told."""
+def together(forgeries: tuple[Forgery, ...], work: tuple[str, str] | None) -> tuple[Before, After, Tell]:
+    """What the node and the API answer while all of these are told, in an act about this work of a Solver."""
+    made = [each.of_work(*work) for each in forgeries if each.of_work and work]
 
     def before(method: str, params: Params) -> dict[str, object] | None:
         answers = (each.before(method, params) for each in forgeries if each.before)
@@ -207,4 +219,4 @@ def together(forgeries: tuple[Forgery, ...]) -> tuple[Before, After, Tell]:
                 answer = each.api(question, answer)
         return answer
 
-    return before, all_of(*(each.node for each in forgeries if each.node)), tell
+    return before, all_of(*made, *(each.node for each in forgeries if each.node)), tell
