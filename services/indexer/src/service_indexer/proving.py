@@ -100,13 +100,15 @@ class Proofs:
     # ---------------------------------------------------------------- one block
 
     def storage_root(self, header: Header) -> Bytes32 | None:
-        """The Hub's storage root after this block; None where no endpoint proves it."""
+        """The Hub's storage root after this block; None where no endpoint proves it, or all that answer prove falsely:
+        local nodes do of a block whose state was altered by hand."""
         if header.state_root is None:
             return None
-        for _, found in self._chain.answers(lambda chain: self._prove(chain, header)):
-            if found is not None:
-                return found
-        return None
+        try:
+            proven = (found for _, found in self._chain.answers(lambda chain: self._prove(chain, header)))
+            return next((found for found in proven if found is not None), None)
+        except Contradiction:
+            return None
 
     def _prove(self, chain: ChainModule, header: Header) -> Bytes32 | None:
         answer = chain.proof(self._hub, header.number)
