@@ -129,7 +129,8 @@ def test_record__that_its_facts_contradict__is_not_served_and_derived_anew_after
         false = canonical_bytes(true | {"outcome": "no_valid_submission"})
     else:  # made of an index that lacked a Verdict, and is repaired by now
         verdicts = [dict(each) for each in true["verdicts"]]
-        verdicts[0] |= {"kind": None, "report_commitment": None, "supported_result": False}
+        recorded = next(each for each in verdicts if each["kind"] is not None)
+        recorded |= {"kind": None, "report_commitment": None, "supported_result": False}
         false = canonical_bytes(true | {"verdicts": verdicts})
     with world.engine("service_api").begin() as connection:
         connection.execute(update(t.verification_records).values(content=false))

@@ -178,9 +178,12 @@ def test_page__in_a_rare_state__has_no_word_outside_of_the_catalogue(tmp_path: P
     for number in range(25):
         pages.ledger.add(deadline=NOW - 90_000, page=page_of(STRANGER, STRANGER, STRANGER), block=4_980 + number)
     ended = list(pages.ledger.bounties.values())
+    judges = {SettlementReason.JUDGED: (1, 2), SettlementReason.QUORUM_NOT_REACHED: (1,)}
     for each, reason in zip(ended, SettlementReason, strict=False):
-        each.outcome, each.reason, each.submitted = Outcome.NO_VALID_SUBMISSION, reason, [SOLVERS[0]]
-        each.judge(1, VerdictKind.NO_VALID_SUBMISSION, None, STRANGER, at=NOW - 80_000)
+        each.outcome, each.reason = Outcome.NO_VALID_SUBMISSION, reason
+        each.submitted = [] if reason is SettlementReason.NO_SUBMISSIONS else [SOLVERS[0]]
+        for number in judges.get(reason, ()):
+            each.judge(number, VerdictKind.NO_VALID_SUBMISSION, None, STRANGER, at=NOW - 80_000)
     ended[0].verdicts[0] = replace(ended[0].verdicts[0], written=b"no form")
     shown = ("/?show=all", "/guardians", "/feed.atom", *(f"/bounties/{each.id}" for each in ended))
     assert words_of(pages, *shown, f"/people/{GUARDIANS[1]}") == {}
