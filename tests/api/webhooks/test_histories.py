@@ -188,10 +188,8 @@ class History:
                 self.audience.moods[url] = self.dice.choice(("well", "well", "away", "refuses", "loses"))
             case "kill":
                 self.worker.deliverer.look()
-                self.worker.deliverer.close()  # what was sent is not written
-                passed = self.worker.clock.passed
-                self.worker, self.may_repeat = self._new_worker(), True
-                self.worker.clock.passed = passed
+                self.may_repeat = True  # what was sent is not written
+                self._start_again()
             case _:
                 self.worker.later(self.dice.choice((0, 30, HOURS)))
 
@@ -204,11 +202,19 @@ class History:
                 if self.is_rebuilt:  # what took final facts back is not in the backup: it was heard before
                     self._recover()
                 self._chain(lambda chain: chain.restore())
+                self._start_again()
+                self.worker.run()  # all start together, before anything else happens
             case "vanish":
                 self.may_repeat = True
+                self._recover()
                 with self.stage.owner.begin() as connection:
                     connection.execute(text("DELETE FROM webhooks.deliveries"))
                 self.worker.later(30)
+
+    def _start_again(self) -> None:
+        self.worker.deliverer.close()
+        passed, self.worker = self.worker.clock.passed, self._new_worker()
+        self.worker.clock.passed = passed
 
     def _recover(self) -> None:
         """Everybody is well, until all is heard."""
