@@ -92,6 +92,23 @@ def test_copy__after_a_reorg__is_proven_again_at_the_new_tip(world: World) -> No
     assert proven(world.writer) == newest(world.writer)
 
 
+@pytest.mark.attack
+def test_only_endpoint__that_proves_a_block_falsely_for_good__is_counted_and_holds_nothing_up(
+    world: World, endpoint: Endpoint
+) -> None:
+    world.index()
+    began = proven(world.writer)
+    old = world.rpc.call("eth_getProof", world.hub_address, [], hex(newest(world.writer)))
+    endpoint.change = lambda method, _params, result: old if method == "eth_getProof" else result
+    source = source_of(world, endpoint)
+    happen(world)
+    follow(source, world.writer)
+    assert newest(world.writer) == header_at(world.rpc, "latest").number
+    assert proven(world.writer) == began
+    (only,) = source._chain.rpc.endpoints.all
+    assert only.contradictions > 0
+
+
 @pytest.mark.parametrize(
     "methods", [("eth_getProof",), ("eth_getBlockReceipts",), ("eth_getProof", "eth_getBlockReceipts")]
 )
