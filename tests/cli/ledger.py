@@ -100,7 +100,7 @@ class Ledger:
         """All logs of one of the Hub's events."""
         from service_common.chain.abi import hub_abi
 
-        topic = next(topic for topic, found in hub_abi().events.items() if found.name == event)
+        topic = hub_abi().event(event).topic
         wanted = {"address": self.contract.address, "fromBlock": "0x0", "toBlock": "latest", "topics": [topic]}
         found = self.node.rpc.call("eth_getLogs", wanted)
         assert isinstance(found, list)

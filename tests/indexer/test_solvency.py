@@ -8,11 +8,12 @@ import pytest
 from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
 from redis import Redis
+from service_common.chain.hub_constants import BALANCE_OF
 from service_common.chain.settings import ChainSettings
 from service_common.jobs.queues import connect
 from service_common.types import BlockNumber
 from service_indexer.metrics import IndexCollector
-from service_indexer.solvency import BALANCE_OF, SolvencyCollector
+from service_indexer.solvency import SolvencyCollector
 
 from tests.endpoints import Refusal, endpoint_before
 from tests.world import ChainClock, World

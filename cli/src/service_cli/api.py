@@ -208,14 +208,12 @@ class ApiClient:
     def _unreachable(self, error: urllib3.exceptions.HTTPError) -> CommandFailed:
         code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
         next_action = f"Check {self.peer.setting}, then run it again."
-        is_refused = isinstance(error, urllib3.exceptions.NewConnectionError)
-        if isinstance(error, urllib3.exceptions.NameResolutionError):
+        may_return = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ProtocolError)
+        if not isinstance(error, may_return) or isinstance(error, urllib3.exceptions.NameResolutionError):
             return CommandFailed(code, message, next_action=next_action)
-        if is_refused or isinstance(error, urllib3.exceptions.ProtocolError):
-            away = _NotThere(code, message, next_action=next_action)
-            away.was_sent = not is_refused
-            return away
-        return CommandFailed(code, message, next_action=next_action)
+        away = _NotThere(code, message, next_action=next_action)
+        away.was_sent = not isinstance(error, urllib3.exceptions.NewConnectionError)
+        return away
 
     def _name_clock(self, response: Received) -> None:
         """Report once where the peer's clock and this machine's are far apart: times are shown by the latter."""

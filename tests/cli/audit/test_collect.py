@@ -24,7 +24,7 @@ def drop(event: str) -> Callable[[str, Params, object], object]:
     """An endpoint that hides one event's newest log."""
     from service_common.chain.abi import hub_abi
 
-    topic = next(topic for topic, found in hub_abi().events.items() if found.name == event)
+    topic = hub_abi().event(event).topic
 
     def alter(method: str, _: Params, result: object) -> object:
         if method != "eth_getLogs" or not isinstance(result, list):
@@ -81,7 +81,7 @@ def test_audit__a_log_altered_in_any_word__is_never_found_to_hold(
     from service_common.chain.abi import hub_abi
 
     history = histories[audited.awarded]
-    topic = next(topic for topic, found in hub_abi().events.items() if found.name == event)
+    topic = hub_abi().event(event).topic
     index = next(i for i, log in enumerate(history.chain.logs) if log.topics[0] == topic)
     log = history.chain.logs[index]
     service = evidence(audited, audited.awarded, json.loads(audited.details[audited.awarded]))

@@ -53,7 +53,7 @@ class ExpectedEvent(Generic[E]):
     def found(self, chain: ChainClient, start: BlockNumber) -> Iterator[tuple[Log, E]]:
         """Each such event from ``since``, else ``start``, in the order of the chain."""
         first = start if self.since is None else self.since
-        for log, event in hub_events(chain, first, [self._topic(), *self.topics]):
+        for log, event in hub_events(chain, first, self._wanted()):
             if isinstance(event, self.kind) and self.matches(event):
                 yield log, event
 
@@ -68,12 +68,12 @@ class ExpectedEvent(Generic[E]):
     def proven_by(self, receipt: Receipt) -> bool:
         """Whether a receipt has such an event: one that only states success proves nothing."""
         return any(
-            isinstance(event, self.kind) and self.matches(event) and _has(topics, [self._topic(), *self.topics])
+            isinstance(event, self.kind) and self.matches(event) and _has(topics, self._wanted())
             for event, topics in zip(receipt.events, receipt.topics, strict=True)
         )
 
-    def _topic(self) -> Bytes32:
-        return next(topic for topic, event in hub_abi().events.items() if event.name == self.kind.__name__)
+    def _wanted(self) -> Topics:
+        return [hub_abi().event(self.kind.__name__).topic, *self.topics]
 
 
 def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:

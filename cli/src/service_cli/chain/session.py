@@ -22,7 +22,6 @@ from service_common.chain.json_rpc import (
     JsonRpc,
     RpcRefused,
     block_number,
-    hex_bytes,
     host_of,
     quantity,
 )
@@ -207,10 +206,10 @@ class ChainClient:
 
     def token_balance(self, account: Address) -> int:
         """Smallest units of the escrow token."""
-        data = "0x70a08231" + account[2:].rjust(64, "0")
+        from service_common.chain.hub_constants import balance_of
+
         with chain_errors():
-            answer = hex_bytes(self.rpc.call("eth_call", {"to": self.settings.escrow_token(), "data": data}, "latest"))
-        return int.from_bytes(answer, "big")
+            return balance_of(self.rpc, self.settings.escrow_token(), account)
 
 
 @dataclass(frozen=True)

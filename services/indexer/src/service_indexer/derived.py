@@ -49,11 +49,11 @@ def keep_up(connection: Connection) -> None:
 
 def note_retraction(connection: Connection, last_block: BlockNumber) -> None:
     """Every log above ``last_block`` is gone: note it for who follows the changes, where there was one."""
-    c, row = t.changes.c, t.changes.insert()
+    c = t.changes.c
     gone = connection.execute(delete(t.changes).where(c.block_number > last_block, c.log_index.is_not(None)))
     if gone.rowcount:
         was_final = exists().where(t.head.c.finalized_number > last_block)
-        connection.execute(row.values(block_number=last_block, retracts_final=was_final))
+        connection.execute(insert(t.changes).values(block_number=last_block, retracts_final=was_final))
 
 
 def _number_logs(connection: Connection) -> None:

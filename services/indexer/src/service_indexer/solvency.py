@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.chain.hub import Hub
-from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from service_common.chain.hub_constants import balance_of
+from service_common.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from service_common.chain.settings import ChainSettings
 from service_common.db.engine import DatabaseUnavailable, reading
 from service_common.db.hub_reads import read_head, read_totals
-from service_common.types import Address, BlockNumber
+from service_common.types import BlockNumber
 from sqlalchemy import Engine
-
-BALANCE_OF = "0x70a08231"
 
 
 class SolvencyCollector(Collector):
@@ -48,13 +47,5 @@ class SolvencyCollector(Collector):
         yield missing
 
     def _balance(self, rpc: JsonRpc, block: BlockNumber) -> int:
-        token: Address = Hub(rpc, self._chain.hub_address).token()
-        data = BALANCE_OF + self._chain.hub_address.removeprefix("0x").rjust(64, "0")
-        return quantity_of_word(rpc.call("eth_call", {"to": token, "data": data}, hex(block)))
-
-
-def quantity_of_word(answer: object) -> int:
-    """One word as a number; ``ValueError`` for anything else."""
-    if not (isinstance(answer, str) and len(answer) == 66):
-        raise ValueError("the token answers no number")
-    return quantity("0x" + (answer[2:].lstrip("0") or "0"))
+        hub = self._chain.hub_address
+        return balance_of(rpc, Hub(rpc, hub).token(), hub, hex(block))

@@ -139,7 +139,7 @@ def shifted(header: Json, seconds: int) -> Json:
 
 def topic_of(event: str) -> Bytes32:
     """The first topic of one of the Hub's events."""
-    return next(topic for topic, found in hub_abi().events.items() if found.name == event)
+    return hub_abi().event(event).topic
 
 
 def listed(change: Callable[[list[Json]], Iterable[Json]]) -> Answers:

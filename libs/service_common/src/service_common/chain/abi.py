@@ -118,6 +118,10 @@ class Abi:
     events: Mapping[Bytes32, Event]
     errors: Mapping[bytes, RevertError]
 
+    def event(self, name: str) -> Event:
+        """The event of this name."""
+        return next(event for event in self.events.values() if event.name == name)
+
     def revert(self, data: bytes) -> tuple[str, tuple[object, ...]] | None:
         """The custom error behind revert data, with its values; None for anything else."""
         error = self.errors.get(data[:4])

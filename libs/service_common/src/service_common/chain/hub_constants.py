@@ -17,6 +17,7 @@ from service_common.types import Address, ChainId, TokenAmount, UnixSeconds
 
 _TEXT: Final = Function("text", (), (Parameter("", "string"),))
 """What each of a token's texts is returned as."""
+BALANCE_OF: Final = "0x70a08231"
 MAX_DECIMALS: Final = 36
 """Twice those of ether, and more than any token in use has; with the 255 that a contract can return, any amount is
 nothing."""
@@ -100,6 +101,18 @@ def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
         name=_text(rpc, address, "06fdde03"),
         version=_text(rpc, address, "54fd4d50"),
     )
+
+
+def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> int:
+    """What an account holds of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
+    answer = rpc.call("eth_call", {"to": token, "data": BALANCE_OF + account[2:].rjust(64, "0")}, block)
+    try:
+        word = hex_bytes(answer)
+    except ValueError:
+        word = b""
+    if len(word) != 32:
+        raise ChainUnavailable("the escrow token answers no balance")
+    return int.from_bytes(word, "big")
 
 
 def _decimals(rpc: JsonRpc, address: Address) -> int:

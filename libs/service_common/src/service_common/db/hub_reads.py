@@ -320,14 +320,13 @@ def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
 def read_offered_owner(connection: Connection) -> Address | None:
     """Whom the ownership of the Hub is offered to; None where it is offered to nobody."""
     c = t.logs.c
-    names = {OwnershipTransferStarted.__name__, OwnershipTransferred.__name__}
-    topics = [topic for topic, event in hub_abi().events.items() if event.name in names]
-    newest = select(c.topics).where(c.bounty_id.is_(None), c.topics[1].in_(topics))
+    offered, taken = (hub_abi().event(kind.__name__) for kind in (OwnershipTransferStarted, OwnershipTransferred))
+    newest = select(c.topics, c.data).where(c.bounty_id.is_(None), c.topics[1].in_([offered.topic, taken.topic]))
     row = connection.execute(newest.order_by(c.block_number.desc(), c.log_index.desc()).limit(1)).first()
-    if row is None or hub_abi().events[Bytes32(row.topics[0])].name == OwnershipTransferred.__name__:
+    if row is None or row.topics[0] == taken.topic:
         return None
-    offered = Address("0x" + row.topics[2][26:])
-    return None if offered == ZERO_ADDRESS else offered
+    owner = Address(str(offered.decode(row.topics, row.data)["new_owner"]))
+    return None if owner == ZERO_ADDRESS else owner
 
 
 def read_delivery_keys(connection: Connection, now: UnixSeconds) -> DeliveryKeys:

@@ -42,21 +42,21 @@ class HubWitness:
         try:
             roster.verify(self._chain_id, self._address, bounty.terms.guardian_roster_hash)
         except ServiceError:
-            raise _contradicted(bounty, "roster") from None
+            raise _contradicted(bounty.bounty_id, "roster") from None
 
     def require_poster(self, bounty: Bounty, final: BlockNumber) -> None:
         """Raise 503 unless the Hub has this Poster, and this roster's hash."""
         seen, terms = self._view(bounty.bounty_id, final), bounty.terms
         pinned = (terms.poster, terms.guardian_roster_hash, terms.roster_version)
         if pinned != (seen.poster, seen.guardian_roster_hash, seen.roster_version):
-            raise _contradicted(bounty, "terms")
+            raise _contradicted(bounty.bounty_id, "terms")
 
     def require_award(self, bounty: Bounty, final: BlockNumber) -> None:
         """Raise 503 unless the Hub has awarded the bounty to the winner of its final ending."""
         seen, ending = self._view(bounty.bounty_id, final, ended=True), bounty.ending
         named = None if ending is None else (ending.outcome, ending.winner, ending.submission_commitment)
         if named != (Outcome.AWARDED, seen.winner, seen.winning_submission) or seen.outcome is not Outcome.AWARDED:
-            raise _contradicted(bounty, "ending")
+            raise _contradicted(bounty.bounty_id, "ending")
 
     def _view(self, bounty_id: BountyId, final: BlockNumber, *, ended: bool = False) -> BountyView:
         with self._lock:
@@ -65,9 +65,7 @@ class HubWitness:
             return kept
         view = self._read(bounty_id, final)
         if view is None:
-            log.error("the index has a bounty that the Hub does not have", bounty_id=bounty_id)
-            CONTRADICTED.inc()
-            raise ServiceError(INDEX_UNAVAILABLE, _TEXT)
+            raise _contradicted(bounty_id, "existence")
         with self._lock:
             self._seen[bounty_id] = view
             if len(self._seen) > MOST_KEPT:
@@ -84,10 +82,8 @@ class HubWitness:
                 raise ChainUnavailable("an RPC endpoint refused to show a bounty") from refusal
 
 
-_TEXT: Final = "The indexed Hub state of this bounty is not what the Hub says; it is being looked into."
-
-
-def _contradicted(bounty: Bounty, what: str) -> ServiceError:
-    log.error("the index contradicts the Hub", bounty_id=bounty.bounty_id, what=what)
+def _contradicted(bounty_id: BountyId, what: str) -> ServiceError:
+    log.error("the index contradicts the Hub", bounty_id=bounty_id, what=what)
     CONTRADICTED.inc()
-    return ServiceError(INDEX_UNAVAILABLE, _TEXT)
+    text = "The indexed Hub state of this bounty is not what the Hub says; it is being looked into."
+    return ServiceError(INDEX_UNAVAILABLE, text)

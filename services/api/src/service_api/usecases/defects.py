@@ -13,9 +13,7 @@ from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 log = get_logger(__name__)
-
-
-_NONE: Final = BountyId(0)
+NO_BOUNTY: Final = BountyId(0)
 
 
 class Walk(StrEnum):
@@ -33,7 +31,7 @@ class Looked:
 
     position: str
     subject: str
-    bounty_id: BountyId = _NONE
+    bounty_id: BountyId = NO_BOUNTY
     what: str | None = None
 
 

@@ -49,8 +49,7 @@ class Message:
 
 def facts_message(webhook_id: WebhookId, head: Head, changes: Sequence[Change]) -> Message:
     """A message of facts; at least one."""
-    named = [webhook_id, *(_name(change) for change in changes)]
-    message_id = "msg_" + sha256("\n".join(named).encode()).hexdigest()[:32]
+    message_id = _id_of(webhook_id, *(_name(change) for change in changes))
     times = [change.event.time for change in changes if change.event is not None]
     newest = Timestamp(iso_utc(times[-1] if times else head.block_time))
     data = FactsData(webhook_id, head.chain_id, head.hub_address, tuple(changes))
@@ -59,8 +58,7 @@ def facts_message(webhook_id: WebhookId, head: Head, changes: Sequence[Change]) 
 
 def missed_message(webhook_id: WebhookId, head: Head, last_block: BlockNumber, after: ChangeNumber) -> Message:
     """A message that what was sent of later blocks may not hold, and where the facts go on."""
-    named = (webhook_id, f"missed/{last_block}/{after}")
-    message_id = "msg_" + sha256("\n".join(named).encode()).hexdigest()[:32]
+    message_id = _id_of(webhook_id, f"missed/{last_block}/{after}")
     data = MissedData(webhook_id, head.chain_id, head.hub_address, last_block, after)
     return Message(message_id, MissedMessage("hub.missed", Timestamp(iso_utc(head.block_time)), data))
 
@@ -94,6 +92,11 @@ def _name(change: Change) -> str:
     if event is None:
         return f"retraction/{change.number}/{change.last_block_number}"
     return f"event/{event.block_hash}/{event.log_index}"
+
+
+def _id_of(*named: str) -> str:
+    """The same for the same content, so that a receiver knows a message that is sent again."""
+    return "msg_" + sha256("\n".join(named).encode()).hexdigest()[:32]
 
 
 def _random_id() -> str:
