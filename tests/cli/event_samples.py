@@ -11,21 +11,25 @@ from tests.cli.event_schemas import problems, schemas
 HOSTILE: Final = "a\x1b[2J\x07\u202eb\u0600\r\nc" + "\u0301" * 40 + "\U0001f600字" * 5
 """Free text that would clear the screen, ring, turn letters around, begin a line and draw over others."""
 _SHARED: Final[Mapping[str, object]] = {
-    "address": "0x" + "ab" * 20,
-    "bytes32": "0x" + "cd" * 32,
-    "hex": "0x00",
-    "amount": "25000000",
-    "bounty_id": "7",
-    "seconds": tour.NOW + 90,
-    "count": 3,
+    "Address": "0x" + "ab" * 20,
+    "Bytes32": "0x" + "cd" * 32,
+    "Amount": "25000000",
+    "BountyId": "7",
+    "UnixSeconds": tour.NOW + 90,
+    "BlockNumber": 3,
+    "Timestamp": "2027-01-15T09:00:00Z",
+    "Outcome": "awarded",
+    "SettlementReason": "judged",
+    "Finality": "finalized",
+    "WebhookId": "wh_" + "ab" * 16,
 }
 _PATTERNS: Final = {
     "^age1[0-9a-z]{58}$": "age1" + "q" * 58,
     "^[a-z_]+(\\.[a-z_]+)?$": "chain.logs",
     "^[a-z0-9_]+$": "some_code",
     "^[0-9a-f]{64}$": "ef" * 32,
-    "^wh_[0-9a-f]{32}$": "wh_" + "ab" * 16,
-    "^[0-9-]{10}T[0-9:]{8}Z$": "2027-01-15T09:00:00Z",
+    "^0x([0-9a-f]{2})*$": "0x00",
+    "^(0|[1-9][0-9]*)$": "25000000",
 }
 _WHOLE: Final[Mapping[str, Mapping[str, object]]] = {
     "bounty_list.bounty": to_json(tour.item()),
@@ -62,14 +66,6 @@ def _value(schema: object, text: str, *, nulls: bool) -> object:
     if kind == "array":
         return [] if nulls else [_value(schema["items"], text, nulls=nulls)]
     if kind == "object":
-        return {key: _value(each, text, nulls=nulls) for key, each in schema.get("properties", _SUBMISSION).items()}
+        return {key: _value(each, text, nulls=nulls) for key, each in schema.get("properties", {}).items()}
     plain: Mapping[str, object] = {"boolean": not nulls, "integer": tour.NOW, "null": None}
     return _PATTERNS.get(schema.get("pattern", ""), text) if kind == "string" else plain[kind]
-
-
-_SUBMISSION: Final = {
-    "solver_address": {"$ref": "#/$defs/address"},
-    "submission_commitment": {"$ref": "#/$defs/bytes32"},
-    "kind": {"const": "awarded"},
-}
-"""What an object without a schema of its own is in the answers of the subgraph."""

@@ -32,6 +32,7 @@ from service_common.types import (
 from service_common.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from service_common.wire.values import Finality
 
+from tests.cli.event_kinds import made
 from tests.cli.event_schemas import problems
 
 PAGE = Path(__file__).parents[2] / "docs" / "client.md"
@@ -183,7 +184,12 @@ def record() -> dict[str, object]:
     ]
     return {
         "version": 1,
+        "chain_id": 31337,
+        "hub_address": HUB,
         "bounty_id": "1",
+        "status": "final",
+        "spec_commitment": COMMITMENT,
+        "guardian_roster_hash": digest(0x71),
         "outcome": "awarded",
         "settlement_reason": "judged",
         "winner": to_json(Winner(SOLVER, SUBMISSION)),
@@ -418,10 +424,10 @@ TOUR: tuple[Typed, ...] = (
 
 def screen_of(typed: Typed, columns: int | None = 80, *, colours: bool = False) -> str:
     """What a command prints as text."""
-    printer, text = Printer(lambda now: Screen(columns, colours, now or NOW)), ""
+    printer, text = Printer(lambda known: Screen(columns, colours, known.now or NOW, known)), ""
     for printed in typed.events:
         assert not problems({"event": printed.name, **printed.fields}), printed.name
-        text += printer.show(printed.name, printed.fields, partial(_known, printed), _never)
+        text += printer.show(made(printed.name, printed.fields), partial(_known, printed), _never)
     return text + printer.rest()
 
 

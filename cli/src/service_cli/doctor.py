@@ -16,9 +16,10 @@ from service_cli.config.acceptance import file_in_use, require_accepted
 from service_cli.config.environment import SECRETS
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import COHERENT, CommandRefused
+from service_cli.events import DoctorCheck
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
-from service_cli.shell.output import event, remark
+from service_cli.shell.output import emit, remark
 from service_cli.shell.text import duration, moment
 from service_cli.shell.text import wei as in_wei
 
@@ -64,7 +65,7 @@ def _report(name: str, check: Callable[[], str]) -> bool:
 
 
 def _print(name: str, detail: str, fix: str | None) -> bool:
-    event("doctor.check", {"name": name, "ok": fix is None, "detail": detail, "fix": fix})
+    emit(DoctorCheck(name, fix is None, detail, fix))
     if fix is None:
         remark(f"ok   {name}: {detail}")
     elif detail.startswith("skipped"):
@@ -203,7 +204,6 @@ def doctor(address: Address | None, network: str | None, api_base_url: str | Non
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS,
               SERVICE_BEACON_URLS
-    Prints:   doctor.check (name, ok, detail, fix), one for each check
     Refuses:  a deployment in which any check fails (after all of them): exit code 1
     Examples: service-cli doctor --address $ACCOUNT
     """

@@ -45,11 +45,11 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:keys": ("guardian.commands", "Show the public halves of your encryption keys."),
     "guardian:heartbeat": ("guardian.commands", "Record a sign of life."),
     "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
-    "webhook:add": ("webhook", "Register an address that gets facts as they happen."),
-    "webhook:list": ("webhook", "List your webhooks, and how their receivers do."),
-    "webhook:test": ("webhook", "Have a test message sent to a webhook."),
-    "webhook:rotate": ("webhook", "Get another secret for a webhook."),
-    "webhook:remove": ("webhook", "Remove a webhook."),
+    "webhook:add": ("webhook.commands", "Register an address that gets facts as they happen."),
+    "webhook:list": ("webhook.commands", "List your webhooks, and how their receivers do."),
+    "webhook:test": ("webhook.commands", "Have a test message sent to a webhook."),
+    "webhook:rotate": ("webhook.commands", "Get another secret for a webhook."),
+    "webhook:remove": ("webhook.commands", "Remove a webhook."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
@@ -172,7 +172,7 @@ class LazyGroup(Program, click.Group):
 @click.option("--text", is_flag=True, help=TEXT_HELP)
 @click.option("--json", is_flag=True, help=JSON_HELP)
 @click.option("--no-color", is_flag=True, help=NO_COLOR_HELP)
-def group(network: str | None, **_wished: bool) -> None:  # each command reads them
+def group(network: str | None, **_output: bool) -> None:  # each command reads them
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
 
 

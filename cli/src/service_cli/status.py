@@ -4,18 +4,19 @@ Nothing is signed. The API's list says which bounties to look at; what waits is 
 that shows less than there is can only hide work, never invent any. A key is read to know its account.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import click
 from service_common.domain.lifecycle import Outcome
-from service_common.types import Address, BountyId
+from service_common.types import Address, BountyId, UnixSeconds
 
 from service_cli.config.settings import Settings, load_settings
+from service_cli.events import AccountStatus, Role, StatusTotal, TaskKind, WaitingTask
 from service_cli.shell.arguments import ADDRESS
 from service_cli.shell.command import command
-from service_cli.shell.output import event, remark, warn
+from service_cli.shell.output import emit, remark, warn
 from service_cli.shell.text import About, moment
 from service_cli.shell.text import wei as in_wei
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_BOUNTIES: Final = 200
 """Looked at for each account in each role, the newest first."""
-_ROLES: Final = {
+_ROLES: Final[Mapping[Role, str]] = {
     "poster": "SERVICE_POSTER_PRIVATE_KEY",
     "solver": "SERVICE_SOLVER_PRIVATE_KEY",
     "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
@@ -43,17 +44,14 @@ class Task:
 
     account: Address
     bounty_id: BountyId
-    task: str
-    """``judge``, ``deliver``, ``claim``, ``claim_fee`` or ``open``."""
+    task: TaskKind
     what: str
-    until: int | None
+    until: UnixSeconds | None
     command: str
 
     def show(self, now: int) -> None:
         """As an event and as text."""
-        named = {"account": self.account, "bounty_id": str(self.bounty_id)}
-        fields = {**named, "task": self.task, "until": self.until, "command": self.command}
-        event("status.task", fields, lambda: About(now=now))
+        emit(WaitingTask(self.account, self.bounty_id, self.task, self.until, self.command), lambda: About(now=now))
         ends = "" if self.until is None else f", until {moment(self.until, now)}"
         remark(f"bounty {self.bounty_id}: {self.what}{ends}\n    {self.command}")
 
@@ -76,18 +74,18 @@ def show_status(settings: Settings, addresses: tuple[Address, ...]) -> None:
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
         task.show(now)
-    event("status.done", {"accounts": len(accounts), "tasks": len(tasks)})
+    emit(StatusTotal(len(accounts), len(tasks)))
     if not accounts:
         remark("no key is configured and no --address given; service-cli config shows what is")
     elif not tasks:
         remark("nothing waits for you")
 
 
-def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[str, ...]]:
+def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
     """Each account with the roles whose keys it has."""
     from service_cli.chain.signer import account_of
 
-    found: dict[Address, tuple[str, ...]] = {}
+    found: dict[Address, tuple[Role, ...]] = {}
     for role, variable in _ROLES.items():
         if settings.environment.source(variable) is not None:
             account = account_of(settings, variable)
@@ -95,13 +93,12 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
     return found | {address: found.get(address, ()) for address in addresses}
 
 
-def _show_account(chain: "ChainClient", account: Address, roles: tuple[str, ...], shown: Callable[[int], str]) -> None:
+def _show_account(chain: "ChainClient", account: Address, roles: tuple[Role, ...], shown: Callable[[int], str]) -> None:
     from service_cli.chain.about import about_chain
     from service_cli.chain.token import allowance
 
     held, tokens, allowed = chain.balance(account), chain.token_balance(account), allowance(chain, account)
-    balances = {"balance_wei": str(held), "token_balance": str(tokens), "allowance": str(allowed)}
-    event("status.account", {"account": account, "roles": list(roles), **balances}, about_chain(chain))
+    emit(AccountStatus(account, roles, held, tokens, allowed), about_chain(chain))
     who = f"{account} ({', '.join(roles)})" if roles else account
     remark(f"{who}: {in_wei(held)}; {shown(tokens)}, of which the Hub may take {shown(allowed)}")
 
@@ -200,8 +197,6 @@ def status(addresses: tuple[Address, ...], network: str | None, api_base_url: st
     Reads:    the keys that are configured, to know their accounts; nothing is signed
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Prints:   status.account (account, roles, balance_wei, token_balance, allowance), one for each;
-              status.task (account, bounty_id, task, until, command), soonest deadline first; status.done
     Refuses:  an API or a Hub of another deployment
     Examples: service-cli status
               service-cli status --address $ACCOUNT

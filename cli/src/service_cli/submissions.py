@@ -36,7 +36,8 @@ from service_cli.chain.signer import Signer
 from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import Progress, event, remark, say, warn
+from service_cli.events import OpenedFiles
+from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import clock_off, moment, printable
 from service_cli.storage import download, not_kept, storage_url
 
@@ -87,13 +88,9 @@ class Submission:
     source: str | Path
     """Where the ciphertext is: the storage's address, or a file of this machine."""
 
-    def names(self) -> dict[str, object]:
+    def names(self) -> tuple[BountyId, Address, Bytes32]:
         """How events name it."""
-        return {
-            "bounty_id": str(self.bounty_id),
-            "solver": self.solver,
-            "submission_commitment": self.commitment,
-        }
+        return self.bounty_id, self.solver, self.commitment
 
 
 def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
@@ -243,12 +240,12 @@ def write_artifact(
     submission: Submission,
     identity: Identity,
     output_dir: Path,
-    name: str,
+    kind: type[OpenedFiles],
     *,
     original_names: bool,
     ready: Callable[[Path], None] = lambda _directory: None,
 ) -> None:
-    """Fetch and open the work below ``output_dir``, and print it as the event ``name``.
+    """Fetch and open the work below ``output_dir``, and print it as an event of this ``kind``.
 
     ``ready`` is called with the directory that holds all of it, before that gets its name.
     """
@@ -269,8 +266,8 @@ def write_artifact(
         )
     note_opened(output_dir)
     bound = opened.binding is not None
-    fields = {"output_dir": str(output_dir), "file_count": opened.file_count, "byte_length": opened.byte_length}
-    event(name, submission.names() | fields | {"bound": bound, "renamed_count": len(opened.inert)})
+    counts = (opened.file_count, opened.byte_length)
+    emit(kind(*submission.names(), str(output_dir), *counts, bound, len(opened.inert)))
     remark(f"opened {opened.file_count} files in {output_dir}")
     if opened.inert:
         remark(_inert(opened.inert), urgent=True)

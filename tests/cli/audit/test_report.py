@@ -4,8 +4,9 @@ import json
 from html.parser import HTMLParser
 
 import pytest
+from service_cli.audit.events import Difference
 from service_cli.audit.history import BountyHistory
-from service_cli.audit.report import Difference, Report, page, paragraph, verdicts_of
+from service_cli.audit.report import Report, page, paragraph, verdicts_of
 from service_common.domain.lifecycle import SettlementReason
 
 from tests.cli.api_twin import ApiTwin

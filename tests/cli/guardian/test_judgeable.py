@@ -26,7 +26,12 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
 ) -> None:
     load(api, judged, won)
     address = api.ledger.people.guardians[0].address
-    own = {"kind": "awarded", "solver_address": judged.solver, "submission_commitment": judged.commitment}
+    own = {
+        "kind": "awarded",
+        "solver_address": judged.solver,
+        "submission_commitment": judged.commitment,
+        "report_commitment": "0x" + "ef" * 32,
+    }
     found: dict[str, object] = {
         "bounty_id": judged.bounty,
         "reveal_at": 1_000,

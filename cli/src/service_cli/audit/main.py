@@ -48,10 +48,6 @@ def _audit(
     Reads:    SERVICE_POSTER_PRIVATE_KEY or SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore),
               only with --sign-as
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL; nothing with --from
-    Prints:   service_audit.check (check, subject, result, detail, differences)
-              service_audit.bundle_written (bounty_id, path), with --bundle
-              service_audit.page_written (bounty_id, path), with --html
-              service_audit.finished (bounty_id, log_digest, holds, differs, not_checked)
     Refuses:  a bounty that is not final in a finalized block; a bundle that is not one; a file that exists; ends
               refused where something differs
     Examples: service-cli audit 7
@@ -70,7 +66,7 @@ def _audit(
 _ROLES = click.Choice(["poster", "guardian"])
 
 
-def _with_options(name: str, kind: type[click.Command]) -> click.Command:
+def _with_options(name: str, kind: type[HelpedCommand]) -> click.Command:
     """The same command under one of its two names."""
     made = command(name, "service_audit", api=True, kind=kind)(_audit)
     file = click.Path(path_type=Path)

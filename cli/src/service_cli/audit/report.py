@@ -14,7 +14,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -25,32 +24,16 @@ from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKi
 from service_common.types import Address
 
 from service_cli import __version__
+from service_cli.audit.events import AuditCheck, Difference, Result
 from service_cli.audit.history import BountyHistory
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import event, is_text, remark
+from service_cli.shell.output import emit, is_text, remark
 from service_cli.shell.text import printable
 
 MOST_DIFFERENCES: Final = 50
 _MOST_SHOWN: Final = 160
 ABSENT: Final = object()
 """Where a key is not there at all: something else than null."""
-
-
-class Result(StrEnum):
-    """How a check ended."""
-
-    HOLDS = "holds"
-    DIFFERS = "differs"
-    NOT_CHECKED = "not_checked"
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One place where what was found is not what the chain has."""
-
-    path: str
-    found: str
-    expected: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +53,7 @@ class Check:
 
     def show(self) -> None:
         """Print its event."""
-        rows = [{"path": each.path, "found": each.found, "expected": each.expected} for each in self.differences]
-        names = {"check": self.name, "subject": self.subject, "result": self.result.value}
-        event("service_audit.check", {**names, "detail": self.detail, "differences": rows})
+        emit(AuditCheck(self.name, self.subject, self.result, self.detail, self.differences))
 
 
 @dataclass(slots=True)

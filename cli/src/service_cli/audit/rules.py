@@ -26,8 +26,9 @@ from service_common.domain.roster import MAX_MEMBERS
 from service_common.errors import ServiceError
 from service_common.types import ZERO_ADDRESS, ZERO_BYTES32, Address, Bytes32
 
+from service_cli.audit.events import Difference
 from service_cli.audit.history import BountyHistory, Read, answer_of
-from service_cli.audit.report import Difference, Report, differing
+from service_cli.audit.report import Report, differing
 
 Choice = tuple[VerdictKind, Address, Bytes32]
 

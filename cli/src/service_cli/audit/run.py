@@ -17,8 +17,9 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 from service_cli.api import api_of
 from service_cli.audit.bundle import judge_manifest, read_bundle, require_writable, write_bundle
 from service_cli.audit.collect import collect_chain, collect_service
+from service_cli.audit.events import AuditTotal, Result, WrittenBundle, WrittenPage
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, read_history
-from service_cli.audit.report import Report, Result, differing, paragraph, show_summary, write_page
+from service_cli.audit.report import Report, differing, paragraph, show_summary, write_page
 from service_cli.audit.rules import check_rules, check_views
 from service_cli.audit.service import check_detail, check_documents
 from service_cli.bounty.facts import first_blocks
@@ -28,7 +29,7 @@ from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, is_text, remark, warn
+from service_cli.shell.output import emit, is_text, remark, warn
 from service_cli.shell.text import About
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
@@ -93,7 +94,7 @@ def _from_chain(
         service.active_until = tuple(chain.hub.roster(history.roster.version).last_active_at)
     if request.bundle is not None:
         write_bundle(request.bundle, history.chain, service)
-        event("service_audit.bundle_written", {"bounty_id": str(bounty_id), "path": str(request.bundle)})
+        emit(WrittenBundle(bounty_id, str(request.bundle)))
         remark(f"evidence written to {request.bundle}")
     report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
     check(history, service, report)
@@ -164,11 +165,10 @@ def _finish(history: BountyHistory, report: Report, request: Request, shown: Cal
     show_summary(summary, report)
     if request.page is not None:
         write_page(request.page, history, report, shown)
-        event("service_audit.page_written", {"bounty_id": str(history.chain.bounty_id), "path": str(request.page)})
+        emit(WrittenPage(history.chain.bounty_id, str(request.page)))
         remark(f"the page is {request.page}")
     counts = {result.value: report.counts[result] for result in Result}
-    fields = {"bounty_id": str(history.chain.bounty_id), "log_digest": history.digest(), **counts}
-    event("service_audit.finished", fields, lambda: About(summary=summary))
+    emit(AuditTotal(history.chain.bounty_id, history.digest(), **counts), lambda: About(summary=summary))
     if is_text():
         for check in report.checks:
             if check.result is not Result.HOLDS:

@@ -20,8 +20,9 @@ from service_common.errors import Issue, ServiceError
 from service_common.foreign_json import read_json
 
 from service_cli.audit.collect import wanted_envelopes
+from service_cli.audit.events import Difference
 from service_cli.audit.history import BountyHistory, ChainEvidence, ServiceEvidence, answer_of
-from service_cli.audit.report import ABSENT, Difference, Report, differing, shown, tree_differences
+from service_cli.audit.report import ABSENT, Report, differing, shown, tree_differences
 
 
 def check_documents(history: BountyHistory, service: ServiceEvidence, report: Report) -> None:

@@ -56,8 +56,6 @@ def bounty_list(
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_API_BASE_URL
-    Prints:   bounty_list.bounty (bounty_id, facts, active_submission_count, finality, block, title, summary),
-              one for each
     Refuses:  an API of another deployment, or one that does not answer in shape
     Examples: service-cli bounty:list --accepting --sort deadline
               service-cli bounty:list --search "tile set" --min-award 10.00
@@ -93,7 +91,6 @@ def bounty_show(bounty_id: BountyId, network: str | None, api_base_url: str | No
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
-    Prints:   bounty_show.bounty (the bounty as GET /api/bounties/{bounty_id} answers it)
     Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli bounty:show 7
     """
@@ -128,10 +125,6 @@ def bounty_watch(
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Prints:   bounty_watch.event (name, bounty_id, the event's fields, tx_hash, block_number)
-              bounty_watch.event_removed (bounty_id, tx_hash, block_number), after a reorg
-              bounty_watch.next (bounty_id, step, at)
-              bounty_watch.final (bounty_id, outcome, settlement_reason, winner, submission_commitment)
     Refuses:  an unknown bounty; values of different deployments
     Examples: service-cli bounty:watch 7
               service-cli bounty:watch --text --bell 7
@@ -157,7 +150,6 @@ def verification_record(bounty_id: BountyId, network: str | None, api_base_url: 
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
-    Prints:   verification_record.fetched (record), or verification_record.unavailable (code)
     Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli verification-record 7
     """

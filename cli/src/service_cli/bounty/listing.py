@@ -13,9 +13,10 @@ from service_common.errors import ServiceError
 from service_common.types import Address, BountyId
 
 from service_cli.api import ApiClient, api_of, bounty_detail
+from service_cli.bounty.events import FetchedRecord, ListedBounty, ShownBounty, UnavailableRecord
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
-from service_cli.shell.output import event, is_text, on_terminal, remark, say
+from service_cli.shell.output import emit, is_text, on_terminal, remark, say
 from service_cli.shell.progress import next_step
 from service_cli.shell.text import About, Token, amount, printable
 
@@ -82,7 +83,7 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
     token = _deployment(settings, api).escrow_token
     about = About(token)
     for item in listed(api, filters, limit):
-        event("bounty_list.bounty", item, lambda: about)
+        emit(ListedBounty(item), lambda: about)
         shown += 1
         if is_text() or not on_terminal():
             continue
@@ -121,7 +122,8 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> None:
     answer = bounty_detail(api, bounty_id)
     detail = answer.read(BountyDetail)
     _require_same(settings, detail)
-    event("bounty_show.bounty", answer.json(), lambda: About(_deployment(settings, api).escrow_token))
+    shown = ShownBounty(detail.bounty_id, detail.chain_id, detail.hub_address, answer.json())
+    emit(shown, lambda: About(_deployment(settings, api).escrow_token))
     if on_terminal() and not is_text():
         for line in lines(detail, _deployment(settings, api).escrow_token, int(time.time())):
             say(line)
@@ -136,9 +138,9 @@ def show_record(settings: Settings, bounty_id: BountyId) -> None:
     _require_same(settings, detail)
     record, error = detail.verification_record, detail.verification_record_error
     if record is not None:
-        event("verification_record.fetched", {"record": record}, lambda: About(_deployment(settings, api).escrow_token))
+        emit(FetchedRecord(record), lambda: About(_deployment(settings, api).escrow_token))
         return
-    event("verification_record.unavailable", {"code": "bounty_open" if error is None else error.code})
+    emit(UnavailableRecord("bounty_open" if error is None else error.code))
     reason = "it is still open" if error is None else "it cannot be derived yet; try again later"
     remark(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} shows its state)")
 

@@ -27,6 +27,7 @@ from service_common.shapes import to_json
 from service_common.types import BlockNumber, BountyId, Bytes32
 
 from service_cli.api import api_of, bounty_detail
+from service_cli.bounty.events import AwaitedStep, FinalBounty, RevertedEvent, WatchedEvent
 from service_cli.bounty.facts import first_blocks
 from service_cli.chain.about import about_chain
 from service_cli.chain.receipts import bounty_topic, hub_events
@@ -35,7 +36,7 @@ from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import without_keys
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Waiting, event, remark, ring, say, warn
+from service_cli.shell.output import Waiting, emit, remark, ring, say, warn
 from service_cli.shell.progress import NextStep, next_step, sentence
 from service_cli.shell.text import About
 
@@ -172,20 +173,18 @@ class _Watch:
         found = {(log.block_hash, log.log_index): (log, what) for log, what in self._logs(head)}
         for place, log in self.printed.items():
             if place not in found:
-                gone = {"tx_hash": log.tx_hash, "block_number": log.block_number}
-                event("bounty_watch.event_removed", {"bounty_id": str(self.bounty_id), **gone})
+                emit(RevertedEvent(self.bounty_id, log.tx_hash, log.block_number))
                 remark(f"block {log.block_number} was replaced; its event no longer counts")
         for place, (log, what) in found.items():
             if place not in self.printed:
-                _print_event(self.chain, log, what, self.amount)
+                _print_event(self.chain, self.bounty_id, log, what, self.amount)
         self.printed = {place: log for place, (log, _) in found.items()}
 
     def _print_step(self, upcoming: NextStep, now: int) -> None:
         self.seconds_left = None if upcoming.at is None else upcoming.at - now
         if upcoming != self.upcoming:
             self.upcoming = upcoming
-            fields = {"bounty_id": str(self.bounty_id), "step": upcoming.step, "at": upcoming.at}
-            event("bounty_watch.next", fields, lambda: About(now=now))
+            emit(AwaitedStep(self.bounty_id, upcoming.step, upcoming.at), lambda: About(now=now))
             remark(upcoming.text)
 
     def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
@@ -218,12 +217,14 @@ def _first_block(settings: Settings, chain: ChainClient, bounty_id: BountyId) ->
         return bounty_detail(api, bounty_id).read(BountyDetail).block.number
 
 
-def _print_event(chain: ChainClient, log: Log, what: HubEvent, amount: Callable[[int], str]) -> None:
+def _print_event(
+    chain: ChainClient, bounty_id: BountyId, log: Log, what: HubEvent, amount: Callable[[int], str]
+) -> None:
     with chain_errors():
         fields = _fields(what)
-    place = {"tx_hash": log.tx_hash, "block_number": log.block_number}
     name = type(what).__name__
-    event("bounty_watch.event", {"name": name, **fields, **place}, about_chain(chain, block=log.block_number))
+    shown = WatchedEvent(name, bounty_id, log.tx_hash, log.block_number, fields)
+    emit(shown, about_chain(chain, block=log.block_number))
     remark(f"block {log.block_number}: {sentence(name, fields, amount)}")
 
 
@@ -236,15 +237,10 @@ def _fields(found: HubEvent) -> dict[str, object]:
 
 
 def _print_end(bounty_id: BountyId, bounty: BountyView) -> None:
-    awarded = bounty.outcome is Outcome.AWARDED
-    event(
-        "bounty_watch.final",
-        {
-            "bounty_id": str(bounty_id),
-            "outcome": bounty.outcome,
-            "settlement_reason": bounty.reason,
-            "winner": bounty.winner if awarded else None,
-            "submission_commitment": bounty.winning_submission if awarded else None,
-        },
-        lambda: About(paid=bounty.award_claimed if awarded else bounty.refund_claimed),
-    )
+    outcome, reason = bounty.outcome, bounty.reason
+    if outcome is None or reason is None:
+        raise ValueError("an open bounty has no end")
+    awarded = outcome is Outcome.AWARDED
+    won = (bounty.winner, bounty.winning_submission) if awarded else (None, None)
+    paid = bounty.award_claimed if awarded else bounty.refund_claimed
+    emit(FinalBounty(bounty_id, outcome, reason, *won), lambda: About(paid=paid))

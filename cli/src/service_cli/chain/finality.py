@@ -18,7 +18,8 @@ from service_common.types import BlockNumber, BountyId, UnixSeconds
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import Waiting, event, remark, say
+from service_cli.events import UnfinalizedOutcome
+from service_cli.shell.output import Waiting, emit, remark, say
 from service_cli.shell.text import About, moment
 
 PATIENCE_SECONDS: Final = 1_800.0
@@ -44,23 +45,17 @@ class Pending:
             f"The outcome of bounty {self.bounty_id} is in block {self.block}, the chain has finalized {self.finalized}"
         )
 
-    def show(self, prefix: str) -> None:
-        """Show it, as the event ``<prefix>.waiting`` and as text."""
-        event(
-            f"{prefix}.waiting",
-            {
-                "bounty_id": str(self.bounty_id),
-                "block_number": self.block,
-                "finalized_block_number": self.finalized,
-                "final_at": self.final_at,
-            },
-            lambda: About(now=self.now),
-        )
+    def show(self, kind: type[UnfinalizedOutcome]) -> None:
+        """Show it, as an event of this kind and as text."""
+        emit(kind(self.bounty_id, self.block, self.finalized, self.final_at), lambda: About(now=self.now))
         remark(f"{self.text}; waiting until about {moment(self.final_at, self.now)}")
 
 
 def once_final(
-    chain: ChainClient, bounty_id: BountyId, prefix: str, check: Callable[[BountyView], object]
+    chain: ChainClient,
+    bounty_id: BountyId,
+    waiting_event: type[UnfinalizedOutcome],
+    check: Callable[[BountyView], object],
 ) -> BountyView:
     """The bounty as the newest block has it, once its outcome is final; ``check`` refuses what can be refused before.
 
@@ -78,7 +73,7 @@ def once_final(
                 if _stands(chain, bounty_id, bounty, finalized):
                     return bounty
                 if pending is None and (pending := _pending(chain, bounty_id, finalized)) is not None:
-                    pending.show(prefix)
+                    pending.show(waiting_event)
                 if elapsed >= PATIENCE_SECONDS:
                     raise _impatient(_pending(chain, bounty_id, finalized) or pending)
             except CommandFailed as failure:

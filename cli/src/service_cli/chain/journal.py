@@ -11,16 +11,20 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Generic, Protocol, TypeVar
 
 from service_common.types import Address, ChainId
+from service_common.wire.reading import read
 
 from service_cli.disk import open_private, open_regular, private_file, state_directory, sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import text_of
+from service_cli.shell.event import Event
 
 R = TypeVar("R")
+E = TypeVar("E", bound=Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,11 @@ class _NamedEntry(Protocol):
 
     @property
     def name(self) -> str: ...
+
+
+def event_entry(name: str, kind: type[E]) -> JournalEntry[E]:
+    """An entry that is an event, which a later run reports again."""
+    return JournalEntry(name, Event.json, partial(read, kind))
 
 
 def text_entry(name: str) -> JournalEntry[str]:

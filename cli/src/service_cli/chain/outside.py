@@ -29,7 +29,8 @@ from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
-from service_cli.shell.output import event, say
+from service_cli.shell.output import emit, say
+from service_cli.solver.events import ApprovalRequired
 
 if TYPE_CHECKING:  # a server, needed by those who ask for a page
     from service_cli.wallet_page.server import Task, WalletPage
@@ -54,7 +55,7 @@ class ExternalSigner:
             say(f"to sign in your wallet: {summary}")
             return _signature(self.page.ask(_signing(self.address, typed_data, summary)))
         say(f"to sign in your wallet: {summary}; paste the signature as one line")
-        event("submit.approval_required", {"solver": self.address, "typed_data": dict(typed_data)})
+        emit(ApprovalRequired(self.address, dict(typed_data)))
         return _signature(sys.stdin.readline().strip())
 
 

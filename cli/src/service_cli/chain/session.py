@@ -27,7 +27,7 @@ from service_common.chain.json_rpc import (
 )
 from service_common.chain.reverts import explain
 from service_common.domain.roster import Roster, RosterMember
-from service_common.types import Address, BlockNumber, BountyId, UnixSeconds
+from service_common.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal
 from service_cli.chain.signer import Signer
@@ -199,12 +199,12 @@ class ChainClient:
             next_action = "Sign with that account's wallet, exactly what was shown last."
             raise CommandRefused("signature_mismatch", message, next_action=next_action)
 
-    def balance(self, account: Address) -> int:
+    def balance(self, account: Address) -> Wei:
         """Wei."""
         with chain_errors():
-            return quantity(self.rpc.call("eth_getBalance", account, "latest"))
+            return Wei(quantity(self.rpc.call("eth_getBalance", account, "latest")))
 
-    def token_balance(self, account: Address) -> int:
+    def token_balance(self, account: Address) -> TokenAmount:
         """Smallest units of the escrow token."""
         from service_common.chain.hub_constants import balance_of
 

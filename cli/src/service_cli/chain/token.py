@@ -12,7 +12,7 @@ from service_common.chain.hub_constants import EscrowToken, read_token
 from service_common.chain.json_rpc import ChainUnavailable, RpcRefused, hex_bytes
 from service_common.errors import ServiceError
 from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, bytes32
+from service_common.types import Address, BlockNumber, Bytes32, TokenAmount, bytes32
 
 from service_cli.chain.receipts import account_topic, read_logs
 from service_cli.chain.session import ChainClient, chain_errors
@@ -57,10 +57,10 @@ def shown_amount(chain: ChainClient, value: int) -> str:
     return amount_shown(chain)(value)
 
 
-def allowance(chain: ChainClient, owner: Address) -> int:
+def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
     """What the Hub may take from this account."""
     with chain_errors():
-        return int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big")
+        return TokenAmount(int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big"))
 
 
 def takes_authorizations(chain: ChainClient, owner: Address) -> bool:

@@ -20,7 +20,7 @@ from service_common.chain.gas import GAS_NEEDS, reasonable_tip
 from service_common.chain.json_rpc import RpcRefused, block_number, mapping, quantity
 from service_common.domain.money import whole_tokens
 from service_common.keccak import keccak256
-from service_common.types import Address, BlockNumber, Bytes32, bytes32, checksum_address
+from service_common.types import Address, BlockNumber, Bytes32, Wei, bytes32, checksum_address
 
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
@@ -278,18 +278,6 @@ def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:
         chain.rpc.call("eth_call", request, "latest")
 
 
-def prepared_transaction(chain: ChainClient, call: HubCall) -> dict[str, object]:
-    """A call as an external wallet takes it."""
-    return {
-        "chain_id": chain.chain_id,
-        "to": chain.hub.address,
-        "value": "0",
-        "data": call.data,
-        "function_name": call.function,
-        "args": ["0x" + one.hex() if isinstance(one, bytes) else str(one) for one in call.arguments],
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class GasCost:
     """The most that a transaction sent now may take."""
@@ -298,8 +286,8 @@ class GasCost:
     price: GasPrice
 
     @property
-    def wei(self) -> int:
-        return self.gas * self.price.cap
+    def wei(self) -> Wei:
+        return Wei(self.gas * self.price.cap)
 
 
 def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost:
@@ -369,9 +357,9 @@ def require_means(chain: ChainClient, account: Address, functions: Sequence[str]
     _require_payable(chain, account, _most_costs(chain, functions))
 
 
-def most_cost(chain: ChainClient, functions: Sequence[str]) -> int:
+def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
     """What these calls cost together at most, in wei: each with the most gas that is signed for it."""
-    return sum(cost.wei for cost in _most_costs(chain, functions))
+    return Wei(sum(cost.wei for cost in _most_costs(chain, functions)))
 
 
 def _most_costs(chain: ChainClient, functions: Sequence[str]) -> list[GasCost]:

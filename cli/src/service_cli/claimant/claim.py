@@ -18,9 +18,10 @@ from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import base_units, shown_amount
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
+from service_cli.claimant.events import AwaitedClaim, PaidClaim, PreparedClaim, UnsentClaim
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import event, say
+from service_cli.shell.output import emit, say
 
 _STEP: Final = TransactionStep("claim_transaction")
 FUNCTION: Final = text_entry("function")
@@ -110,11 +111,7 @@ def _claim_by_wallet(chain: ChainClient, bounty_id: BountyId, wallet: ExternalSi
 
 
 def _print_claimed(chain: ChainClient, account: Address, receipt: Receipt, amount: TokenAmount) -> None:
-    event(
-        "claim.claimed",
-        {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number, "claimable_amount": str(amount)},
-        about_sent(chain, account, receipt.tx_hash),
-    )
+    emit(PaidClaim(receipt.tx_hash, receipt.block_number, amount), about_sent(chain, account, receipt.tx_hash))
 
 
 def paid(
@@ -171,21 +168,13 @@ def _amount(receipt: Receipt) -> TokenAmount:
 def _prepare(chain: ChainClient, bounty_id: BountyId, claimant: Address) -> HubCall:
     """Decide from final contract state what is claimed, simulate it, and show it."""
     try:
-        bounty = once_final(chain, bounty_id, "claim", lambda seen: find_entitlement(seen, bounty_id, claimant))
+        bounty = once_final(chain, bounty_id, AwaitedClaim, lambda seen: find_entitlement(seen, bounty_id, claimant))
         entitlement = find_entitlement(bounty, bounty_id, claimant, lambda due: shown_amount(chain, due))
     except CommandRefused as refused:
         raise _with_payment(chain, bounty_id, claimant, refused) from None
     simulate(chain, claimant, entitlement.call)
-    event(
-        "claim.prepared",
-        {
-            "bounty_id": str(bounty_id),
-            "claimant": claimant,
-            "function_name": entitlement.call.function,
-            "claimable_amount": str(entitlement.amount),
-        },
-        about_chain(chain),
-    )
+    prepared = PreparedClaim(bounty_id, claimant, entitlement.call.function, entitlement.amount)
+    emit(prepared, about_chain(chain))
     return entitlement.call
 
 
@@ -213,16 +202,7 @@ def _with_payment(
 
 def show_transaction(chain: ChainClient, call: HubCall) -> None:
     """A simulated call, for a wallet to send."""
-    event(
-        "claim.transaction_prepared",
-        {
-            "chain_id": chain.chain_id,
-            "to": chain.hub.address,
-            "value": "0",
-            "data": call.data,
-            "function_name": call.function,
-        },
-    )
+    emit(UnsentClaim(chain.chain_id, chain.hub.address, "0", call.data, call.function))
     say("send this transaction from your wallet: until then nothing is paid")
 
 

@@ -41,10 +41,11 @@ from service_cli.chain.signer import LocalSigner
 from service_cli.chain.token import amount_shown
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
 from service_cli.claimant.claim import CLAIMANT_KEY, Payment, claiming_signer, paid, show_transaction
+from service_cli.claimant.events import ClaimedAmount, ClaimTotal, DueAmount, UnclaimedAmount
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of
-from service_cli.shell.output import event, remark, say
+from service_cli.shell.output import emit, remark, say
 
 MOST_LISTED: Final = 10_000
 """Bounties of the API's list that are looked at in each role."""
@@ -65,9 +66,9 @@ class DuePart:
         """The kind as ``claimMany`` takes it."""
         return list(AmountKind).index(self.kind) + 1
 
-    def names(self, account: Address) -> dict[str, object]:
+    def names(self, account: Address) -> tuple[BountyId, Address, AmountKind]:
         """How events name it."""
-        return {"bounty_id": str(self.bounty_id), "claimant": account, "part": self.kind.value}
+        return self.bounty_id, account, self.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,15 +209,15 @@ class _Tally:
 
     def refuse(self, part: DuePart, code: str, message: str) -> None:
         """A part that was not paid, and why."""
-        event("claim.part_not_claimed", part.names(self.account) | {"code": code, "message": message})
+        emit(UnclaimedAmount(*part.names(self.account), code, message))
         remark(f"not claimed: the {_named(part)}: {message}", urgent=True)
         self.problems.append(Issue(f"bounty {part.bounty_id}, {part.kind.value}", f"{code}: {message}"))
 
     def finish(self, chain: ChainClient, due: Due) -> None:
         """The total, and a refusal that names every part that was not paid."""
-        total = {"parts": len(self.claimed), "amount": str(sum(self.claimed.values()))}
-        left = {"not_claimed": len(self.problems), "not_final": [str(each) for each in due.not_final]}
-        event("claim.total", {"claimant": self.account, **total, **left}, about_chain(chain))
+        amount = TokenAmount(sum(self.claimed.values()))
+        total = ClaimTotal(self.account, len(self.claimed), amount, len(self.problems), due.not_final)
+        emit(total, about_chain(chain))
         if due.not_final:
             waiting = ", ".join(map(str, due.not_final[:20]))
             remark(f"the outcome is not finalized yet of bounty {waiting}: run it again later")
@@ -293,7 +294,7 @@ def _find(chain: ChainClient, account: Address, *, by_log: bool) -> Due:
     """What is due, shown."""
     due, shown = find_due(chain, account, by_log=by_log), amount_shown(chain)
     for part in due.parts:
-        event("claim.due", part.names(account) | {"claimable_amount": str(part.amount)}, about_chain(chain))
+        emit(DueAmount(*part.names(account), part.amount), about_chain(chain))
         remark(f"due to {account}: the {_named(part)}, {shown(part.amount)}")
     if due.parts:
         remark(f"together {shown(sum(part.amount for part in due.parts))}")
@@ -357,10 +358,9 @@ def _report(chain: ChainClient, receipt: Receipt, parts: Sequence[DuePart], tall
             tally.refuse(part, "claim_mismatch", message)
             continue
         tally.claimed[part.kind, part.bounty_id] = amount
-        place = {"tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
         about = about_sent(chain, account, receipt.tx_hash) if is_first else about_chain(chain)
         is_first = False  # its cost is shown once
-        event("claim.part_claimed", part.names(account) | {"amount": str(amount)} | place, about)
+        emit(ClaimedAmount(*part.names(account), amount, receipt.tx_hash, receipt.block_number), about)
 
 
 def _payments(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, int], TokenAmount]:

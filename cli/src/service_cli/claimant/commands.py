@@ -53,14 +53,6 @@ def claim(
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --claimant-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL
-    Prints:   claim.waiting (bounty_id, block_number, finalized_block_number, final_at), while the outcome is not final
-              claim.prepared (bounty_id, claimant, function_name, claimable_amount)
-              claim.claimed (tx_hash, block_number, claimable_amount)
-              claim.transaction_prepared (chain_id, to, value, data, function_name), with --claimant-address
-              claim.due (bounty_id, claimant, part, claimable_amount), with --all
-              claim.part_claimed (bounty_id, claimant, part, amount, tx_hash, block_number), with --all
-              claim.part_not_claimed (bounty_id, claimant, part, code, message), with --all
-              claim.total (claimant, parts, amount, not_claimed, not_final), with --all
     Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance;
               with --all ends refused where a part could not be claimed
     Examples: service-cli claim 7

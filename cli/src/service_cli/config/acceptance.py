@@ -13,10 +13,11 @@ from service_common.errors import Issue
 
 from service_cli.config.env_file import ACCEPTED_VARIABLE, Acceptance, EnvFile, accept, opened_above, revoke
 from service_cli.config.environment import DOTENV, SECRETS, Environment
+from service_cli.config.events import AcceptedFile, RevokedFile
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
 from service_cli.shell.command import command
-from service_cli.shell.output import event, remark
+from service_cli.shell.output import emit, remark
 
 _OTHERWISE = "or export what you mean."
 
@@ -98,8 +99,6 @@ def env_allow(differing: bool, is_revoked: bool, network: str | None) -> None:
     \b
     Reads:    the .env of the working directory
     Defaults: SERVICE_CHAIN_ID
-    Prints:   env_allow.accepted (path, digest, variables, differing)
-              env_allow.revoked (path), with --revoke
     Refuses:  a directory without a .env that sets anything; a .env below a directory of opened work; without
               --differing, values that differ from the network's record
     Examples: service-cli env:allow
@@ -120,8 +119,7 @@ def env_allow(differing: bool, is_revoked: bool, network: str | None) -> None:
         raise _differs(found, "Check each of them; to accept them, too, add --differing.")
     accept(file, differing=differing)
     taken = list(environment.taken())
-    fields = {"path": str(file.path), "digest": file.digest, "variables": taken}
-    event("env_allow.accepted", fields | {"differing": [issue.path for issue in found]})
+    emit(AcceptedFile(str(file.path), file.digest, tuple(taken), tuple(issue.path for issue in found)))
     remark(f"accepted {file.path} as it is: {', '.join(taken)}")
     remark(f"a script accepts the same content with {ACCEPTED_VARIABLE}={file.digest}")
 
@@ -130,5 +128,5 @@ def _revoke(path: Path) -> None:
     if not revoke(path):
         message = f"{path} was not accepted."
         raise CommandRefused("environment_file_not_accepted", message, next_action="Nothing is left to do.")
-    event("env_allow.revoked", {"path": str(path)})
+    emit(RevokedFile(str(path)))
     remark(f"{path} is not accepted any more")

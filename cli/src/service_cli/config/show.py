@@ -11,9 +11,10 @@ from service_cli.config.environment import (
     contradiction,
     without_credentials,
 )
+from service_cli.config.events import ConfiguredValue
 from service_cli.config.settings import LOCAL_VARIABLES, Settings
 from service_cli.shell.command import chosen_output, command
-from service_cli.shell.output import event, remark
+from service_cli.shell.output import emit, remark
 from service_cli.shell.preferences import OUTPUT_VARIABLE
 
 
@@ -30,7 +31,7 @@ def show_configuration(settings: Settings) -> None:
 
 
 def _show(name: str, value: str | None, source: str) -> None:
-    event("config.value", {"name": name, "value": value, "source": source})
+    emit(ConfiguredValue(name, value, source))
     remark(f"{name} = {value or 'not set'} ({source})")
 
 
@@ -58,7 +59,6 @@ def config(network: str | None, api_base_url: str | None) -> None:
     \b
     Reads:    every variable of this client; keys only as far as that they are set
     Defaults: SERVICE_CHAIN_ID and whatever the network's record knows
-    Prints:   config.value (name, value, source), one for each setting
     Refuses:  a network that does not exist; a malformed .env
     Examples: service-cli config --network staging
     """

@@ -34,8 +34,6 @@ def guardian_judgeable(guardian_address: Address, network: str | None, api_base_
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_API_BASE_URL
-    Prints:   guardian_judgeable.bounty (bounty_id, reveal_at, judging_deadline, submissions, unopened, own_verdict)
-              guardian_judgeable.delivery_owed (bounty_id, solver, submission_commitment)
     Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
     Examples: service-cli guardian:judgeable --guardian-address $ACCOUNT
     """
@@ -104,14 +102,6 @@ def guardian_open(
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
-    Prints:   guardian_open.submission_listed (bounty_id, solver, submission_commitment, number, of, block_number)
-              guardian_open.submission_verified (bounty_id, solver, submission_commitment)
-              guardian_open.key_passed (bounty_id, solver, submission_commitment, guardian, path), with --pass-to
-              guardian_open.artifact_opened (bounty_id, solver, submission_commitment, output_dir, file_count,
-              byte_length, bound, renamed_count)
-              guardian_open.submission_not_opened (bounty_id, solver, submission_commitment, number, code, message,
-              next_action)
-              guardian_open.finished (bounty_id, output_dir, opened, opened_before, not_opened), for a whole bounty
     Refuses:  an output directory that holds something; a file for the content key that exists, or that is for somebody
               who is not on the pinned roster; a Submission that the
               contract does not record; an envelope that does not hash to the commitment; a reveal point not reached;
@@ -155,7 +145,6 @@ def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
-    Prints:   guardian_forget.removed (bounty_id, solver, submission_commitment, path, file_count, kept)
     Refuses:  a bounty that has not ended; ends with exit code 1 where something could not be removed
     Examples: service-cli guardian:forget 7
     """
@@ -203,9 +192,6 @@ def guardian_verdict(
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), but for --template
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
-    Prints:   guardian_verdict.published, .read_back, .recorded (bounty_id, guardian, kind, solver,
-              submission_commitment, report_commitment; the last with tx_hash, block_number)
-              guardian_verdict.standing (bounty_id, agreeing, recorded, quorum, final)
     Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
               one; a document that reads back differently; a second Verdict without --replace
@@ -276,7 +262,6 @@ def guardian_deliver_key(
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
-    Prints:   guardian_deliver_key.stored (bounty_id, solver, submission_commitment, created)
     Refuses:  a bounty that is not awarded, or not to the pair given; a delivery key that is not in effect on the Hub;
               a Hub whose delivery key was withdrawn, until another one is in effect
     Examples: service-cli guardian:deliver-key 7
@@ -302,7 +287,6 @@ def guardian_new_key(file: Path | None, rotate: bool) -> None:
 
     \b
     Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON, whose keys a new FILE takes over; or _FILE
-    Prints:  guardian_new_key.written (path, public_key, recipient, key_count)
     Refuses: a FILE that exists, unless --rotate; with --rotate one that does not; a FILE that holds something else
     Examples: service-cli guardian:new-key guardian-keys.json
               service-cli guardian:new-key --rotate guardian-keys.json
@@ -325,7 +309,6 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE, _COMMAND), unless FILE is given
     Defaults: with --roster SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Prints:   guardian_keys.key (position, public_key, recipient, in_roster)
     Refuses:  what is not a JSON array of AGE-SECRET-KEY-1… strings
     Examples: service-cli guardian:keys --roster
     """
@@ -351,7 +334,6 @@ def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
-    Prints:   guardian_heartbeat.recorded (guardian, tx_hash, block_number)
     Refuses:  an account that was never on a roster
     Examples: service-cli guardian:heartbeat
     """
@@ -371,8 +353,6 @@ def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int |
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
-    Prints:   guardian_claim_fee.waiting (bounty_id, block_number, finalized_block_number, final_at)
-              guardian_claim_fee.claimed (bounty_id, guardian, amount, tx_hash, block_number)
     Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
     Examples: service-cli guardian:claim-fee 7
     """

@@ -14,8 +14,9 @@ from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian.events import DeliveredKey
 from service_cli.guardian.opening import keyring_of, open_as_guardian
-from service_cli.shell.output import event
+from service_cli.shell.output import emit
 from service_cli.shell.text import moment
 from service_cli.witnesses.bounties import Pair, final_winner
 from service_cli.witnesses.vouching import Vouched
@@ -56,7 +57,7 @@ def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vo
         media_type="application/json",
         summary=f"deliver the winning key of bounty {bounty_id}, sealed to the delivery key {delivery_key}",
     )
-    event("guardian_deliver_key.stored", submission.names() | {"created": answer.status == 201})
+    emit(DeliveredKey(*submission.names(), answer.status == 201))
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:

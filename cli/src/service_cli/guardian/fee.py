@@ -18,7 +18,8 @@ from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.claimant.claim import claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event
+from service_cli.guardian.events import AwaitedFee, ClaimedFee, SignOfLife
+from service_cli.shell.output import emit
 
 _STEP: Final = TransactionStep("transaction")
 
@@ -31,8 +32,8 @@ def heartbeat(settings: Settings) -> None:
     with session.journal("heartbeat", session.account) as journal:
         receipt = send(session, transaction, journal, _STEP)
         journal.forget(*_STEP.entries)
-    recorded = {"guardian": session.account, "tx_hash": receipt.tx_hash, "block_number": receipt.block_number}
-    event("guardian_heartbeat.recorded", recorded, about_sent(session.chain, session.account, receipt.tx_hash))
+    recorded = SignOfLife(session.account, receipt.tx_hash, receipt.block_number)
+    emit(recorded, about_sent(session.chain, session.account, receipt.tx_hash))
 
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
@@ -49,7 +50,7 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
             message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
             raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
-    once_final(chain, bounty_id, "guardian_claim_fee", check)
+    once_final(chain, bounty_id, AwaitedFee, check)
     with session.journal("claimfee", str(bounty_id), guardian) as journal:
         if not _STEP.was_attempted(journal):
             _require_due(chain, bounty_id, guardian)
@@ -57,17 +58,8 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> None:
         receipt = send(session, Transaction(call, paid(GuardianFeeClaimed, bounty_id, guardian)), journal, _STEP)
         journal.forget(*_STEP.entries)
     amount = next((found.amount for found in receipt.events if isinstance(found, GuardianFeeClaimed)), None)
-    event(
-        "guardian_claim_fee.claimed",
-        {
-            "bounty_id": str(bounty_id),
-            "guardian": guardian,
-            "amount": None if amount is None else str(amount),
-            "tx_hash": receipt.tx_hash,
-            "block_number": receipt.block_number,
-        },
-        about_sent(chain, guardian, receipt.tx_hash),
-    )
+    claimed = ClaimedFee(bounty_id, guardian, amount, receipt.tx_hash, receipt.block_number)
+    emit(claimed, about_sent(chain, guardian, receipt.tx_hash))
 
 
 def _require_due(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:

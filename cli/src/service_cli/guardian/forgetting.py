@@ -20,8 +20,9 @@ from service_cli.chain.journal import JournalEntry, journals_below, open_journal
 from service_cli.chain.session import ChainClient
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian.events import RemovedWork
 from service_cli.json_values import list_of, object_of, text_of, whole_of
-from service_cli.shell.output import event, remark, say, warn
+from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import printable
 
 
@@ -198,18 +199,8 @@ def _end_of(path: Path) -> str:
 
 def _report(bounty_id: BountyId, pair: tuple[Address | None, Bytes32 | None], place: Place, removed: Removed) -> None:
     solver, commitment = pair
-    left = [printable(path, 300) for path in removed.changed]
-    event(
-        "guardian_forget.removed",
-        {
-            "bounty_id": str(bounty_id),
-            "solver": solver,
-            "submission_commitment": commitment,
-            "path": str(place.path),
-            "file_count": removed.count,
-            "kept": left,
-        },
-    )
+    left = tuple(printable(path, 300) for path in removed.changed)
+    emit(RemovedWork(bounty_id, solver, commitment, str(place.path), removed.count, left))
     remark(f"removed {removed.count} files from {place.path}")
     if left:
         more = f" and {len(left) - 10} more" if len(left) > 10 else ""

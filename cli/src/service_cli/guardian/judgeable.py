@@ -1,15 +1,21 @@
 """What waits for a Guardian, read from the subgraph endpoint; advisory."""
 
-from service_common.types import Address, BountyId, parse_bounty_id
+from dataclasses import dataclass
+from typing import TypeVar
+
+from service_common.types import Address, BountyId, Bytes32, UnixSeconds, parse_bounty_id
+from service_common.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import require_deployment
 from service_cli.chain.journal import opened_name, was_done
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed
-from service_cli.shell.output import event, remark, say, warn
-from service_cli.shell.text import About, moment, printable
+from service_cli.guardian.events import ActiveSubmission, IndexedVerdict, JudgeableBounty, OwedDelivery
+from service_cli.shell.output import emit, remark, say, warn
+from service_cli.shell.text import About, moment
 
+T = TypeVar("T")
 PAGE = 100
 MOST_AWARDS = 1_000
 LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
@@ -56,6 +62,15 @@ def submissions_query(count: int) -> str:
     )
     names = "".join(f", $b{n}: String!, $a{n}: String!" for n in range(count))
     return f"query Submissions($first: Int!{names}) {{\n{lists}}}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class WonBounty:
+    """An award, as the index has it."""
+
+    bounty_id: BountyId
+    winner_solver_address: Address
+    winner_submission_commitment: Bytes32
 
 
 def list_judgeable(settings: Settings, guardian: Address) -> None:
@@ -125,31 +140,24 @@ def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], time: o
 def _print_bounty(
     settings: Settings, hub: Address, bounty: dict[str, object], submissions: list[dict[str, object]], time: object
 ) -> None:
-    verdicts = _list(bounty, "verdicts")
-    bounty_id, deadline = str(bounty.get("bounty_id")), bounty.get("judging_deadline")
-    pairs = [(str(each.get("solver_address")), str(each.get("submission_commitment"))) for each in submissions]
-    unopened = [
-        commitment
-        for solver, commitment in pairs
-        if not was_done(settings.chain_id, hub, *opened_name(bounty_id, solver, commitment))
-    ]
-    own = verdicts[0] if verdicts else None
-    event(
-        "guardian_judgeable.bounty",
-        {
-            "bounty_id": bounty.get("bounty_id"),
-            "reveal_at": bounty.get("reveal_at"),
-            "judging_deadline": deadline,
-            "submissions": submissions,
-            "unopened": unopened,
-            "own_verdict": own,
-        },
-        lambda: About(now=time if isinstance(time, int) else None),
+    verdicts = [_read(IndexedVerdict, each) for each in _list(bounty, "verdicts")]
+    bounty_id, deadline = _bounty_id(bounty), UnixSeconds(_whole(bounty, "judging_deadline"))
+    work = tuple(_read(ActiveSubmission, each) for each in submissions)
+    unopened = tuple(
+        each.submission_commitment
+        for each in work
+        if not was_done(
+            settings.chain_id, hub, *opened_name(str(bounty_id), each.solver_address, each.submission_commitment)
+        )
     )
-    until = moment(deadline, time) if isinstance(deadline, int) and isinstance(time, int) else "an unknown time"
-    verdict = printable(own.get("kind")) if own else "none yet"
-    opened = f"{len(unopened)} of {len(pairs)} Submissions not opened on this machine"
-    remark(f"bounty {bounty_id[:20]}: judge until {until}; {opened}; your Verdict: {verdict}")
+    own = verdicts[0] if verdicts else None
+    now = time if isinstance(time, int) else None
+    reveal_at = UnixSeconds(_whole(bounty, "reveal_at"))
+    emit(JudgeableBounty(bounty_id, reveal_at, deadline, work, unopened, own), lambda: About(now=now))
+    until = "an unknown time" if now is None else moment(deadline, now)
+    verdict = "none yet" if own is None else own.kind
+    opened = f"{len(unopened)} of {len(work)} Submissions not opened on this machine"
+    remark(f"bounty {bounty_id}: judge until {until}; {opened}; your Verdict: {verdict}")
 
 
 def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> int:
@@ -168,15 +176,11 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[o
 
 def _is_owed(api: ApiClient, bounty: dict[str, object]) -> bool:
     """Whether nobody has delivered this winner's key; then it is printed."""
-    bounty_id, commitment = bounty.get("bounty_id"), str(bounty.get("winner_submission_commitment"))
-    if is_delivered(api, str(bounty_id), commitment):
+    won = _read(WonBounty, bounty)
+    if is_delivered(api, str(won.bounty_id), won.winner_submission_commitment):
         return False
-    solver = bounty.get("winner_solver_address")
-    event(
-        "guardian_judgeable.delivery_owed",
-        {"bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment},
-    )
-    remark(f"the Poster waits for the winning key: service-cli {printable(f'guardian:deliver-key {bounty_id}', 50)}")
+    emit(OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment))
+    remark(f"the Poster waits for the winning key: service-cli guardian:deliver-key {won.bounty_id}")
     return True
 
 
@@ -196,6 +200,13 @@ def _list(value: dict[str, object], name: str) -> list[dict[str, object]]:
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise _malformed(name)
     return found
+
+
+def _read(shape: type[T], value: dict[str, object]) -> T:
+    try:
+        return read(shape, value)
+    except ValueError as error:
+        raise _malformed(str(error).partition(" ")[0]) from None
 
 
 def _bounty_id(bounty: dict[str, object]) -> BountyId:

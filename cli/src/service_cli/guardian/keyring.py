@@ -22,7 +22,8 @@ from service_cli.config.environment import Environment, KeyForm
 from service_cli.config.keys import Unusable, read_small
 from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import event, remark, say, warn
+from service_cli.guardian.events import EncryptionKey, NewEncryptionKey
+from service_cli.shell.output import emit, remark, say, warn
 
 VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 _FILE_VARIABLE: Final = f"{VARIABLE}_FILE"
@@ -40,8 +41,7 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
             )
         added = Identity.generate()
         _replace(target, [added, *kept])
-    fields = {"path": str(target), "public_key": added.public_key, "recipient": recipient_text(added.public_key)}
-    event("guardian_new_key.written", fields | {"key_count": len(kept) + 1})
+    emit(NewEncryptionKey(str(target), added.public_key, recipient_text(added.public_key), len(kept) + 1))
     say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
     remark("the Hub's owner publishes a roster with the public key; earlier bounties need the older keys, so keep them")
 
@@ -55,8 +55,7 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
     keys = [identity.public_key for identity in _parsed(text, VARIABLE if path is None else str(path))]
     for position, key in enumerate(keys):
         in_roster = None if roster is None else key in roster
-        fields = {"position": position, "public_key": key, "recipient": recipient_text(key), "in_roster": in_roster}
-        event("guardian_keys.key", fields)
+        emit(EncryptionKey(position, key, recipient_text(key), in_roster))
     if roster is not None and keys[0] not in roster:
         other = "an older key of this keyring is" if set(keys) & set(roster) else "no key of this keyring is"
         warn(f"the newest key is not in the current roster; {other}: ask the Hub's owner for a new version")

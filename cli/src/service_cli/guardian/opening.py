@@ -44,9 +44,17 @@ from service_cli.config.acceptance import require_accepted
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian.events import (
+    ListedSubmission,
+    OpenedBounty,
+    OpenedSubmission,
+    PassedKey,
+    UnopenedSubmission,
+    VerifiedSubmission,
+)
 from service_cli.guardian.forgetting import OpenedWork, Place
 from service_cli.shell.arguments import require_new
-from service_cli.shell.output import event, remark, say, warn
+from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment
 from service_cli.submissions import (
     Submission,
@@ -176,7 +184,7 @@ def guardian_open(
         signer, keyring = local_signer(settings, ACCOUNT_KEY), keyring_of(settings)
         session = Session.open(settings, signer)
         submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
-    event("guardian_open.submission_verified", submission.names())
+    emit(VerifiedSubmission(*submission.names()))
     opened = OpenedWork(settings.chain_id, settings.hub_address(), bounty_id, solver, commitment)
     if pass_on is not None and recipient is not None:
         _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission, opened)
@@ -186,7 +194,7 @@ def guardian_open(
         submission,
         identity,
         output_dir,
-        "guardian_open.artifact_opened",
+        OpenedSubmission,
         original_names=original_names,
         ready=lambda directory: opened.remember(Place.of(directory, known_as=output_dir)),
     )
@@ -293,7 +301,7 @@ def _pass_on(
     except SealedDataError as error:
         message = f"The content key could not be written to {to.file}: {error.message}."
         raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.") from None
-    event("guardian_open.key_passed", submission.names() | {"guardian": to.guardian, "path": str(to.file)})
+    emit(PassedKey(*submission.names(), to.guardian, str(to.file)))
     remark(f"only {to.guardian} can open {to.file}: as identity.age in a folder, with guardian:open --from")
 
 
@@ -359,8 +367,7 @@ def open_submissions(settings: Settings, bounty_id: BountyId, output: Path, *, o
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
             problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
             _report(bounty_id, one, error)
-    counts = {"opened": opened, "opened_before": before, "not_opened": len(problems)}
-    event("guardian_open.finished", {"bounty_id": str(bounty_id), "output_dir": str(output), **counts})
+    emit(OpenedBounty(bounty_id, str(output), opened, before, len(problems)))
     remark(f"opened {opened} Submissions below {output}, {before} were opened before, {len(problems)} could not be")
     if problems:
         message = f"{len(problems)} of {len(listed.submissions)} Submissions of bounty {bounty_id} could not be opened."
@@ -426,8 +433,8 @@ class _Listed:
         listed = listing(chain, _api(settings), bounty_id)
         found = listed.submissions
         for one in found:
-            numbers = {"number": one.number, "of": len(found), "block_number": one.block_number}
-            event("guardian_open.submission_listed", _names(bounty_id, one) | numbers)
+            names = (bounty_id, one.solver, one.commitment)
+            emit(ListedSubmission(*names, one.number, len(found), one.block_number))
             done = ", opened before" if _is_opened(chain, bounty_id, one) else ""
             remark(f"Submission {one.number} of {len(found)}: {one.commitment} by {one.solver}{done}")
         if not found:
@@ -450,12 +457,8 @@ def _is_opened(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission)
     return was_done(chain.chain_id, chain.hub.address, *opened_name(str(bounty_id), one.solver, one.commitment))
 
 
-def _names(bounty_id: BountyId, one: RecordedSubmission) -> dict[str, object]:
-    return {"bounty_id": str(bounty_id), "solver": one.solver, "submission_commitment": one.commitment}
-
-
 def _report(bounty_id: BountyId, one: RecordedSubmission, error: ServiceError) -> None:
-    why = {"number": one.number, "code": error.code, "message": error.message, "next_action": error.next_action}
-    event("guardian_open.submission_not_opened", _names(bounty_id, one) | why)
+    why = (error.code, error.message, error.next_action)
+    emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, one.number, *why))
     remark(f"Submission {one.number} could not be opened: {error.message}", urgent=True)
     remark(f"next: {error.next_action}", urgent=True)

@@ -35,15 +35,12 @@ from service_common.types import (
     BlockNumber,
     BountyId,
     Bytes32,
-    parse_address,
-    parse_bounty_id,
-    parse_bytes32,
     to_bytes,
 )
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.chain.about import about_sent
-from service_cli.chain.journal import Journal, JournalEntry, journals_below, opened_name, was_done
+from service_cli.chain.journal import Journal, event_entry, journals_below, opened_name, was_done
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, Session, chain_errors
@@ -53,9 +50,9 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.guardian.events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict, VerdictCount
 from service_cli.guardian.opening import Choice
-from service_cli.json_values import object_of, text_of, whole_of
-from service_cli.shell.output import event, remark, say, warn
+from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import moment, printable
 from service_cli.witnesses.bounties import Pair, terms_of
 from service_cli.witnesses.numbers import named_by_place
@@ -78,15 +75,14 @@ class Verdict:
     named: Named
     report_commitment: Bytes32
 
-    def to_json(self) -> dict[str, object]:
-        return {
-            "bounty_id": str(self.bounty_id),
-            "guardian": self.guardian,
-            "kind": self.kind.value,
-            "solver": self.named[0] if self.named else None,
-            "submission_commitment": self.named[1] if self.named else None,
-            "report_commitment": self.report_commitment,
-        }
+    def names(self) -> tuple[BountyId, Address, VerdictKind, Address | None, Bytes32 | None, Bytes32]:
+        """How events name it."""
+        solver, submission = self.named or (None, None)
+        return self.bounty_id, self.guardian, self.kind, solver, submission, self.report_commitment
+
+    def anchored(self, receipt: Receipt) -> AnchoredVerdict:
+        """It as the Hub recorded it, and where."""
+        return AnchoredVerdict(*self.names(), receipt.tx_hash, receipt.block_number)
 
     def call(self) -> HubCall:
         """The call that records it."""
@@ -103,35 +99,8 @@ class Verdict:
         return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
 
 
-@dataclass(frozen=True, slots=True)
-class AnchoredVerdict:
-    """A Verdict that the Hub recorded, and where."""
-
-    verdict: Verdict
-    tx_hash: Bytes32
-    block_number: BlockNumber
-
-    def to_json(self) -> dict[str, object]:
-        return self.verdict.to_json() | {"tx_hash": self.tx_hash, "block_number": self.block_number}
-
-    @staticmethod
-    def from_json(value: object) -> "AnchoredVerdict":
-        fields = object_of(value)
-        solver, submission = fields["solver"], fields["submission_commitment"]
-        named = None if solver is None else (parse_address(text_of(solver)), parse_bytes32(text_of(submission)))
-        verdict = Verdict(
-            parse_bounty_id(text_of(fields["bounty_id"])),
-            parse_address(text_of(fields["guardian"])),
-            VerdictKind(text_of(fields["kind"])),
-            named,
-            parse_bytes32(text_of(fields["report_commitment"])),
-        )
-        tx_hash, block = parse_bytes32(text_of(fields["tx_hash"])), BlockNumber(whole_of(fields["block_number"]))
-        return AnchoredVerdict(verdict, tx_hash, block)
-
-
 _STEP: Final = TransactionStep("verdict_transaction")
-RECORDED: Final = JournalEntry("recorded", AnchoredVerdict.to_json, AnchoredVerdict.from_json)
+RECORDED: Final = event_entry("recorded", AnchoredVerdict)
 
 
 def record_verdict(
@@ -157,11 +126,11 @@ def record(
         reported = journal.get(RECORDED)
         if (done := _standing(chain, verdict, reported)) is not None:
             journal.note(RECORDED, done)
-            _finish(session, done)
+            _finish(session, verdict, done)
             return
         if reported is not None:
             _require_judging(chain, bounty_id)
-            _leave(chain, journal, reported, replace=replace)
+            _leave(chain, journal, verdict, reported, replace=replace)
         if not _STEP.was_attempted(journal):
             _require_judging(chain, bounty_id)
             _warn_unopened(chain, bounty_id, named)
@@ -172,9 +141,9 @@ def record(
             require_affordable(chain, session.account, verdict.call())
             _publish(session, verdict, document)
         receipt = send(session, Transaction(verdict.call(), verdict.expected()), journal, _STEP)
-        done = AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
+        done = verdict.anchored(receipt)
         journal.note(RECORDED, done)
-    _finish(session, done)
+    _finish(session, verdict, done)
 
 
 def _earlier_nonces(session: Session[LocalSigner], verdict: Verdict) -> Iterator[int | None]:
@@ -195,9 +164,9 @@ def require_recordable(session: Session[LocalSigner], bounty_id: BountyId, named
         _refuse_second(session.chain, bounty_id, session.account)
 
 
-def _finish(session: Session[LocalSigner], done: AnchoredVerdict) -> None:
+def _finish(session: Session[LocalSigner], verdict: Verdict, done: AnchoredVerdict) -> None:
     """How many Guardians recorded the same, which is for people to know and decides nothing here; then the Verdict."""
-    chain, verdict = session.chain, done.verdict
+    chain = session.chain
     about = about_sent(chain, session.account, done.tx_hash, verdict.bounty_id)
     try:
         bounty = chain.bounty(verdict.bounty_id)
@@ -205,15 +174,14 @@ def _finish(session: Session[LocalSigner], done: AnchoredVerdict) -> None:
         with chain_errors():
             found = [chain.hub.verdict(verdict.bounty_id, account) for account in roster.accounts]
     except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
-        event("guardian_verdict.recorded", done.to_json(), about)
+        emit(done, about)
         return
     outcome = (verdict.kind, *(verdict.named or (ZERO_ADDRESS, ZERO_BYTES32)))
     same = [one for one in found if (one.kind, one.solver, one.submission_commitment) == outcome]
     final = bounty.outcome is not None
-    counts = {"agreeing": len(same), "recorded": bounty.verdict_count, "quorum": roster.quorum, "final": final}
-    event("guardian_verdict.standing", {"bounty_id": str(verdict.bounty_id), **counts})
+    emit(VerdictCount(verdict.bounty_id, len(same), bounty.verdict_count, roster.quorum, final))
     without_terms = (lambda: replace(about(), terms=None)) if final else about  # nobody judges it any more
-    event("guardian_verdict.recorded", done.to_json(), without_terms)
+    emit(done, without_terms)
     ending = "the bounty is final" if final else "the bounty stays open until that many agree, or its time is up"
     remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
 
@@ -231,7 +199,7 @@ def _standing(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | 
         return newest if newest is not None and verdict.expected().proven_by(newest) else None
 
     receipt = agreed(chain, Fact.DONE, read)
-    return None if receipt is None else AnchoredVerdict(verdict, receipt.tx_hash, receipt.block_number)
+    return None if receipt is None else verdict.anchored(receipt)
 
 
 def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
@@ -243,9 +211,9 @@ def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | No
     return ExpectedEvent(VerdictRecorded, topics).newest(chain, BlockNumber(max(0, start)))
 
 
-def _leave(chain: ChainClient, journal: Journal, reported: AnchoredVerdict, *, replace: bool) -> None:
+def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: AnchoredVerdict, *, replace: bool) -> None:
     """Begin again with a Verdict that is not there any more; one that was replaced only where that is wanted."""
-    if _newest(chain, reported.verdict, reported) is None:
+    if _newest(chain, verdict, reported) is None:
         say("the chain does not have this Verdict, which an earlier run reported as recorded: recording it again")
         journal.forget(RECORDED)
         return
@@ -344,11 +312,11 @@ def _publish(session: Session[LocalSigner], verdict: Verdict, document: bytes) -
         media_type="text/markdown",
         summary=f"publish the written Verdict {verdict.report_commitment} of bounty {bounty_id}",
     )
-    event("guardian_verdict.published", verdict.to_json())
+    emit(PublishedVerdict(*verdict.names()))
     if api.get(path).body != document:
         message = "The written Verdict reads back differently from what was sent."
         raise CommandRefused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
-    event("guardian_verdict.read_back", verdict.to_json())
+    emit(ReadBackVerdict(*verdict.names()))
 
 
 _MOST_QUOTED: Final = 400

@@ -22,8 +22,9 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import CHAIN, Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, read_conditions
+from service_cli.poster.events import CheckedPage, PageIssue
 from service_cli.poster.template import leftovers
-from service_cli.shell.output import event, remark
+from service_cli.shell.output import emit, remark
 from service_cli.shell.text import About, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
@@ -53,14 +54,10 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
         conditions, now = read_conditions(chain), chain.latest().time
     found = list(dict.fromkeys(find(page, now, conditions)))
     for one in found:
-        event("poster_check.issue", {"line": one.line, "field": one.field, "message": one.message})
+        emit(PageIssue(one.line, one.field, one.message))
         remark(f"{name}:{one.line}: {one.field}: {one.message}", urgent=True)
-    bounds = {"issues": len(found), "hub_checked": online}
-    event(
-        "poster_check.finished",
-        {"spec_commitment": spec_commitment(page), "byte_length": len(page), **bounds},
-        lambda: About(path=None if name == STDIN else name),
-    )
+    checked = CheckedPage(spec_commitment(page), len(page), len(found), online)
+    emit(checked, lambda: About(path=None if name == STDIN else name))
     if not online:
         remark("the Hub's own bounds were not checked: that takes an RPC endpoint and a Hub")
     if found:

@@ -10,7 +10,7 @@ from service_common.types import Address, BountyId, TokenAmount, UnixSeconds
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, PATH, Value, read_document
 from service_cli.shell.command import argument_error, command
-from service_cli.shell.output import event
+from service_cli.shell.output import emit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,15 +69,14 @@ def poster_new(
     Reads:    nothing
     Defaults: with --award SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Prints:   poster_new.written (path, escrow_amount, submission_deadline, judging_window_seconds; with --award also
-              winner_award, guardian_fee, protocol_fee)
     Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
               service-cli poster:new --kind bug --judging "3 days" bug.md
     """
+    from service_cli.poster.events import WrittenTemplate
     from service_cli.poster.template import Kind, TemplateTerms, require_no_file, template, write_template
-    from service_cli.shell.output import event, remark
+    from service_cli.shell.output import remark
     from service_cli.shell.text import About, moment
 
     now, usual = int(time.time()), TemplateTerms()
@@ -87,7 +86,7 @@ def poster_new(
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
     require_no_file(path)
     judged = judging or usual.judging
-    fees: dict[str, str] = {}
+    fees: tuple[TokenAmount | None, ...] = (None, None, None)
     if award is None:
         text = template(now, TemplateTerms(escrow or usual.escrow, deadline, judged, Kind(kind)))
     else:
@@ -99,11 +98,8 @@ def poster_new(
         text = template(now, TemplateTerms(least, deadline, judged, Kind(kind)))
         require_accepted(chain, conditions, text)
     write_template(path, text)
-    understood = {"escrow_amount": None if escrow is None else str(escrow), "submission_deadline": deadline}
-    shown = {"path": str(path), **understood, "judging_window_seconds": judging, **fees}
-    event(
-        "poster_new.written", shown, lambda: About(now=now, token=None if award is None else conditions.constants.token)
-    )
+    written = WrittenTemplate(str(path), escrow, deadline, judging, *fees)
+    emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
     _remark_understood(escrow, deadline, judging, now)
     remark(f"fill in what is in angle brackets, then: service-cli poster:check {path}")
     remark(f"and what funding it costs: service-cli poster:publish-fund --check {path}")
@@ -139,8 +135,6 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, where they are known
-    Prints:   poster_check.issue (line, field, message), one for each
-              poster_check.finished (spec_commitment, byte_length, issues, hub_checked)
     Refuses:  a page that would be refused: exit code 1; a page that holds a private key
     Examples: service-cli poster:check bounty_challenge.md
               service-cli poster:check --offline bounty_challenge.md
@@ -181,12 +175,6 @@ def poster_publish_fund(
     Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Prints:   publish_fund.publication_prepared (spec_commitment, byte_length, poster, hub_address, escrow_amount,
-              submission_deadline)
-              publish_fund.token_approved (tx_hash, block_number, poster, spender, amount), allowance only
-              publish_fund.bounty_created (tx_hash, block_number, bounty_id, spec_commitment)
-              publish_fund.checked (what funding fixes and costs, and as which bounties the page was funded
-              before: by --poster-address, else by anyone), with --check
     Refuses:  a page that holds a private key; a page that this account has funded before, without --again; a page
               that is not ready; an answer that differs from its own derivation in any field; terms that the Hub would
               refuse; a balance below the escrow or the gas; new terms while an earlier authorization may still be used;
@@ -230,9 +218,6 @@ def poster_open_winning_submission(
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Prints:   open_winning_submission.key_retrieved (bounty_id, solver, submission_commitment)
-              open_winning_submission.artifact_opened (bounty_id, solver, submission_commitment, output_dir,
-              file_count, byte_length, bound, renamed_count)
     Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
               does not hash to the winning commitment; a key that is not the envelope's; work that names another bounty
               or Solver
@@ -254,12 +239,13 @@ def spec_commitment(page: str) -> None:
 
     \b
     Reads:   nothing
-    Prints:  spec_commitment.derived (spec_commitment, byte_length)
     Refuses: a file that cannot be read, or over 256 KiB
     Examples: service-cli spec-commitment bounty_challenge.md
               service-cli spec-commitment - < bounty_challenge.md
     """
     from service_common.domain.commitments import spec_commitment
 
+    from service_cli.poster.events import DerivedCommitment
+
     data = read_document(page)
-    event("spec_commitment.derived", {"spec_commitment": spec_commitment(data), "byte_length": len(data)})
+    emit(DerivedCommitment(spec_commitment(data), len(data)))

@@ -5,6 +5,7 @@ before anything is signed. Nothing here needs a key.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from service_common.chain.hub_constants import EscrowToken, HubConstants, read_hub_constants, term_issues
 from service_common.domain.challenge import ChallengePage, parse_challenge
@@ -12,13 +13,14 @@ from service_common.domain.money import fee_amount
 from service_common.domain.roster import Roster
 from service_common.domain.terms import Terms
 from service_common.errors import Issue
-from service_common.types import Address, Bytes32, TokenAmount, UnixSeconds
+from service_common.types import Address, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 from service_common.wire.deployment import Deployment
 
 from service_cli.api import ApiClient
 from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
+from service_cli.poster.events import ActiveGuardian, FundingPreview
 from service_cli.shell.output import remark
 from service_cli.shell.text import amount, moment
 
@@ -93,31 +95,40 @@ def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePa
 
 
 def preview(
-    chain: ChainClient, conditions: HubConditions, page: ChallengePage, commitment: Bytes32
-) -> dict[str, object]:
+    chain: ChainClient,
+    conditions: HubConditions,
+    page: ChallengePage,
+    commitment: Bytes32,
+    *,
+    byte_length: int,
+    gas_cost: Wei,
+    funded_as: tuple[BountyId, ...] | None,
+) -> FundingPreview:
     """What funding the page would fix and cost, for ``--check``."""
-    protocol_fee, guardian_fee = conditions.fees(page.escrow_amount)
-    reveal_at = page.submission_deadline + conditions.constants.reveal_delay
-    members = [
-        {"guardian_address": member.guardian_address, "last_active_at": member.last_active_at or None}
-        for member in conditions.roster.members
-    ]
-    return {
-        "spec_commitment": commitment,
-        "chain_id": chain.chain_id,
-        "hub_address": chain.hub.address,
-        "escrow_amount": str(page.escrow_amount),
-        "escrow_token": conditions.constants.token.symbol,
-        "protocol_fee": str(protocol_fee),
-        "guardian_fee": str(guardian_fee),
-        "winner_award": str(page.escrow_amount - protocol_fee - guardian_fee),
-        "submission_deadline": page.submission_deadline,
-        "reveal_at": reveal_at,
-        "judging_deadline": reveal_at + page.judging_window_seconds,
-        "guardian_roster_hash": conditions.roster.guardian_roster_hash,
-        "quorum": conditions.roster.quorum,
-        "guardians": members,
-    }
+    fees = fees_of(page.escrow_amount, conditions)
+    reveal_at = UnixSeconds(page.submission_deadline + conditions.constants.reveal_delay)
+    return FundingPreview(
+        byte_length=byte_length,
+        spec_commitment=commitment,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub.address,
+        escrow_amount=page.escrow_amount,
+        escrow_token=conditions.constants.token.symbol,
+        protocol_fee=fees.protocol,
+        guardian_fee=fees.guardian,
+        winner_award=fees.award,
+        submission_deadline=page.submission_deadline,
+        reveal_at=reveal_at,
+        judging_deadline=UnixSeconds(reveal_at + page.judging_window_seconds),
+        guardian_roster_hash=conditions.roster.guardian_roster_hash,
+        quorum=conditions.roster.quorum,
+        guardians=tuple(
+            ActiveGuardian(member.guardian_address, member.last_active_at or None)
+            for member in conditions.roster.members
+        ),
+        gas_cost_at_most=gas_cost,
+        funded_as=funded_as,
+    )
 
 
 _DECIMALS = 6
@@ -140,11 +151,18 @@ def escrow_for(settings: Settings, award: TokenAmount) -> tuple[ChainClient, Hub
     return chain, conditions, escrow
 
 
-def fees_of(escrow: TokenAmount, conditions: HubConditions) -> dict[str, str]:
-    """Who gets what of an escrow, as fields of an event."""
+class Shares(NamedTuple):
+    """Who gets what of an escrow that is awarded."""
+
+    award: TokenAmount
+    guardian: TokenAmount
+    protocol: TokenAmount
+
+
+def fees_of(escrow: TokenAmount, conditions: HubConditions) -> Shares:
+    """The shares of an escrow, by the Hub's present fees."""
     protocol, guardian = conditions.fees(escrow)
-    award = escrow - protocol - guardian
-    return {"winner_award": str(award), "guardian_fee": str(guardian), "protocol_fee": str(protocol)}
+    return Shares(TokenAmount(escrow - protocol - guardian), TokenAmount(guardian), TokenAmount(protocol))
 
 
 def require_accepted(chain: ChainClient, conditions: HubConditions, page: str) -> None:

@@ -23,16 +23,14 @@ from service_common.domain.terms import Terms
 from service_common.types import (
     Address,
     BlockNumber,
-    BountyId,
     Bytes32,
     UnixSeconds,
     bytes32,
-    parse_bounty_id,
     parse_bytes32,
 )
 
 from service_cli.chain.about import about_sent
-from service_cli.chain.journal import Journal, JournalEntry
+from service_cli.chain.journal import Journal, JournalEntry, event_entry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
@@ -56,7 +54,8 @@ from service_cli.chain.transactions import (
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.poster.conditions import HubConditions
-from service_cli.shell.output import event, say
+from service_cli.poster.events import ApprovedAllowance, FundedBounty
+from service_cli.shell.output import emit, say
 from service_cli.shell.text import amount, duration, moment
 from service_cli.witnesses.escrows import Escrow
 from service_cli.witnesses.times import has_passed, latest_moment, signing_time
@@ -109,39 +108,11 @@ class Authorization:
         return Authorization(terms, UnixSeconds(whole_of(fields["valid_before"])), signature)
 
 
-@dataclass(frozen=True, slots=True)
-class FundedBounty:
-    """The bounty that a page led to, and where."""
-
-    bounty_id: BountyId
-    spec_commitment: Bytes32
-    tx_hash: Bytes32
-    block_number: BlockNumber
-
-    def to_json(self) -> dict[str, object]:
-        return {
-            "tx_hash": self.tx_hash,
-            "block_number": self.block_number,
-            "bounty_id": str(self.bounty_id),
-            "spec_commitment": self.spec_commitment,
-        }
-
-    @staticmethod
-    def from_json(value: object) -> "FundedBounty":
-        fields = object_of(value)
-        return FundedBounty(
-            parse_bounty_id(text_of(fields["bounty_id"])),
-            parse_bytes32(text_of(fields["spec_commitment"])),
-            parse_bytes32(text_of(fields["tx_hash"])),
-            BlockNumber(whole_of(fields["block_number"])),
-        )
-
-
 def _nonces_of(value: object) -> Mapping[Bytes32, BlockNumber]:
     return {parse_bytes32(nonce): BlockNumber(whole_of(block)) for nonce, block in object_of(value).items()}
 
 
-FUNDED: Final = JournalEntry("bounty_created", FundedBounty.to_json, FundedBounty.from_json)
+FUNDED: Final = event_entry("bounty_created", FundedBounty)
 CREATE: Final = TransactionStep("create_transaction")
 APPROVE: Final = TransactionStep("approve_transaction")
 PATH: Final = JournalEntry("path", str, lambda value: FundingPath(text_of(value)))
@@ -349,15 +320,9 @@ class Funding:
                 raise
             raise self._creation_unknown(allowed) from error
         self.journal.forget(*APPROVE.entries)
-        approved = {
-            "tx_hash": receipt.tx_hash,
-            "block_number": receipt.block_number,
-            "poster": self.session.account,
-            "spender": hub,
-            "amount": str(terms.escrow_amount),
-        }
-        about = about_sent(self.session.chain, self.session.account, receipt.tx_hash)
-        event("publish_fund.token_approved", approved, about)
+        account = self.session.account
+        approved = ApprovedAllowance(receipt.tx_hash, receipt.block_number, account, hub, terms.escrow_amount)
+        emit(approved, about_sent(self.session.chain, account, receipt.tx_hash))
 
     def _nonce(self, terms: Terms) -> Bytes32:
         chain = self.session.chain

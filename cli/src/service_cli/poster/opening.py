@@ -19,8 +19,9 @@ from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
+from service_cli.poster.events import FittingKey, OpenedWinningWork
 from service_cli.shell.arguments import require_new
-from service_cli.shell.output import event
+from service_cli.shell.output import emit
 from service_cli.submissions import beacon_of, check_envelope, fetch_submission, write_artifact
 
 
@@ -56,9 +57,8 @@ def open_winning_submission(
     submission = fetch_submission(session.api, session.signer, bounty_id, winner)
     check_envelope(chain, submission, bounty, beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
-    event("open_winning_submission.key_retrieved", submission.names())
-    name = "open_winning_submission.artifact_opened"
-    write_artifact(submission, identity, target, name, original_names=original_names)
+    emit(FittingKey(*submission.names()))
+    write_artifact(submission, identity, target, OpenedWinningWork, original_names=original_names)
     note_done(chain.chain_id, chain.hub.address, *opened)
 
 

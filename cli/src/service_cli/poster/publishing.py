@@ -32,9 +32,10 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, check_terms, preview, read_conditions, require_same_token
-from service_cli.poster.funding import FUNDED, FundedBounty, Funding, creation_calls
+from service_cli.poster.events import FundedBounty, PublishedPage
+from service_cli.poster.funding import FUNDED, Funding, creation_calls
 from service_cli.poster.template import require_filled
-from service_cli.shell.output import event, remark, say, warn
+from service_cli.shell.output import emit, remark, say, warn
 from service_cli.shell.text import Token, amount, wei
 from service_cli.witnesses.escrows import escrows_of
 from service_cli.witnesses.table import Fact, Witness
@@ -66,7 +67,7 @@ def _fund(funding: Funding, page: bytes, *, yes: bool, again: bool) -> FundedBou
         return _funded(session, receipt, commitment)
     known = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
-        return _on_the_hub(session, FundedBounty(own.bounty_id, commitment, own.tx_hash, own.block_number))
+        return _on_the_hub(session, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
     if known.value and not again:
         raise _already_funded(session.account, known.value[-1].bounty_id)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
@@ -95,8 +96,7 @@ def _is_there(session: Session[LocalSigner], done: FundedBounty) -> bool:
 
 
 def _show_funded(session: Session[LocalSigner], done: FundedBounty) -> None:
-    about = about_sent(session.chain, session.account, done.tx_hash, done.bounty_id)
-    event("publish_fund.bounty_created", done.to_json(), about)
+    emit(done, about_sent(session.chain, session.account, done.tx_hash, done.bounty_id))
 
 
 def check_page(settings: Settings, page: bytes, poster: Address | None, path: str | None = None) -> None:
@@ -113,11 +113,9 @@ def check_page(settings: Settings, page: bytes, poster: Address | None, path: st
     if before:
         whose = "this account" if poster is not None else "somebody"
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
-    ids = None if before is None else [str(bounty_id) for bounty_id in before]
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
-    shown = {"byte_length": len(page), **preview(chain, conditions, challenge, commitment), "funded_as": ids}
-    shown["gas_cost_at_most"] = str(cost)
-    event("publish_fund.checked", shown, lambda: replace(about_chain(chain)(), path=path))
+    found = preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
+    emit(found, lambda: replace(about_chain(chain)(), path=path))
 
 
 def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
@@ -202,18 +200,8 @@ def _publish(
     ).json()
     expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
     require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
-    event(
-        "publish_fund.publication_prepared",
-        {
-            "spec_commitment": commitment,
-            "byte_length": len(page),
-            "poster": session.account,
-            "hub_address": session.chain.hub.address,
-            "escrow_amount": str(challenge.escrow_amount),
-            "submission_deadline": challenge.submission_deadline,
-        },
-        about_chain(session.chain),
-    )
+    terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
+    emit(PublishedPage(commitment, len(page), session.account, *terms), about_chain(session.chain))
     return vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
 
 
@@ -259,7 +247,7 @@ def _funded(session: Session[LocalSigner], receipt: Receipt, commitment: Bytes32
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
         raise _not_created(receipt.tx_hash)
-    return _on_the_hub(session, FundedBounty(created.bounty_id, commitment, receipt.tx_hash, receipt.block_number))
+    return _on_the_hub(session, FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment))
 
 
 def _on_the_hub(session: Session[LocalSigner], done: FundedBounty) -> FundedBounty:

@@ -26,7 +26,7 @@ from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_ar
 from service_cli.shell.output import (
     OutputLost,
     ReaderGone,
-    event,
+    emit,
     finish,
     is_text,
     print_json,
@@ -73,7 +73,9 @@ def require_supported() -> None:
 
 
 class HelpedCommand(click.Command):
-    """A command whose help wraps."""
+    """A command whose help wraps, and lists the events of its prefix that are beside its module."""
+
+    prefix, module = "", ""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         whole = self.help or ""
@@ -87,14 +89,23 @@ class HelpedCommand(click.Command):
             formatter.write_paragraph()
             with formatter.indentation():
                 margin = " " * formatter.current_indent
-                for line in _laid_out(f"Reads:{table}\n{_EXIT}", formatter.width - formatter.current_indent):
+                rows = _entries(f"Reads:{table}\n{_EXIT}")
+                after = next(at for at, (heading, _) in enumerate(rows) if heading in {"Refuses", "Examples", "Exit"})
+                rows[after:after] = self._prints()
+                for line in _laid_out(rows, formatter.width - formatter.current_indent):
                     formatter.write(f"{margin}{line}\n")
 
+    def _prints(self) -> list[tuple[str, str]]:
+        from service_cli.shell.event import events_of  # with all that its text takes
 
-def _laid_out(table: str, width: int) -> list[str]:
+        events = events_of(self.module, self.prefix)
+        return [("" if at else "Prints", event.synopsis()) for at, event in enumerate(events)]
+
+
+def _laid_out(rows: list[tuple[str, str]], width: int) -> list[str]:
     """The table's entries, each wrapped beside its heading; an event begins a line of its own."""
     lines: list[str] = []
-    for heading, text in _entries(table):
+    for heading, text in rows:
         first = f"{heading}:".ljust(_COLUMN) if heading else " " * _COLUMN
         if text.startswith("service-cli "):  # to be copied as it is
             lines.append(first + text)
@@ -112,7 +123,7 @@ def _entries(table: str) -> list[tuple[str, str]]:
         if heading := _HEADING.match(line):
             section = heading[1]
             found.append((section, line[heading.end() :]))
-        elif (section == "Prints" and _EVENT.match(line)) or (section == "Examples" and line):
+        elif section == "Examples" and line:
             found.append(("", line))
         elif line:
             name, text = found[-1]
@@ -133,12 +144,12 @@ def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None
     set_quiet(bool(_given_before(context, option, value)))
 
 
-def _wished(context: click.Context, option: click.Parameter, value: bool) -> None:
-    """Keep what was wished of the output, before the command or after it."""
+def _output_option(context: click.Context, option: click.Parameter, value: bool) -> None:
+    """Keep an option of the output, given before the command or after it."""
     context.meta[f"{__name__}.{option.name}"] = bool(_given_before(context, option, value))
 
 
-def _is_wished(name: str) -> bool:
+def _is_set(name: str) -> bool:
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(f"{__name__}.{name}"))
 
@@ -148,21 +159,21 @@ def _choose_output() -> None:
     print_json()
     choice = chosen_output()
     if choice.mode is Mode.TEXT:
-        print_text(colours=not _is_wished("no_color"))
+        print_text(colours=not _is_set("no_color"))
     elif choice.is_default:
         show_hint_once()
 
 
 def chosen_output() -> Choice:
     """What this command prints, and what chose it."""
-    return chosen_mode(text=_is_wished("text"), json=_is_wished("json"))
+    return chosen_mode(text=_is_set("text"), json=_is_set("json"))
 
 
 TEXT_HELP = "Print sentences and tables instead of JSON lines."
 JSON_HELP = "Print JSON lines, whatever is configured."
 NO_COLOR_HELP = "No colours in text, as with NO_COLOR."
 OUTPUT = tuple(
-    click.option(f"--{name}", is_flag=True, expose_value=False, callback=_wished, help=text)
+    click.option(f"--{name}", is_flag=True, expose_value=False, callback=_output_option, help=text)
     for name, text in (("no-color", NO_COLOR_HELP), ("json", JSON_HELP), ("text", TEXT_HELP))
 )
 QUIET_HELP = "Only warnings and refusals on stderr."
@@ -187,14 +198,14 @@ def command(
     network: bool = True,
     api: bool = False,
     sends: bool = False,
-    kind: type[click.Command] = HelpedCommand,
-) -> Callable[[Callable[..., None]], click.Command]:
+    kind: type[HelpedCommand] = HelpedCommand,
+) -> Callable[[Callable[..., None]], HelpedCommand]:
     """A command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``.
 
     One that ``sends`` transactions takes ``--max-cost``.
     """
 
-    def decorate(run: Callable[..., None]) -> click.Command:
+    def decorate(run: Callable[..., None]) -> HelpedCommand:
         wrapped: Callable[..., None] = ending(prefix)(run)
         if sends:
             wrapped = MAX_COST(wrapped)
@@ -203,7 +214,9 @@ def command(
         wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
         for option in (*OUTPUT, QUIET):
             wrapped = option(wrapped)
-        return click.command(name, kind, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+        made = click.command(name, kind, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+        made.prefix, made.module = prefix, run.__module__
+        return made
 
     return decorate
 
@@ -278,22 +291,24 @@ class Unexpected(ServiceError):
 
 def _end(prefix: str, error: ServiceError) -> None:
     # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
-    kind = "failed" if isinstance(error, CommandFailed | Unexpected) else "refused"
-    fields: dict[str, object] = {"code": error.code, "message": error.message, "next_action": error.next_action}
-    if error.issues:
-        fields["issues"] = [{"path": issue.path, "message": issue.message} for issue in error.issues]
-    if error.retry_not_before is not None:
-        fields["retry_not_before"] = error.retry_not_before
+    is_refusal = not isinstance(error, CommandFailed | Unexpected)
     finish()
     if not is_text():  # there it is the text on stderr
-        event(f"{prefix}.{kind}", fields)
-    warn(f"{kind}: {error.message}")
+        _emit_ending(prefix, error, is_refusal=is_refusal)
+    warn(f"{'refused' if is_refusal else 'failed'}: {error.message}")
     for issue in error.issues:
         warn(f"  {issue.path}: {issue.message}")
     if error.retry_not_before is not None:
         warn(f"not before: {error.retry_not_before}")
     warn(f"next: {error.next_action}")
     sys.exit(1)
+
+
+def _emit_ending(prefix: str, error: ServiceError, *, is_refusal: bool) -> None:
+    from service_cli.shell.event import Ending, EndingIssue
+
+    issues = tuple(EndingIssue(issue.path, issue.message) for issue in error.issues) or None
+    emit(Ending(prefix, is_refusal, error.code, error.message, error.next_action, issues, error.retry_not_before))
 
 
 def argument_error(name: str, problem: str) -> click.ClickException:

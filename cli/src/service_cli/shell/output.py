@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from service_cli.shell.event import Event
     from service_cli.shell.render.printer import Printer
     from service_cli.shell.text import FindAbout
 
@@ -32,10 +33,15 @@ class ReaderGone(OutputLost):
 
 
 _NAMING: Final = ("bounty_id", "tx_hash", "spec_commitment", "submission_commitment", "code", "message", "path")
-_LOOKING: Final = ("bounty_list.", "bounty_show.", "bounty_watch.", "guardian_judgeable.", "config.", "doctor.")
+READ_ONLY_PREFIXES: Final = (
+    "bounty_list.",
+    "bounty_show.",
+    "bounty_watch.",
+    "guardian_judgeable.",
+    "config.",
+    "doctor.",
+)
 """Commands that only show: their reader may go away when it has seen enough."""
-FOR_PROGRAMS: Final = ("submit.approval_required", "submit.transaction_prepared", "claim.transaction_prepared")
-"""What a wallet signs or sends: JSON in text mode, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,7 @@ class OutputSink:
     """Where events and text go instead, in a program that calls the client."""
 
     event: Callable[[str, Mapping[str, object]], None]
+    """Takes an event's name and its JSON object."""
     text: Callable[[str], None]
 
 
@@ -97,25 +104,24 @@ def is_text() -> bool:
     return _PRINTER is not None and _SINK.get() is None
 
 
-def event(name: str, fields: Mapping[str, object], about: "FindAbout | None" = None) -> None:
+def emit(event: "Event", about: "FindAbout | None" = None) -> None:
     """Print one event; ``OutputLost`` where that is not possible. ``about`` finds out what only its text needs."""
     if (sink := _SINK.get()) is not None:
-        sink.event(name, fields)
+        sink.event(event.name_of_event(), event.json())
         return
     require_output()
     if _PRINTER is None:
-        text = _as_json(name, fields)
-    elif name in FOR_PROGRAMS:
-        text = _PRINTER.rest() + _as_json(name, fields)
+        text = _as_json(event)
+    elif event.FOR_PROGRAMS:
+        text = _PRINTER.rest() + _as_json(event)
     else:
-        text = _PRINTER.show(name, fields, about, lambda: _as_json(name, fields))
+        text = _PRINTER.show(event, about, lambda: _as_json(event))
     try:
         _write(text)
     except BrokenPipeError:
-        if name.startswith(_LOOKING):
+        if event.name_of_event().startswith(READ_ONLY_PREFIXES):
             raise
-        named = ", ".join(f"{field} {fields[field]}" for field in _NAMING if fields.get(field))
-        raise ReaderGone(f"{name} ({named})" if named else name) from None
+        raise ReaderGone(_named(event)) from None
 
 
 def finish() -> None:
@@ -124,10 +130,17 @@ def finish() -> None:
         _write(_PRINTER.rest())
 
 
-def _as_json(name: str, fields: Mapping[str, object]) -> str:
+def _as_json(event: "Event") -> str:
     import json  # help and version print no event
 
-    return json.dumps({"event": name, **fields}, separators=(", ", ": ")) + "\n"
+    return json.dumps({"event": event.name_of_event(), **event.json()}, separators=(", ", ": ")) + "\n"
+
+
+def _named(event: "Event") -> str:
+    """Its name, and the fields by which a person knows what it is about."""
+    fields = event.json()
+    name, named = event.name_of_event(), [f"{field} {fields[field]}" for field in _NAMING if fields.get(field)]
+    return f"{name} ({', '.join(named)})" if named else name
 
 
 def _write(text: str) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from service_common.domain.lifecycle import Schedule
+from service_common.types import UnixSeconds
 
 from service_cli.shell.text import moment
 
@@ -45,12 +46,15 @@ def sentence(
     return template.format(**shown | {"reason": REASONS.get(reason, reason)})
 
 
+Step = Literal["submissions", "reveal", "judging", "settlement", "finality"]
+
+
 @dataclass(frozen=True, slots=True)
 class NextStep:
     """What a bounty waits for. ``at`` is chain time, None where only its people decide."""
 
-    step: str
-    at: int | None
+    step: Step
+    at: UnixSeconds | None
     text: str = field(compare=False)
 
 

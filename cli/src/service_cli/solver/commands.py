@@ -57,19 +57,6 @@ def solver_submit(
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --solver-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
-    Prints:   submit.left_out (path), once for each name that is left out
-              submit.file (path, byte_length), once for each file, with --check
-              submit.checked (bounty_id, solver, file_count, byte_length, left_out_count, secret_files, gas, gas_cost,
-              balance, submission_deadline, reveal_at, replaces, warnings), with --check
-              submit.approval_required (solver, typed_data), with --solver-address; answer on stdin, or with
-              --browser on the page instead
-              submit.ciphertext_uploaded (bounty_id, solver, byte_length)
-              submit.sealed_kept (bounty_id, solver, submission_commitment, directory), with --without-api
-              submit.submission_prepared (mode, bounty_id, solver, submission_commitment, guardian_roster_hash,
-              byte_length)
-              submit.transaction_prepared (chain_id, to, value, data, function_name, args), with --solver-address
-              submit.submission_recorded (tx_hash, block_number, bounty_id, solver, submission_commitment,
-              guardian_roster_hash)
     Refuses:  more than 1 GiB of files, or more than 20,000; links; a directory that holds a key of this run; files that
               look like secrets, where nobody can answer; an account without ether for the gas; a bounty that does not
               accept Submissions; without --replace, where one is recorded that was made elsewhere; a roster that does

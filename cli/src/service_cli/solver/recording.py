@@ -16,10 +16,11 @@ from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bo
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, prepared_transaction, simulate
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import event, say, warn
+from service_cli.shell.output import emit, say, warn
 from service_cli.shell.text import moment
+from service_cli.solver.events import SubmittedWork, UnsentSubmission
 from service_cli.solver.sealing import MADE, PREPARED, SEALED, SEALED_AT, SHOWN, Work
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import agreed
@@ -118,7 +119,7 @@ def _by_wallet(
     journal.note(SHOWN, call.data)
 
     def show() -> None:
-        event("submit.transaction_prepared", prepared_transaction(work.chain, call))
+        emit(unsent(work.chain, call))
         until = moment(work.bounty.submission_deadline, work.chain.latest().time)
         say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
         if was_shown:
@@ -128,18 +129,15 @@ def _by_wallet(
 
 
 def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> None:
-    event(
-        "submit.submission_recorded",
-        {
-            "tx_hash": receipt.tx_hash,
-            "block_number": receipt.block_number,
-            "bounty_id": str(work.bounty_id),
-            "solver": work.solver,
-            "submission_commitment": envelope.commitment(),
-            "guardian_roster_hash": envelope.guardian_roster_hash,
-        },
-        about_sent(work.chain, work.solver, receipt.tx_hash, work.bounty_id),
-    )
+    names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
+    recorded = SubmittedWork(receipt.tx_hash, receipt.block_number, *names)
+    emit(recorded, about_sent(work.chain, work.solver, receipt.tx_hash, work.bounty_id))
+
+
+def unsent(chain: ChainClient, call: HubCall) -> UnsentSubmission:
+    """The call as a wallet outside takes it."""
+    arguments = tuple("0x" + one.hex() if isinstance(one, bytes) else str(one) for one in call.arguments)
+    return UnsentSubmission(chain.chain_id, chain.hub.address, "0", call.data, call.function, arguments)
 
 
 def _found(work: Work, commitment: Bytes32, journal: Journal) -> Receipt:

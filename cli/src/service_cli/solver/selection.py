@@ -16,8 +16,9 @@ from service_common.crypto.archive_write import Entry, list_directory
 
 from service_cli.config.keys import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, remark
+from service_cli.shell.output import emit, remark
 from service_cli.shell.text import printable
+from service_cli.solver.events import LeftOutPath, SealableFile
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -63,7 +64,7 @@ def select(directory: Path, *, use_gitignore: bool = False) -> Selection:
 def report_left_out(selection: Selection) -> None:
     """Count and list what is not sealed."""
     for path in selection.left_out:
-        event("submit.left_out", {"path": printable_path(path)})
+        emit(LeftOutPath(printable_path(path)))
     if selection.left_out:
         remark(f"left out: {len(selection.left_out)}: {named(selection.left_out)}")
 
@@ -72,7 +73,7 @@ def report_files(selection: Selection) -> None:
     """List what is sealed, with sizes."""
     files = selection.files
     for entry in files:
-        event("submit.file", {"path": entry.path, "byte_length": entry.size})
+        emit(SealableFile(entry.path, entry.size))
     remark(f"{_counted(len(files), 'file')}, {shown_size(selection.byte_length)}:")
     for entry in files[:_NAMED]:
         remark(f"  {printable(entry.path, 200)}  {shown_size(entry.size)}")

@@ -33,8 +33,9 @@ from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Progress, event, remark, say, warn
+from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import About, moment, wei
+from service_cli.solver.events import KeptSubmission, SubmissionPreview
 from service_cli.solver.recording import active, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
     CONTENT,
@@ -263,12 +264,7 @@ def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> 
 
 def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     """Where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
-    names = {
-        "bounty_id": str(work.bounty_id),
-        "solver": work.solver,
-        "submission_commitment": envelope.commitment(),
-    }
-    event("submit.sealed_kept", names | {"directory": str(journal.folder)})
+    emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
     if journal.get(UPLOADED) != envelope.ciphertext.sha256:
         remark("these bytes are not uploaded, and the page's terms are not compared with the chain's")
         remark("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
@@ -308,25 +304,22 @@ def check_submission(
             else []
         ),
     ]
-    event(
-        "submit.checked",
-        {
-            "bounty_id": str(bounty_id),
-            "solver": work.solver,
-            "file_count": len(selection.files),
-            "byte_length": selection.byte_length,
-            "left_out_count": len(selection.left_out),
-            "secret_files": [printable_path(path) for path in secrets],
-            "gas": cost.gas,
-            "gas_cost": str(cost.wei),
-            "balance": str(balance),
-            "submission_deadline": work.bounty.submission_deadline,
-            "reveal_at": work.bounty.reveal_at,
-            "replaces": None if former == ZERO_BYTES32 else former,
-            "warnings": warnings,
-        },
-        lambda: About(now=now, path=str(directory)),
+    found = SubmissionPreview(
+        bounty_id=bounty_id,
+        solver=work.solver,
+        file_count=len(selection.files),
+        byte_length=selection.byte_length,
+        left_out_count=len(selection.left_out),
+        secret_files=tuple(map(printable_path, secrets)),
+        gas=cost.gas,
+        gas_cost=cost.wei,
+        balance=balance,
+        submission_deadline=work.bounty.submission_deadline,
+        reveal_at=work.bounty.reveal_at,
+        replaces=None if former == ZERO_BYTES32 else former,
+        warnings=tuple(warnings),
     )
+    emit(found, lambda: About(now=now, path=str(directory)))
     remark(f"to be submitted before {deadline}; nobody can read it until {moment(work.bounty.reveal_at, now)}")
     remark(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")
     for warning in warnings:

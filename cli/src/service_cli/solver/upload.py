@@ -16,10 +16,10 @@ from service_cli.bounty.facts import require_agreement
 from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import Signer
-from service_cli.chain.transactions import prepared_transaction
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import event, say
-from service_cli.solver.recording import submit_call
+from service_cli.shell.output import emit, say
+from service_cli.solver.events import CheckedEnvelope, UploadedCiphertext
+from service_cli.solver.recording import submit_call, unsent
 from service_cli.solver.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
 from service_cli.storage import read_target, upload
 
@@ -95,10 +95,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) ->
         raise CommandRefused("locator_mismatch", message, next_action=_DISAGREES)
     if not upload(read_target(target, work.session.settings.api_base_url()), journal.folder / CIPHERTEXT):
         return False
-    event(
-        "submit.ciphertext_uploaded",
-        {"bounty_id": str(work.bounty_id), "solver": work.solver, "byte_length": ciphertext.byte_length},
-    )
+    emit(UploadedCiphertext(work.bounty_id, work.solver, ciphertext.byte_length))
     return True
 
 
@@ -115,17 +112,8 @@ def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
     expected = {
         "submission_commitment": envelope.commitment(),
         "guardian_roster_hash": envelope.guardian_roster_hash,
-        "transaction": prepared_transaction(work.chain, submit_call(work, envelope)),
+        "transaction": unsent(work.chain, submit_call(work, envelope)).json(),
     }
     require_agreement(answer, expected, "preparation_mismatch", _DISAGREES)
-    event(
-        "submit.submission_prepared",
-        {
-            "mode": envelope.mode,
-            "bounty_id": str(work.bounty_id),
-            "solver": work.solver,
-            "submission_commitment": envelope.commitment(),
-            "guardian_roster_hash": envelope.guardian_roster_hash,
-            "byte_length": len(body),
-        },
-    )
+    names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
+    emit(CheckedEnvelope(envelope.mode, *names, len(body)))

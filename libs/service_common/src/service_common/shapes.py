@@ -13,16 +13,17 @@ from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from service_common.types import BountyId, TokenAmount
+from service_common.types import BountyId, TokenAmount, Wei
 
 
 class Note(NamedTuple):
-    """What a shape states of a value beside its type; bounds are inclusive."""
+    """What a shape states of a value beside its type; bounds are inclusive, the pattern is that of a text."""
 
     description: str = ""
     minimum: int | None = None
     maximum: int | None = None
     max_length: int | None = None
+    pattern: str = ""
 
 
 class JsonOf(NamedTuple):
@@ -36,7 +37,7 @@ class Omitted:
 
 
 OMITTED: Final = Omitted()
-_DECIMAL: Final = (BountyId, TokenAmount)
+_DECIMAL: Final = (BountyId, TokenAmount, Wei)
 
 
 class Part(NamedTuple):

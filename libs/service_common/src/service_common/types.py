@@ -16,6 +16,8 @@ BountyId = NewType("BountyId", int)
 """Counts from 1; a decimal string in payloads."""
 TokenAmount = NewType("TokenAmount", int)
 """Smallest units of the escrow token; a decimal string in payloads."""
+Wei = NewType("Wei", int)
+"""The smallest unit of ether, in which gas is paid; a decimal string in payloads."""
 UnixSeconds = NewType("UnixSeconds", int)
 BlockNumber = NewType("BlockNumber", int)
 RosterVersion = NewType("RosterVersion", int)

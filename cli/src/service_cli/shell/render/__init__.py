@@ -1,5 +1,4 @@
-"""Events as text for people: one function for each event, in the module of its command's role.
+"""Events as text for people: the screen, what the texts of events share, and the longest of them.
 
-``printer`` finds an event's text by its name; ``tests/cli/shell/render/test_printer.py`` fails while an event of
-``docs/events.md`` has none. Nothing here is imported unless a run prints text.
+The text of an event is its own (``shell/event.py``). Nothing here is imported unless a command runs.
 """

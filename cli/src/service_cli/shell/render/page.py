@@ -5,31 +5,33 @@ from collections.abc import Iterator
 from service_common.domain.challenge import ChallengePage, parse_challenge
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.lifecycle import Schedule
+from service_common.domain.record import VerificationRecord
 from service_common.errors import ServiceError
 from service_common.wire.bounties import BountyDetail
 from service_common.wire.reading import read
 
+from service_cli.shell.items import Fact, Heading, Item, Whole
+from service_cli.shell.phrases import at, counted, safe, tokens, why
 from service_cli.shell.progress import next_step
-from service_cli.shell.render.bounties import record_items
-from service_cli.shell.render.fields import Fields, at, counted, safe, tokens, why
 from service_cli.shell.render.markdown import markdown_items, plain_items
-from service_cli.shell.render.screen import Fact, Heading, Item, Screen, Whole
-from service_cli.shell.text import About, relative
+from service_cli.shell.render.record import record_items
+from service_cli.shell.render.screen import Screen
+from service_cli.shell.text import relative
 
 _MOST_SUBMISSIONS = 20
 
 
-def _shown(fields: Fields, about: About, screen: Screen) -> Iterator[Item]:
-    detail = read(BountyDetail, dict(fields.values))
+def bounty_page(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
+    """The whole bounty."""
     page = _page_of(detail)
     title = "" if page is None else f": {safe(page.title, 200)}"
     yield Heading(f"Bounty {detail.bounty_id}{title}")
     yield _state(detail, screen)
-    yield from _money(detail, about)
+    yield from _money(detail, screen)
     yield from _times(detail, screen)
     yield from _people(detail, screen)
     if detail.verification_record is not None:
-        yield from record_items(Fields(detail.verification_record), about, screen)
+        yield from record_items(read(VerificationRecord, detail.verification_record), screen)
     yield from _challenge(detail, page)
     yield Heading("Next")
     yield Whole(f" service-cli {_command(detail, screen)}")
@@ -70,14 +72,14 @@ def _command(detail: BountyDetail, screen: Screen) -> str:
     return f"bounty:watch {detail.bounty_id}"
 
 
-def _money(detail: BountyDetail, about: About) -> Iterator[Item]:
+def _money(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
     facts = detail.facts
     award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
     yield Heading("Money")
-    yield Fact("Escrow", tokens(facts.escrow_amount, about.token))
-    yield Fact("Award", f"{tokens(award, about.token)}, the winner's")
-    yield Fact("Guardian fee", f"{tokens(facts.guardian_fee, about.token)}, shared by those who record a Verdict")
-    yield Fact("Protocol fee", f"{tokens(facts.protocol_fee, about.token)}, due only on an award")
+    yield Fact("Escrow", tokens(facts.escrow_amount, screen))
+    yield Fact("Award", f"{tokens(award, screen)}, the winner's")
+    yield Fact("Guardian fee", f"{tokens(facts.guardian_fee, screen)}, shared by those who record a Verdict")
+    yield Fact("Protocol fee", f"{tokens(facts.protocol_fee, screen)}, due only on an award")
 
 
 def _times(detail: BountyDetail, screen: Screen) -> Iterator[Item]:
@@ -125,6 +127,3 @@ def _challenge(detail: BountyDetail, page: ChallengePage | None) -> Iterator[Ite
     if page.contact is not None:
         yield Fact("Contact", safe(page.contact))
     yield from markdown_items(page.body)
-
-
-TEXTS = {"bounty_show.bounty": _shown}

@@ -1,86 +1,39 @@
-"""The text of each event, by its name, from the module of its command; and a run's texts, one after the other.
+"""The texts of a run's events, one after the other.
 
-A new event gets a function and a line of ``TEXTS`` in such a module; a new command's prefix gets its line here. Only
-the module of the command that runs is imported. Rows that follow each other become a table, blocks are set apart. An
+Rows that follow each other become a table, blocks are set apart. An
 event whose text cannot be made (a field of another shape, from an API that is wrong on purpose) is printed as JSON:
 what happened is never hidden by how it is shown.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from typing import Final, TextIO
+from collections.abc import Callable, Iterable
+from typing import TextIO
 
 from service_common.errors import ServiceError
 
-from service_cli.shell.render.fields import Fields
-from service_cli.shell.render.screen import Column, Heading, Item, Row, Screen, Shown
+from service_cli.shell.event import Event
+from service_cli.shell.items import Column, Heading, Item, Row, Shown
+from service_cli.shell.phrases import made_safe
+from service_cli.shell.render.screen import Screen
 from service_cli.shell.text import NOTHING, About, FindAbout
-
-Text = Callable[[Fields, About, Screen], Iterable[Shown]]
-
-MODULES: Final = {
-    "publish_fund": "poster",
-    "poster_new": "poster",
-    "poster_check": "poster",
-    "open_winning_submission": "poster",
-    "spec_commitment": "poster",
-    "submit": "solver",
-    "claim": "solver",
-    "guardian_judgeable": "guardian",
-    "guardian_open": "guardian",
-    "guardian_forget": "guardian",
-    "guardian_verdict": "guardian",
-    "guardian_deliver_key": "guardian",
-    "guardian_new_key": "guardian",
-    "guardian_keys": "guardian",
-    "guardian_heartbeat": "guardian",
-    "guardian_claim_fee": "guardian",
-    "bounty_list": "bounties",
-    "bounty_show": "page",
-    "bounty_watch": "bounties",
-    "verification_record": "bounties",
-    "webhook_add": "webhook",
-    "webhook_list": "webhook",
-    "webhook_test": "webhook",
-    "webhook_rotate": "webhook",
-    "webhook_remove": "webhook",
-    "config": "machine",
-    "env_allow": "machine",
-    "doctor": "machine",
-    "status": "machine",
-    "service_audit": "machine",
-}
-"""By the prefix of a command's events."""
-
-
-def texts_of(prefix: str) -> dict[str, Text]:
-    """The texts of the module that has a command's events; ``KeyError`` for an unknown command."""
-    found: dict[str, Text] = import_module(f"service_cli.shell.render.{MODULES[prefix]}").TEXTS
-    return found
-
-
-def text_of(name: str) -> Text:
-    """What puts an event into text; ``KeyError`` where nothing does."""
-    return texts_of(name.partition(".")[0])[name]
 
 
 class Printer:
     """What of a run's text is printed, and the rows that wait for their table to end."""
 
-    def __init__(self, screen: Callable[[int | None], Screen]) -> None:
+    def __init__(self, screen: Callable[[About], Screen]) -> None:
         self._screen = screen
         self._columns: tuple[Column, ...] = ()
         self._rows: list[Row] = []
         self._begun = self._in_block = False
 
-    def show(self, name: str, fields: Mapping[str, object], about: FindAbout | None, as_json: Callable[[], str]) -> str:
+    def show(self, event: Event, about: FindAbout | None, as_json: Callable[[], str]) -> str:
         """What is printed now of this event; ``as_json`` where it cannot be put into text."""
         try:
             known = _found_out(about)
-            screen = self._screen(known.now)
-            return self._text(list(text_of(name)(Fields(fields), known, screen)), screen)
+            screen = self._screen(known)
+            return self._text(list(made_safe(event).text(screen)), screen)
         except Exception:  # noqa: BLE001  # whatever is wrong with its text, the event itself is not lost
             return self.rest() + as_json()
 
@@ -89,7 +42,7 @@ class Printer:
         if not self._rows:
             return ""
         columns, rows, self._columns, self._rows = self._columns, self._rows, (), []
-        return self._apart(list(self._screen(None).table(columns, rows)), block=True)
+        return self._apart(list(self._screen(NOTHING).table(columns, rows)), block=True)
 
     def _text(self, items: Iterable[Shown], screen: Screen) -> str:
         text, plain = "", list[Item]()
@@ -129,8 +82,9 @@ def printer_of(stdout: TextIO, *, colours: bool) -> Printer:
     terminal = stdout is not None and stdout.isatty()
     coloured = colours and terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
-    def screen(now: int | None) -> Screen:
-        return Screen(_columns(stdout) if terminal else None, coloured, int(time.time()) if now is None else now)
+    def screen(about: About) -> Screen:
+        now = int(time.time()) if about.now is None else about.now
+        return Screen(_columns(stdout) if terminal else None, coloured, now, about)
 
     return Printer(screen)
 

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from service_cli.shell.items import Column, Fact, Heading, Item, Quoted, Row, Whole
+from service_cli.shell.text import NOTHING, About
+
 PROSE: Final = 80
 _CODES: Final = re.compile("\x1b\\[[0-9]*m")
 _LABEL: Final = 12
@@ -34,79 +37,14 @@ def _columns(character: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A label and what belongs to it, beside each other; ``whole`` is not wrapped, to be copied as it is.
-
-    Without a label it is an entry of a section.
-    """
-
-    label: str
-    text: str
-    whole: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """What begins a section."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A line that is not wrapped."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Quoted:
-    """A line of a stranger's document, behind a bar: it cannot be taken for one of ours."""
-
-    text: str
-    begin: str = ""
-    """What is before its first line, such as the mark of a list."""
-    after: str = ""
-    """What is before the lines that it is wrapped to."""
-    verbatim: bool = False
-    """Not wrapped: code."""
-    strong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table. Where the screen is too narrow, optional columns go first, then the flexible one is cut."""
-
-    title: str
-    optional: int = 0
-    """What is left away first has the highest number; 0 stays."""
-    flexible: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the table with these columns; rows of one table that follow each other are laid out together.
-
-    What a stranger wrote is in the last column: text from right to left then cannot move what others wrote.
-    """
-
-    columns: tuple[Column, ...]
-    cells: tuple[str, ...]
-    note: str = ""
-    """Below the row and never cut: a command to be copied."""
-
-
-Item = str | Fact | Heading | Whole | Quoted
-Shown = Item | Row
-
-
-@dataclass(frozen=True, slots=True)
 class Screen:
     """What text is laid out for; ``columns`` is None where nothing has to be cut."""
 
     columns: int | None
     colours: bool
     now: int
+    about: About = NOTHING
+    """What is known beside the event that is shown."""
 
     def strong(self, text: str) -> str:
         """What counts most."""

@@ -103,7 +103,7 @@ def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
     )
 
 
-def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> int:
+def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> TokenAmount:
     """What an account holds of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
     answer = rpc.call("eth_call", {"to": token, "data": BALANCE_OF + account[2:].rjust(64, "0")}, block)
     try:
@@ -112,7 +112,7 @@ def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "lat
         word = b""
     if len(word) != 32:
         raise ChainUnavailable("the escrow token answers no balance")
-    return int.from_bytes(word, "big")
+    return TokenAmount(int.from_bytes(word, "big"))
 
 
 def _decimals(rpc: JsonRpc, address: Address) -> int:

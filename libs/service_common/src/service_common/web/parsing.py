@@ -15,7 +15,7 @@ from service_common.shapes import Part, keys, parts
 from service_common.types import MAX_INT64, parse_decimal
 from service_common.web.authentication import read_query
 from service_common.web.schemas import load
-from service_common.wire.values import VALUES
+from service_common.wire.values import form_of
 
 T = TypeVar("T")
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -73,7 +73,7 @@ def _issues(messages: object, path: str) -> Iterator[Issue]:
 
 def _parser(part: Part) -> Callable[[str], object]:
     """What reads a value of the query."""
-    if (form := VALUES.get(part.kind)) is not None:
+    if (form := form_of(part.kind)) is not None:
         return form.parse if form.schema["type"] == "string" else lambda text: form.parse(_int64(text))
     return {bool: _boolean, int: lambda text: _whole(text, part)}[part.kind]
 

@@ -16,7 +16,7 @@ from service_common.domain.roster import Roster
 from service_common.errors import requirement
 from service_common.shapes import Part, parts
 from service_common.wire.deployment import RubricDocument
-from service_common.wire.values import VALUES, ValueForm, no_form
+from service_common.wire.values import ValueForm, form_of, no_form
 
 T = TypeVar("T")
 _NAMES: Final[Mapping[type, str]] = {Roster: "GuardianRoster", RubricDocument: "Rubric"}
@@ -133,7 +133,7 @@ def _field(part: Part) -> fields.Field[Any]:
 
 
 def _field_of(kind: Any, part: Part, known: dict[str, Any]) -> fields.Field[Any]:
-    if (form := VALUES.get(kind)) is not None:
+    if (form := form_of(kind)) is not None:
         return ValueField(form, **known)
     if is_dataclass(kind):
         return fields.Nested(schema_of(cast("type", kind)), **known)
@@ -159,4 +159,6 @@ def _checks(part: Part) -> list[check.Validator]:
         found.append(check.Range(max=note.maximum, error="must be at most {max}"))
     if note.max_length is not None:
         found.append(check.Length(max=note.max_length, error="must have at most {max} characters"))
+    if note.pattern:
+        found.append(check.Regexp(note.pattern, error=f"must match {note.pattern}"))
     return found

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin
 
 from service_common.shapes import Part, parts
-from service_common.wire.values import VALUES, ValueForm, no_form
+from service_common.wire.values import ValueForm, form_of, no_form
 
 T = TypeVar("T")
 Reader = Callable[[object, str], object]
@@ -44,7 +44,7 @@ def _read_part(part: Part, values: Mapping[str, object], path: str) -> object:
 
 @cache
 def _reader(kind: Any) -> Reader:
-    if (form := VALUES.get(kind)) is not None:
+    if (form := form_of(kind)) is not None:
         return partial(_read_value, form)
     if is_dataclass(kind):
         return partial(_read_shape, cast("type", kind))

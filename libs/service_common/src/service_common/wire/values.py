@@ -5,10 +5,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from typing import Any, Final, NewType
 
-from service_common.domain.lifecycle import BountyStatus, Outcome, SettlementReason, VerdictKind
-from service_common.domain.money import AmountKind
+from service_common.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from service_common.domain.public_keys import parse_public_key
 from service_common.types import (
     MAX_INT64,
@@ -19,12 +19,14 @@ from service_common.types import (
     ChainId,
     TokenAmount,
     UnixSeconds,
+    Wei,
     parse_address,
     parse_amount,
     parse_bounty_id,
     parse_bytes32,
+    parse_decimal,
 )
-from service_common.wire.cursor import BountySort, Cursor, parse_cursor
+from service_common.wire.cursor import Cursor, parse_cursor
 
 Timestamp = NewType("Timestamp", str)
 """ISO 8601 UTC, whole seconds."""
@@ -167,6 +169,7 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     Address: _text("Address", "An account: 0x and 40 lowercase hex digits.", "^0x[0-9a-f]{40}$", parse_address),
     Bytes32: _bytes32(parse_bytes32),
     TokenAmount: _text("Amount", "Smallest units of the escrow token, decimal.", "^(0|[1-9][0-9]*)$", parse_amount),
+    Wei: _text(None, "Wei, decimal.", "^(0|[1-9][0-9]*)$", parse_decimal),
     BountyId: _text("BountyId", "A bounty's decimal id, from 1 to 2^63-1.", _up_to(MAX_INT64), parse_bounty_id),
     UnixSeconds: _count("UnixSeconds", "Chain time in seconds since 1970."),
     BlockNumber: _count("BlockNumber", "A block's number."),
@@ -185,9 +188,6 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     SettlementReason: _one_of("SettlementReason", SettlementReason),
     Finality: _one_of("Finality", Finality),
     ChainId: ValueForm(None, {"type": "integer"}, _whole),
-    BountyStatus: _one_of(None, BountyStatus),
-    AmountKind: _one_of(None, AmountKind),
-    RecordFailure: _one_of(None, RecordFailure),
     bytes: ValueForm(
         None,
         {"type": "string", "description": "Base64.", "contentEncoding": "base64"},
@@ -195,13 +195,10 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     ),
     Cursor: _text(None, "next_cursor of the page before.", None, parse_cursor),
     SearchText: _text(None, f"Words, at most {MAX_SEARCH} characters; each must occur.", None, _search_text),
-    BountySort: _one_of(None, BountySort),
-    IndexState: _one_of(None, IndexState),
-    ChangeKind: _one_of(None, ChangeKind),
     ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
     WebhookId: _text("WebhookId", "A webhook: wh_ and 32 lowercase hex digits.", _WEBHOOK_ID, parse_webhook_id),
-    WebhookState: _one_of(None, WebhookState),
     AnyObject: ValueForm("Any", {"type": "object"}),
+    JsonObject: ValueForm(None, {"type": "object"}),
     TypedData: ValueForm(
         None,
         {
@@ -212,6 +209,14 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
     ),
 }
 """By the type that annotates a field."""
+
+
+@cache
+def form_of(kind: Any) -> ValueForm | None:
+    """The form of a type that annotates a field; an enum needs no entry in ``VALUES``. None where it has none."""
+    if (form := VALUES.get(kind)) is None and isinstance(kind, type) and issubclass(kind, StrEnum):
+        return _one_of(None, kind)
+    return form
 
 
 def no_form(kind: object) -> TypeError:

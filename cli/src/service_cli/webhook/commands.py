@@ -13,7 +13,7 @@ from service_common.types import Address, BountyId
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, Value
 from service_cli.shell.command import argument_error, command
-from service_cli.shell.output import event, say
+from service_cli.shell.output import emit, say
 
 if TYPE_CHECKING:
     from service_common.wire.values import WebhookId
@@ -31,7 +31,6 @@ def _webhook_id(text: str) -> "WebhookId":
 
 WEBHOOK_ID: Final = Value("a webhook's id", _webhook_id)
 _ROUTE: Final = "/api/webhooks"
-_SHOWN: Final = ("webhook_id", "url", "account_address", "bounty_id", "all_bounties", "finality", "state")
 
 
 @command("webhook:add", "webhook_add", api=True)
@@ -63,8 +62,6 @@ def webhook_add(
     \b
     Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Prints:   webhook_add.registered (webhook_id, url, account_address, bounty_id, all_bounties, finality, state,
-              secret_file)
     Refuses:  other than one of --account, --bounty and --all; an address that is not https with a public name; more
               webhooks than an account may have; a file for the secret that exists
     Examples: service-cli webhook:add --url https://receiver.example --bounty 7
@@ -83,9 +80,6 @@ def webhook_list(network: str | None, api_base_url: str | None) -> None:
     \b
     Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Prints:   webhook_list.webhook (webhook_id, url, account_address, bounty_id, all_bounties, finality, state,
-              created_at, last_attempt_at, last_success_at, last_result, last_status, failure_count, failing_since,
-              next_attempt_at)
     Refuses:  an API that does not answer in shape
     Examples: service-cli webhook:list
     """
@@ -104,7 +98,6 @@ def webhook_test(webhook_id: "WebhookId", network: str | None, api_base_url: str
     \b
     Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Prints:   webhook_test.requested (webhook_id, state)
     Refuses:  a webhook of another account, or none
     Examples: service-cli webhook:test $WEBHOOK
     """
@@ -125,7 +118,6 @@ def webhook_rotate(webhook_id: "WebhookId", secret_file: Path, network: str | No
     \b
     Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Prints:   webhook_rotate.rotated (webhook_id, secret_file)
     Refuses:  a webhook of another account, or none; a file for the secret that exists
     Examples: service-cli webhook:rotate --save-to new.secret $WEBHOOK
     """
@@ -142,7 +134,6 @@ def webhook_remove(webhook_id: "WebhookId", network: str | None, api_base_url: s
     \b
     Reads:    SERVICE_SUBSCRIBER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Prints:   webhook_remove.removed (webhook_id)
     Refuses:  a webhook of another account, or none
     Examples: service-cli webhook:remove $WEBHOOK
     """
@@ -166,6 +157,8 @@ def add(
     from service_common.wire.values import Finality
     from service_common.wire.webhooks import RegisteredWebhook, WebhookRequest
 
+    from service_cli.webhook.events import AddedWebhook
+
     if secret_file is not None:
         _require_new(secret_file)
     finality = Finality.UNSAFE if unsafe else Finality.FINALIZED
@@ -180,18 +173,18 @@ def add(
     written = None
     if registered.secret is not None:
         written = _keep(registered.secret, secret_file or Path(f"{webhook.webhook_id}.secret"), webhook.webhook_id)
-    shown = to_json(webhook)
-    event("webhook_add.registered", {**{name: shown[name] for name in _SHOWN}, "secret_file": written})
+    emit(AddedWebhook(webhook.webhook_id, *asked, webhook.state, written))
 
 
 def show(settings: "Settings") -> None:
     """The command ``webhook:list``."""
-    from service_common.shapes import to_json
     from service_common.wire.webhooks import WebhookList
+
+    from service_cli.webhook.events import ListedWebhook
 
     webhooks = _signed(settings, "GET", "", "list your webhooks").read(WebhookList).items
     for webhook in webhooks:
-        event("webhook_list.webhook", to_json(webhook))
+        emit(ListedWebhook.of(webhook))
     if not webhooks:
         say("this account has no webhooks; service-cli webhook:add registers one")
 
@@ -200,28 +193,34 @@ def request_test(settings: "Settings", webhook_id: "WebhookId") -> None:
     """The command ``webhook:test``."""
     from service_common.wire.webhooks import Webhook
 
+    from service_cli.webhook.events import TestedWebhook
+
     webhook = _signed(settings, "POST", f"/{webhook_id}/test", f"test the webhook {webhook_id}").read(Webhook)
-    event("webhook_test.requested", {"webhook_id": webhook_id, "state": webhook.state.value})
+    emit(TestedWebhook(webhook_id, webhook.state))
 
 
 def rotate(settings: "Settings", webhook_id: "WebhookId", secret_file: Path) -> None:
     """The command ``webhook:rotate``."""
     from service_common.wire.webhooks import RegisteredWebhook
 
+    from service_cli.webhook.events import RotatedSecret
+
     _require_new(secret_file)
     answer = _signed(settings, "POST", f"/{webhook_id}/rotate", f"make another secret for the webhook {webhook_id}")
     secret = answer.read(RegisteredWebhook).secret
     if secret is None:
         raise answer.peer.malformed(" answered without the new secret.")
-    event("webhook_rotate.rotated", {"webhook_id": webhook_id, "secret_file": _keep(secret, secret_file, webhook_id)})
+    emit(RotatedSecret(webhook_id, _keep(secret, secret_file, webhook_id)))
 
 
 def remove(settings: "Settings", webhook_id: "WebhookId") -> None:
     """The command ``webhook:remove``."""
     from service_common.wire.webhooks import RemovedWebhook
 
+    from service_cli.webhook.events import DroppedWebhook
+
     _signed(settings, "DELETE", f"/{webhook_id}", f"remove the webhook {webhook_id}").read(RemovedWebhook)
-    event("webhook_remove.removed", {"webhook_id": webhook_id})
+    emit(DroppedWebhook(webhook_id))
 
 
 def _signed(settings: "Settings", method: str, path: str, summary: str, body: bytes = b"") -> "Answer":

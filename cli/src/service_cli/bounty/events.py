@@ -1,0 +1,216 @@
+"""What the commands report that look at bounties: the list, one of them, what happens to it, and its record."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from service_common.domain.lifecycle import Outcome, Schedule, SettlementReason
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
+
+from service_cli.shell.event import Code, Event, JsonObject
+from service_cli.shell.items import Column, Fact, Heading, Row, Shown
+from service_cli.shell.phrases import at, following, safe, short, time_left, to_the_minute, tokens, why
+from service_cli.shell.progress import Step, next_step, sentence
+from service_cli.shell.text import relative
+
+if TYPE_CHECKING:
+    from service_common.wire.bounties import Facts
+
+    from service_cli.shell.render.screen import Screen
+
+
+_BOUNTIES: Final = (
+    Column("BOUNTY"),
+    Column("AWARD"),
+    Column("WORK", optional=3),
+    Column("STATE"),
+    Column("UNTIL (UTC)", optional=2),
+    Column("LEFT", optional=1),
+    Column("TITLE", flexible=True),
+)
+_STATES: Final = {"submissions": "accepting", "reveal": "sealed", "judging": "judging", "settlement": "to settle"}
+"""A bounty's state in a column, by the step it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBounty(Event):
+    """One item of `GET /api/bounties`, as it came."""
+
+    EVENT: ClassVar[str] = "bounty_list.bounty"
+    WHEN: ClassVar[str] = "one for each"
+    SHOWN: ClassVar[str] = "bounty_id, facts, active_submission_count, finality, block, title, summary"
+    OPEN: ClassVar[bool] = True
+    more: JsonObject
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        from service_common.wire.bounties import BountyItem  # what follows a bounty needs none of it
+        from service_common.wire.reading import read
+
+        item = read(BountyItem, self.more)
+        count, facts = item.active_submission_count, item.facts
+        award = facts.escrow_amount - facts.protocol_fee - facts.guardian_fee
+        state, until = _state(facts, count, screen)
+        exact, left = to_the_minute(until), time_left(until, screen)
+        title = safe(item.title or "no page of this commitment is known", 200)
+        yield Row(_BOUNTIES, (str(item.bounty_id), tokens(award, screen), str(count), state, exact, left, title))
+
+
+def _state(facts: "Facts", count: int, screen: "Screen") -> tuple[str, int | None]:
+    if facts.outcome is not None:
+        return (screen.good("awarded") if facts.winner is not None else "no winner"), None
+    schedule = Schedule(facts.submission_deadline, facts.reveal_at, facts.judging_deadline)
+    step = next_step(schedule, screen.now, has_submissions=count > 0, is_final=False)
+    return _STATES[step.step], step.at
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBounty(Event):
+    """`GET /api/bounties/{bounty_id}`, as it came."""
+
+    EVENT: ClassVar[str] = "bounty_show.bounty"
+    SHOWN: ClassVar[str] = "the bounty as GET /api/bounties/{bounty_id} answers it"
+    OPEN: ClassVar[bool] = True
+    bounty_id: BountyId
+    chain_id: ChainId
+    hub_address: Address
+    more: JsonObject
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        from service_common.wire.bounties import BountyDetail
+        from service_common.wire.reading import read
+
+        from service_cli.shell.render.page import bounty_page
+
+        yield from bounty_page(read(BountyDetail, self.json()), screen)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedEvent(Event):
+    """An event of the Hub about this bounty: `name` is the contract's, further fields are the event's in snake_case,
+    amounts as decimal strings; a Verdict's `kind` and an end's `outcome` and `reason` by their names. Without an award
+    `winner` and `submission_commitment` of the end are null."""
+
+    EVENT: ClassVar[str] = "bounty_watch.event"
+    SHOWN: ClassVar[str] = "name, bounty_id, the event's fields, tx_hash, block_number"
+    OPEN: ClassVar[bool] = True
+    name: str
+    bounty_id: BountyId
+    tx_hash: Bytes32
+    block_number: BlockNumber
+    more: JsonObject
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        when = f"block {self.block_number}"
+        if screen.about.happened_at is not None:
+            when = f"{relative(screen.about.happened_at, screen.now)}, {when}"
+        fields = {"bounty_id": self.bounty_id, **self.more}
+        happened = sentence(self.name, fields, lambda value: tokens(value, screen), _brief)
+        yield f"{screen.quiet(when)}: {happened}"
+
+
+def _brief(value: object) -> str:
+    return short(safe(value, 80))
+
+
+@dataclass(frozen=True, slots=True)
+class RevertedEvent(Event):
+    """A reorg took back an event that was printed before; if it happened again in another block, it is printed
+    again."""
+
+    EVENT: ClassVar[str] = "bounty_watch.event_removed"
+    WHEN: ClassVar[str] = "after a reorg"
+    bounty_id: BountyId
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        gone = f"block {self.block_number} was replaced"
+        yield f"{screen.bad('taken back')}: {gone}, and what happened in it no longer counts"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedStep(Event):
+    """What the bounty waits for, and until when in chain time (null where only people or finality decide)."""
+
+    EVENT: ClassVar[str] = "bounty_watch.next"
+    bounty_id: BountyId
+    step: Step
+    at: UnixSeconds | None
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        until = "" if self.at is None else at(self.at, screen)
+        texts = {
+            "submissions": f"Submissions are accepted until {until}",
+            "reveal": f"the work is sealed until {until}",
+            "judging": f"Guardians judge until {until}",
+            "settlement": "time is up; anyone can settle it now",
+            "finality": "the outcome is on chain; waiting until its block is finalized",
+        }
+        yield f"{screen.strong('now')}: {texts.get(self.step, self.step)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FinalBounty(Event):
+    """The end, in a finalized block."""
+
+    EVENT: ClassVar[str] = "bounty_watch.final"
+    bounty_id: BountyId
+    outcome: Outcome
+    settlement_reason: SettlementReason
+    winner: Address | None
+    submission_commitment: Bytes32 | None
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        bounty_id, reason = self.bounty_id, why(self.settlement_reason)
+        winner = self.winner
+        if winner is None:
+            yield f"{screen.strong('Ended.')} Bounty {bounty_id} is final without a winner: {reason}."
+            yield _last_step("Poster", bounty_id, paid=screen.about.paid)
+            return
+        yield f"{screen.good('Ended.')} Bounty {bounty_id} is final and awarded: {reason}."
+        yield Fact("Winner", winner, whole=True)
+        yield Fact("Submission", self.submission_commitment or "", whole=True)
+        yield _last_step("winner", bounty_id, paid=screen.about.paid)
+
+
+def _last_step(who: str, bounty_id: BountyId, *, paid: bool) -> Fact:
+    if paid:
+        return Fact("Paid", f"the {who} has claimed; service-cli status shows what waits for you")
+    return Fact("Next", f"the {who} runs service-cli claim {bounty_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedRecord(Event):
+    """The advisory record, as the API holds it."""
+
+    EVENT: ClassVar[str] = "verification_record.fetched"
+    record: JsonObject
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        from service_common.domain.record import VerificationRecord
+        from service_common.wire.reading import read
+
+        from service_cli.shell.render.record import record_items
+
+        record = read(VerificationRecord, self.record)
+        yield from record_items(record, screen)
+        yield Heading("Evidence")
+        yield Fact("Settled", f"in block {record.settlement.block_number}")
+        yield Fact("Transaction", record.settlement.tx_hash, whole=True)
+        yield Fact("Log digest", record.log_digest, whole=True)
+        yield "The record is evidence only; the chain decides."
+        yield following(f"bounty:show {record.bounty_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class UnavailableRecord(Event):
+    """There is no record (yet), and why."""
+
+    EVENT: ClassVar[str] = "verification_record.unavailable"
+    code: Code
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        if self.code == "bounty_open":
+            yield "There is no VerificationRecord yet: it is derived from the outcome, and the bounty is still open."
+        else:
+            yield "There is no VerificationRecord at the moment: it cannot be derived yet; try again later."

@@ -1,0 +1,63 @@
+"""What ``config`` and ``env:allow`` report."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from service_common.shapes import Note
+
+from service_cli.shell.event import Event
+from service_cli.shell.items import Fact, Shown
+
+if TYPE_CHECKING:
+    from service_cli.shell.render.screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredValue(Event):
+    """One setting; secrets are never shown, only that they are set, or `refused: …` where a key is set in both
+    forms."""
+
+    EVENT: ClassVar[str] = "config.value"
+    WHEN: ClassVar[str] = "one for each setting"
+    name: str
+    value: str | None
+    source: str
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        name, value = screen.strong(self.name), self.value
+        if value is None:
+            yield f"{name} is not set"
+        else:
+            yield f"{name} = {value} ({self.source})"
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedFile(Event):
+    """The `.env` at `path` was accepted with the content whose SHA-256 is `digest`. `variables` are the names that
+    this client takes from it, `differing` those that differ from the network's record."""
+
+    EVENT: ClassVar[str] = "env_allow.accepted"
+    path: str
+    digest: Annotated[str, Note(pattern="^[0-9a-f]{64}$")]
+    variables: tuple[str, ...]
+    differing: tuple[str, ...]
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"{screen.good('Done.')} You accepted {self.path} as it is; commands sign with what it sets."
+        yield Fact("Sets", ", ".join(self.variables))
+        if differing := self.differing:
+            yield Fact("Differs", f"from the network's record: {', '.join(differing)}")
+        yield Fact("Content", self.digest, whole=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RevokedFile(Event):
+    """With `--revoke`: it is not accepted any more."""
+
+    EVENT: ClassVar[str] = "env_allow.revoked"
+    WHEN: ClassVar[str] = "with --revoke"
+    path: str
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"{screen.good('Done.')} {self.path} is not accepted any more: nothing is signed with it."

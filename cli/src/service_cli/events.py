@@ -1,0 +1,170 @@
+"""What ``status`` and ``doctor`` report, and what the events of several roles have in common."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+
+from service_common.shapes import Note
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
+
+from service_cli.shell.event import Count, Event
+from service_cli.shell.items import Column, Fact, Heading, Row, Shown
+from service_cli.shell.phrases import at, counted, size, time_left, to_the_minute, tokens
+from service_cli.shell.text import ether
+
+if TYPE_CHECKING:
+    from service_cli.shell.render.screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFiles(Event):
+    """The files are below `output_dir`, all of them authentic. `bound` is false where the archive does not name its
+    bounty and Solver, as the format's version 1 allowed: those bytes alone do not show whose work it is.
+    `renamed_count` names, directories included, were laid out as others because tools would obey them
+    ([judging.md](judging.md))."""
+
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+    output_dir: str
+    file_count: Count
+    byte_length: Count
+    bound: bool
+    renamed_count: Count
+
+    def opened(self, screen: "Screen") -> Iterator[Shown]:
+        """Where the work is, and whose."""
+        files = f"{counted(self.file_count, 'file')}, {size(self.byte_length)}"
+        yield f"{screen.good('Done.')} The work is in {self.output_dir}: {files}."
+        yield Fact("Bounty", str(self.bounty_id))
+        yield Fact("Solver", self.solver, whole=True)
+        yield Fact("Submission", self.submission_commitment, whole=True)
+        if self.renamed_count:
+            names = counted(self.renamed_count, "name")
+            yield Fact("Renamed", f"{names} that tools would obey: .git is inert_.git_; --original-names keeps them")
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinalizedOutcome(Event):
+    """Once, where the outcome is in block `block_number` and the chain has finalized only `finalized_block_number`:
+    the command waits. `final_at` is about when it will go on, by the chain's time and how far finality is behind
+    now."""
+
+    bounty_id: BountyId
+    block_number: BlockNumber
+    finalized_block_number: BlockNumber
+    final_at: UnixSeconds
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield (
+            f"The outcome of bounty {self.bounty_id} is in block {self.block_number}, but the chain "
+            f"has finalized only block {self.finalized_block_number}; this waits until about "
+            f"{at(self.final_at, screen)}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnsentCall(Event):
+    """A call of the Hub for a wallet outside to send."""
+
+    FOR_PROGRAMS: ClassVar[bool] = True
+
+    chain_id: ChainId
+    to: Address
+    value: Literal["0"]
+    data: Annotated[str, Note(pattern="^0x([0-9a-f]{2})*$")]
+    function_name: str
+
+
+Role = Literal["poster", "solver", "guardian", "claimant"]
+TaskKind = Literal["judge", "deliver", "claim", "claim_fee", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class AccountStatus(Event):
+    """One of your accounts: each whose key is configured, and those of `--address`. `allowance` is what the Hub may
+    take."""
+
+    EVENT: ClassVar[str] = "status.account"
+    WHEN: ClassVar[str] = "one for each"
+    account: Address
+    roles: tuple[Role, ...]
+    balance_wei: Wei
+    token_balance: TokenAmount
+    allowance: TokenAmount
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        roles = ", ".join(role.capitalize() for role in self.roles)
+        yield Heading(self.account)
+        yield Fact("Roles", roles or "none whose key is configured")
+        yield Fact("Holds", f"{tokens(self.token_balance, screen)}, {ether(self.balance_wei)}")
+        if allowed := self.allowance:
+            yield Fact("The Hub may", f"take {tokens(allowed, screen)} of it")
+
+
+_TASKS: Final = (Column("BOUNTY"), Column("WHAT"), Column("LEFT"), Column("UNTIL (UTC)", optional=1))
+_WHAT: Final = {"judge": "judge", "claim": "claim", "claim_fee": "claim your share", "open": "open the work"}
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingTask(Event):
+    """What an account can do now, with the command for it, soonest deadline first; `until` is chain time, null where
+    nothing ends it."""
+
+    EVENT: ClassVar[str] = "status.task"
+    WHEN: ClassVar[str] = "soonest deadline first"
+    account: Address
+    bounty_id: BountyId
+    task: TaskKind
+    until: UnixSeconds | None
+    command: str
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        what, until = _WHAT.get(self.task, self.task), self.until
+        cells = (str(self.bounty_id), what, time_left(until, screen), to_the_minute(until))
+        yield Row(_TASKS, cells, note=self.command)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusTotal(Event):
+    """How many accounts were looked at, and how many tasks wait."""
+
+    EVENT: ClassVar[str] = "status.done"
+    accounts: Count
+    tasks: Count
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        accounts, tasks = self.accounts, self.tasks
+        if not accounts:
+            yield "No key is configured and no --address is given, so there is no account to look at."
+            yield Fact("Next", "service-cli config shows what is set", whole=True)
+        elif not tasks:
+            yield "Nothing waits for you."
+        else:
+            yield (
+                "1 thing waits for you." if tasks == 1 else f"{tasks} things wait for you, the soonest deadline first."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck(Event):
+    """One check; `fix` is how to correct it, null where it holds. `env_file` is there only where something is taken
+    from a `.env`. Where the check of the chain failed, those that hang on it are skipped: not `ok`, and their
+    `detail` states it."""
+
+    EVENT: ClassVar[str] = "doctor.check"
+    WHEN: ClassVar[str] = "one for each check"
+    name: str
+    ok: bool
+    detail: str
+    fix: str | None
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        name, detail, fix = self.name, self.detail, self.fix
+        if self.ok:
+            yield f"{screen.good('ok')}    {screen.strong(name)}: {detail}"
+        elif detail.startswith("skipped"):
+            yield f"{screen.quiet('skip')}  {screen.strong(name)}: {detail}"
+        else:
+            yield f"{screen.bad('FAIL')}  {screen.strong(name)}: {detail}"
+            yield Fact("Fix", fix or "see service-cli config")

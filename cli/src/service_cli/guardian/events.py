@@ -1,0 +1,389 @@
+"""What the Guardian's commands report."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+
+from service_common.domain.lifecycle import VerdictKind
+from service_common.shapes import Note
+from service_common.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+
+from service_cli.events import OpenedFiles, UnfinalizedOutcome
+from service_cli.shell.event import Code, Count, Event, Position
+from service_cli.shell.items import Column, Fact, Row, Shown
+from service_cli.shell.phrases import at, counted, following, short, tokens, transaction
+
+if TYPE_CHECKING:
+    from service_cli.shell.render.screen import Screen
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSubmission:
+    """A Submission that can be judged, as the index has it."""
+
+    solver_address: Address
+    submission_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedVerdict:
+    """The Guardian's last Verdict, as the index has it; without an award nobody is named."""
+
+    kind: VerdictKind
+    solver_address: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeableBounty(Event):
+    """An open bounty past its reveal point, also past its judging deadline until somebody settles it. `unopened` are
+    those of its Submissions that were not opened on this machine."""
+
+    EVENT: ClassVar[str] = "guardian_judgeable.bounty"
+    bounty_id: BountyId
+    reveal_at: UnixSeconds
+    judging_deadline: UnixSeconds
+    submissions: tuple[ActiveSubmission, ...]
+    unopened: tuple[Bytes32, ...]
+    own_verdict: IndexedVerdict | None
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        bounty_id, deadline = self.bounty_id, self.judging_deadline
+        if deadline <= screen.now:
+            over = f"the time for Verdicts is over since {at(deadline, screen)}"
+            yield f"Bounty {bounty_id}: {over}; anyone can settle it."
+        else:
+            yield f"Bounty {bounty_id}: judge until {at(deadline, screen)}."
+        own = self.own_verdict
+        yield Fact("Your Verdict", "none yet" if own is None else _verdict(own.kind, own.solver_address))
+        yield Fact("Submissions", f"{len(self.submissions)}, {len(set(self.unopened))} not opened on this machine")
+        if self.unopened:
+            yield following(f"guardian:open {bounty_id}")
+        elif own is None and self.submissions and deadline > screen.now:
+            yield from _judging(bounty_id)
+
+
+def _judging(bounty_id: BountyId) -> Iterator[Shown]:
+    """The two commands of which one comes next, once the work is read."""
+    yield following(f"guardian:verdict {bounty_id} awarded --submission N")
+    yield Fact("Or", f"service-cli guardian:verdict {bounty_id} no_valid_submission", whole=True)
+
+
+def _verdict(kind: object, solver: Address | None) -> str:
+    if kind != VerdictKind.AWARDED:
+        return "no valid Submission"
+    return "an award" if solver is None else f"an award to {short(solver)}"
+
+
+@dataclass(frozen=True, slots=True)
+class OwedDelivery(Event):
+    """An awarded bounty whose winning key nobody has delivered yet."""
+
+    EVENT: ClassVar[str] = "guardian_judgeable.delivery_owed"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        bounty_id = self.bounty_id
+        yield f"Bounty {bounty_id} was awarded, and its Poster waits for the key of the winning work."
+        yield following(f"guardian:deliver-key {bounty_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSubmission(Event):
+    """Where no Submission was named by Solver and commitment: one of the bounty, by the Hub's log, oldest first.
+    `number` is what `--submission` takes, `of` how many there are."""
+
+    EVENT: ClassVar[str] = "guardian_open.submission_listed"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+    number: Position
+    of: Count
+    block_number: BlockNumber
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"Submission {self.number} by {self.solver}:"
+        yield Fact("", self.submission_commitment, whole=True)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedSubmission(Event):
+    """Envelope, commitment and contract agree, and the key fits."""
+
+    EVENT: ClassVar[str] = "guardian_open.submission_verified"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"The Submission of {self.solver} is the one on chain, and your key opens it."
+
+
+@dataclass(frozen=True, slots=True)
+class PassedKey(Event):
+    """Only with `--pass-to`: `path` is an age file with the content key that only `guardian` opens, by its key in the
+    pinned roster."""
+
+    EVENT: ClassVar[str] = "guardian_open.key_passed"
+    WHEN: ClassVar[str] = "with --pass-to"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+    guardian: Address
+    path: str
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"The content key is in {self.path}, sealed so that only {self.guardian} can open it."
+        yield Fact("Next", "that Guardian puts it as identity.age into a folder for guardian:open --from")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSubmission(OpenedFiles):
+    __doc__ = OpenedFiles.__doc__
+    EVENT: ClassVar[str] = "guardian_open.artifact_opened"
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield from self.opened(screen)
+        yield Fact("Next", "read it, then record what you found: service-cli help guardian:verdict")
+        yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {self.bounty_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class UnopenedSubmission(Event):
+    """Of a whole bounty: this Submission could not be opened, and why, with the fields of a refusal; the others are
+    opened."""
+
+    EVENT: ClassVar[str] = "guardian_open.submission_not_opened"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+    number: Position
+    code: Code
+    message: str
+    next_action: str
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        number = self.number
+        yield f"{screen.bad('Not opened:')} Submission {number}, of {self.solver}. {self.message}"
+        yield Fact("Fix", self.next_action)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedBounty(Event):
+    """Of a whole bounty: how many Submissions this run opened, an earlier one had opened, and could not be opened.
+    Where that is any, `guardian_open.refused` follows."""
+
+    EVENT: ClassVar[str] = "guardian_open.finished"
+    WHEN: ClassVar[str] = "for a whole bounty"
+    bounty_id: BountyId
+    output_dir: str
+    opened: Count
+    opened_before: Count
+    not_opened: Count
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        bounty_id, before, problems = self.bounty_id, self.opened_before, self.not_opened
+        opened = counted(self.opened, "Submission")
+        yield f"{screen.good('Done.')} {opened} of bounty {bounty_id} opened below {self.output_dir}."
+        if before:
+            yield Fact("Before", f"{counted(before, 'Submission')} had been opened by an earlier run")
+        if problems:
+            yield Fact("Not opened", screen.bad(counted(problems, "Submission")))
+        if self.opened or before:
+            yield from _judging(bounty_id)
+            yield Fact("Afterwards", f"once the bounty has ended: service-cli guardian:forget {bounty_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedWork(Event):
+    """Once for each place that `guardian:open` wrote to for this bounty, or was about to when it was killed:
+    `file_count` files are gone; `kept` are those that somebody changed or added, and stay. They are named again by
+    the next run."""
+
+    EVENT: ClassVar[str] = "guardian_forget.removed"
+    bounty_id: BountyId
+    solver: Address | None
+    submission_commitment: Bytes32 | None
+    path: str
+    file_count: Count
+    kept: tuple[str, ...]
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"{counted(self.file_count, 'file')} of opened work removed from {self.path}."
+        for path in self.kept:
+            yield Fact("Kept", screen.bad(f"{path}, which somebody changed or added"))
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedVerdict(Event):
+    """The written Verdict is stored."""
+
+    EVENT: ClassVar[str] = "guardian_verdict.published"
+    bounty_id: BountyId
+    guardian: Address
+    kind: VerdictKind
+    solver: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"Your written Verdict on bounty {self.bounty_id} is published; anyone can read it."
+        yield Fact("Report", self.report_commitment, whole=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBackVerdict(Event):
+    """It reads back byte for byte."""
+
+    EVENT: ClassVar[str] = "guardian_verdict.read_back"
+    bounty_id: BountyId
+    guardian: Address
+    kind: VerdictKind
+    solver: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield "It reads back byte for byte."
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCount(Event):
+    """Printed before `recorded`, once the Verdict is on chain, where the endpoint answers: how many Guardians of the
+    pinned roster recorded the same, how many recorded any Verdict, how many have to agree, and whether the bounty is
+    final. It decides nothing."""
+
+    EVENT: ClassVar[str] = "guardian_verdict.standing"
+    bounty_id: BountyId
+    agreeing: Count
+    recorded: Count
+    quorum: Count
+    final: bool
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        agreeing, quorum = self.agreeing, self.quorum
+        recorded = counted(self.recorded, "Guardian")
+        ending = "the bounty is final" if self.final else "the bounty stays open until then, or its time is up"
+        yield f"{recorded} recorded a Verdict, {agreeing} the same as you; {quorum} have to agree: {ending}."
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredVerdict(Event):
+    """The same Verdict is on chain."""
+
+    EVENT: ClassVar[str] = "guardian_verdict.recorded"
+    bounty_id: BountyId
+    guardian: Address
+    kind: VerdictKind
+    solver: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        bounty_id, verdict = self.bounty_id, _verdict(self.kind, self.solver)
+        yield f"{screen.good('Done.')} Your Verdict on bounty {bounty_id} is recorded on chain: {verdict}."
+        if screen.about.terms is not None:
+            yield Fact("Judging", f"until {at(screen.about.terms.judging_deadline, screen)}, or until a quorum agrees")
+        yield from transaction(self.tx_hash, screen)
+        yield following(f"bounty:watch {bounty_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredKey(Event):
+    """The winning key is with the delivery service; `created` is false when it was there before."""
+
+    EVENT: ClassVar[str] = "guardian_deliver_key.stored"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+    created: bool
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        bounty_id = self.bounty_id
+        before = "" if self.created else " It was there before."
+        yield f"{screen.good('Done.')} The Poster of bounty {bounty_id} can open the winning work.{before}"
+        yield Fact("Next", f"the Poster runs service-cli poster:open-winning-submission {bounty_id}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewEncryptionKey(Event):
+    """`recipient` is the public key as age writes it; `key_count` counts the keys of the file, the new one
+    included."""
+
+    EVENT: ClassVar[str] = "guardian_new_key.written"
+    path: str
+    public_key: Bytes32
+    recipient: Annotated[str, Note(pattern="^age1[0-9a-z]{58}$")]
+    key_count: Count
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        count = self.key_count
+        yield f"{screen.good('Done.')} A new encryption key is in {self.path}, which now has {count}; back it up."
+        yield Fact("Public key", self.public_key, whole=True)
+        yield Fact("As age has it", self.recipient, whole=True)
+        yield Fact("Next", "give the public key to the Hub's owner, who publishes a roster with it; keep older keys")
+
+
+_KEYS: Final = (Column("KEY"), Column("IN THE ROSTER"))
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptionKey(Event):
+    """One for each key; `position` 0 is the newest; `in_roster` is null without `--roster`."""
+
+    EVENT: ClassVar[str] = "guardian_keys.key"
+    position: Count
+    public_key: Bytes32
+    recipient: Annotated[str, Note(pattern="^age1[0-9a-z]{58}$")]
+    in_roster: bool | None
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        held = self.in_roster
+        shown = "" if held is None else screen.good("yes") if held else screen.bad("no")
+        number = self.position
+        yield Row(_KEYS, ("newest" if number == 0 else f"older, {number}", shown), note=self.public_key)
+
+
+@dataclass(frozen=True, slots=True)
+class SignOfLife(Event):
+    """The sign of life is on chain."""
+
+    EVENT: ClassVar[str] = "guardian_heartbeat.recorded"
+    guardian: Address
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        yield f"{screen.good('Done.')} Your sign of life is on chain, in block {self.block_number}."
+        yield from transaction(self.tx_hash, screen)
+        yield Fact("Next", "nothing; Posters see in the roster when you were last active")
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedFee(UnfinalizedOutcome):
+    __doc__ = UnfinalizedOutcome.__doc__
+    EVENT: ClassVar[str] = "guardian_claim_fee.waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFee(Event):
+    """The share is in the Guardian's account."""
+
+    EVENT: ClassVar[str] = "guardian_claim_fee.claimed"
+    bounty_id: BountyId
+    guardian: Address
+    amount: TokenAmount | None
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        amount = self.amount
+        paid = "The Guardian's share" if amount is None else tokens(amount, screen)
+        yield f"{screen.good('Done.')} {paid} of bounty {self.bounty_id} went to your account."
+        yield from transaction(self.tx_hash, screen)
+        yield following("status")

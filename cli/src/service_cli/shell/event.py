@@ -1,0 +1,104 @@
+"""An event: what a command reports, as one frozen dataclass for each kind.
+
+A subclass is the one definition of its event. Its docstring is its entry in docs/events.md, its annotations are the
+JSON object that follows ``event`` (``service_common.shapes``), and ``text`` puts it into sentences for people. It
+stands in the ``events`` module beside the commands that print it; their help lists it from there.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+
+from service_common.shapes import OMITTED, Note, parts, to_json
+
+if TYPE_CHECKING:
+    from service_cli.shell.items import Shown
+    from service_cli.shell.render.screen import Screen
+
+Count = Annotated[int, Note(minimum=0)]
+"""How many."""
+Position = Annotated[int, Note(minimum=1)]
+"""A place in a list that people count, from 1."""
+Code = Annotated[str, Note(pattern="^[a-z0-9_]+$")]
+"""Of a refusal, for programs."""
+JsonObject = Mapping[str, object]
+"""What the API answered, as it came."""
+
+
+class Event:
+    """What is common to all of them."""
+
+    __slots__ = ()
+
+    EVENT: ClassVar[str] = ""
+    """Its public name: the prefix of its command, a point, and what happened."""
+    WHEN: ClassVar[str] = ""
+    """When a command prints it, where that is not always or once: an option, or how often."""
+    SHOWN: ClassVar[str] = ""
+    """What the help has instead of its fields' names, where it passes on what it did not make itself."""
+    OPEN: ClassVar[bool] = False
+    """Whether the keys of its field ``more`` stand beside its other ones."""
+    FOR_PROGRAMS: ClassVar[bool] = False
+    """Whether a wallet or another program takes it, so that it is JSON in text mode, too."""
+
+    def name_of_event(self) -> str:
+        """Its public name."""
+        return self.EVENT
+
+    def json(self) -> dict[str, object]:
+        """Its fields as a JSON object, without its name."""
+        found = to_json(self)
+        more = found.pop("more") if self.OPEN else {}
+        return found | dict(cast("JsonObject", more))
+
+    @classmethod
+    def synopsis(cls) -> str:
+        """Its line of a command's help: the name, the fields, and when it is printed."""
+        shown = cls.SHOWN or ", ".join(part.name for part in parts(cast("type", cls)))
+        return f"{cls.EVENT} ({shown})" + (f", {cls.WHEN}" if cls.WHEN else "")
+
+    def text(self, screen: "Screen") -> "Iterator[Shown]":
+        """Its text for people. Every string of the event was made safe for a terminal before."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class EndingIssue:
+    """One of several things that were found."""
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending(Event):
+    """`<prefix>.refused` is final for this state; `<prefix>.failed` may pass when the command is run again. The prefix
+    is the one of the command's own events. `issues` is there where several things were found, `retry_not_before`
+    (ISO 8601 UTC) where the API named the moment from which a limit permits another attempt, or where finality is
+    expected at about that moment (`not_finalized`)."""
+
+    prefix: str
+    is_refusal: bool
+    code: Code
+    message: str
+    next_action: str
+    issues: Annotated[tuple[EndingIssue, ...] | None, OMITTED] = None
+    retry_not_before: Annotated[str | None, OMITTED, Note(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z$")] = None
+
+    def name_of_event(self) -> str:
+        return f"{self.prefix}.{'refused' if self.is_refusal else 'failed'}"
+
+    def json(self) -> dict[str, object]:
+        return {name: value for name, value in to_json(self).items() if name not in {"prefix", "is_refusal"}}
+
+
+def events_of(module: str, prefix: str) -> tuple[type[Event], ...]:
+    """The events of a command, in their order: those with its prefix in the ``events`` beside the command's module."""
+    beside = f"{module.rpartition('.')[0]}.events"
+    if find_spec(beside) is None:
+        return ()
+    defined = vars(import_module(beside)).values()
+    events = (each for each in defined if isinstance(each, type) and issubclass(each, Event))
+    return tuple(each for each in events if each.EVENT.partition(".")[0] == prefix)

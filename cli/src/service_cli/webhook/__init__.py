@@ -1,0 +1,1 @@
+"""Webhooks: registering addresses that get facts as they happen."""

@@ -1,0 +1,1 @@
+"""Everything that is derived from code and committed: one subject a module, all of them by ``./noxw -s generate``."""
