@@ -179,6 +179,7 @@ def main() -> int:
     parser.add_argument(
         "--abi-out", type=pathlib.Path, action="append", default=[], help="a further file for the Hub's ABI"
     )
+    parser.add_argument("--out", type=pathlib.Path, default=ARTIFACTS, help="another folder for the artifacts")
     parser.add_argument("--input-out", type=pathlib.Path, help="only write what verifies the Hub's source, and end")
     options = parser.parse_args()
 
@@ -191,12 +192,12 @@ def main() -> int:
     files: dict[pathlib.Path, str] = {}
     for contract in SOURCES:
         artifact = build(options.node, version, contract)
-        files[ARTIFACTS / f"{contract}.json"] = pretty(artifact)
+        files[options.out / f"{contract}.json"] = pretty(artifact)
         if contract == "Hub":
-            for path in (ARTIFACTS / "Hub.abi.json", *options.abi_out):
+            for path in (options.out / "Hub.abi.json", *options.abi_out):
                 files[path] = pretty(artifact["abi"])
             for name, descriptor in descriptors(artifact["abi"], deployed_hubs()).items():
-                files[ARTIFACTS / name] = json.dumps(descriptor, indent=2) + "\n"
+                files[options.out / name] = json.dumps(descriptor, indent=2) + "\n"
 
     differing = 0
     for path, text in files.items():

@@ -8,8 +8,6 @@ from service_cli.main import COMMANDS
 from service_common.db import hub_index
 from service_common.domain.hub_events import EVENT_CLASSES
 
-from tests import bounds
-
 TOP = Path(__file__).parents[2]
 DOCUMENTS = [*sorted(TOP.glob("*.md")), *sorted((TOP / "docs").rglob("*.md"))]
 SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
@@ -74,8 +72,3 @@ def test_glossary__naming_terms_of_the_code__names_ones_that_exist() -> None:
     sources = [path for part in ("contracts/src", "libs", "services", "cli") for path in (TOP / part).rglob("*")]
     code = "".join(path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".sol", ".sql"))
     assert named - set(re.findall(r"\w+", code)) == set()
-
-
-def test_threat_model_has_every_bound_that_an_attack_tries() -> None:
-    page = bounds.PAGE.read_text(encoding="utf-8")
-    assert page == bounds.with_table(page), "python -m tests.bounds writes the table again"

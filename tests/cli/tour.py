@@ -1,14 +1,12 @@
 """The README's tour as the events that its commands print, in a world where nothing changes from run to run.
 
-Accounts, hashes and times are made up and fixed; every event is checked against ``docs/events.md``. ``screens`` is what
-the commands of the tour print with ``--text``, at a given width; docs/client.md shows it at 80 columns, and
-``python -m tests.cli.tour`` writes it there again.
+Accounts, hashes and times are made up and fixed; every event is checked against ``docs/events.md``. ``screen_of`` is
+what a command of the tour prints with ``--text``, at a given width; docs/client.md shows it at 80 columns.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from service_cli.shell.render.printer import Printer
 from service_cli.shell.render.screen import Screen
@@ -35,8 +33,6 @@ from service_common.wire.values import Finality
 from tests.cli.event_kinds import made
 from tests.cli.event_schemas import problems
 
-PAGE = Path(__file__).parents[2] / "docs" / "client.md"
-BEGIN, END = "<!-- screens: written by python -m tests.cli.tour -->", "<!-- end of screens -->"
 NOW = 1_800_000_000
 """2027-01-15 08:00:00 UTC: when the page is funded."""
 DEADLINE, REVEAL, JUDGING = NOW + 3 * 86_400, NOW + 3 * 86_400 + 2_700, NOW + 6 * 86_400 + 2_700
@@ -437,21 +433,3 @@ def _known(printed: Printed) -> About:
 
 def _never() -> str:
     raise AssertionError("an event of the tour could not be put into text")
-
-
-def screens() -> str:
-    """The part of docs/client.md between its marks."""
-    blocks = [f"```text\n$ {typed.line} --text\n{screen_of(typed)}```" for typed in TOUR]
-    return "\n\n".join([BEGIN, *blocks, END])
-
-
-def main() -> None:
-    """Write the screens into the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(before + screens() + after, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

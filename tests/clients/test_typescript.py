@@ -35,7 +35,6 @@ from service_web.config import read_config
 from service_web.policy import SEALER_POLICY, acting_policy
 
 from tests.campaign import FULL, size, source
-from tests.clients import generated
 from tests.clients.package import built, run_node, start_node
 from tests.vectors.build_sealing import archive_bytes, try_open_age
 from tests.vectors.samples import (
@@ -206,10 +205,6 @@ def listing(tree: Path) -> dict[str, str]:
 def digest_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def test_generated_files__made_again__unchanged() -> None:
-    assert generated.stale() == [], "run python -m tests.clients.generated"
 
 
 def test_vectors__in_node__every_case_as_stated() -> None:

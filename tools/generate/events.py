@@ -13,6 +13,8 @@ from service_cli.shell.event import Ending, Event, events_of
 from service_common.shapes import Part, parts
 from service_common.wire.values import VALUES, form_of, no_form
 
+from tools.generate.derived import part
+
 Schema = Mapping[str, object]
 _WIDTH: Final = 120
 _PLAIN: Final = {str: "string", int: "integer", bool: "boolean"}
@@ -116,3 +118,6 @@ def _laid_out(value: object, indent: str = "") -> str:
     else:
         rows, (begin, end) = [f"{json.dumps(key)}: {_laid_out(each, inner)}" for key, each in value.items()], "{}"
     return f"{begin}\n" + ",\n".join(inner + row for row in rows) + f"\n{indent}{end}"
+
+
+EVENTS: Final = part("docs/events.md", "events", page)

@@ -1,11 +1,9 @@
-"""The table of facts and witnesses, and what is made from it."""
+"""The table of facts and witnesses."""
 
 import pytest
 from service_cli.main import COMMANDS
 from service_cli.witnesses.table import RULES, TABLE, Fact, Rule, Witness
 from service_cli.witnesses.vouching import vouch
-
-from tests.cli import witnesses_page
 
 
 def test_fact_has_one_rule_and_rests_on_more_than_one_party() -> None:
@@ -30,8 +28,3 @@ def test_value_is_vouched_for_by_all_that_its_fact_needs_and_by_no_fewer(rule: R
             vouch(rule.fact, 7, rule.needs | {witness})
         with pytest.raises(AssertionError):
             vouch(rule.fact, 7, rule.needs)
-
-
-def test_document_has_the_table_of_the_client() -> None:
-    page = witnesses_page.PAGE.read_text(encoding="utf-8")
-    assert page == witnesses_page.with_table(page), "python -m tests.cli.witnesses_page writes it"

@@ -1,4 +1,4 @@
-// Made by tests/clients/generated.py. Do not edit.
+// Made by tools/generate/typescript.py. Do not edit.
 
 /** The Hub's ABI, from which viem infers every call, event and error. */
 export const hubAbi = [

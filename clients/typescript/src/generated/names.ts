@@ -1,4 +1,4 @@
-// Made by tests/clients/generated.py. Do not edit.
+// Made by tools/generate/typescript.py. Do not edit.
 
 /** Names that tools obey, as expressions over a whole folded name; whether of files alone. */
 export const OBEYED: readonly (readonly [string, boolean])[] = [

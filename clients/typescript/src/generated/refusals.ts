@@ -1,4 +1,4 @@
-// Made by tests/clients/generated.py. Do not edit.
+// Made by tools/generate/typescript.py. Do not edit.
 
 /** The Hub's errors: what is refused, and what to do next. Names in braces are the error's values. */
 export const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {

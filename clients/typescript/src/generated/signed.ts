@@ -1,4 +1,4 @@
-// Made by tests/clients/generated.py. Do not edit.
+// Made by tools/generate/typescript.py. Do not edit.
 
 /** The operations that carry a signature: method and path as in the OpenAPI document. */
 export const SIGNED_OPERATIONS: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-// Made by tests/clients/generated.py. Do not edit.
+// Made by tools/generate/typescript.py. Do not edit.
 
 /** What an act rests on, in words, and the code when two who vouch for it differ. */
 export const FACTS = {

@@ -1,20 +1,18 @@
-"""The bounds that attacks try to pass, as a table of ``docs/threat-model.md``.
+"""docs/threat-model.md: the bounds that attacks try to pass, as a table.
 
 A test that is marked ``attack`` may state the bound that it tries, made from the constants that set it:
-``@pytest.mark.attack(f"envelopes of a Solver …: {MAX_UNRECORDED}")``. ``python -m tests.bounds`` writes the table;
-``tests/architecture`` compares.
+``@pytest.mark.attack(f"envelopes of a Solver …: {MAX_UNRECORDED}")``.
 """
 
 import io
+from collections.abc import Iterator
 from contextlib import redirect_stdout
-from pathlib import Path
 from typing import Final
 
 import pytest
 
-TOP: Final = Path(__file__).parents[1]
-PAGE: Final = TOP / "docs" / "threat-model.md"
-BEGIN, END = "<!-- bounds: written by python -m tests.bounds -->", "<!-- end of the bounds -->"
+from tools.generate.derived import TOP, part
+
 _STATES = "mark.attack("
 
 
@@ -33,8 +31,7 @@ class _Stated:
                     self.rows[str(bound)] = (name, item.nodeid.partition("::")[0])
 
 
-def table() -> str:
-    """The table, between its two marks."""
+def _table() -> Iterator[str]:
     stating = [path for path in (TOP / "tests").rglob("test_*.py") if _STATES in path.read_text(encoding="utf-8")]
     stated = _Stated()
     with redirect_stdout(io.StringIO()) as printed:
@@ -42,14 +39,7 @@ def table() -> str:
     if code != pytest.ExitCode.OK:
         raise RuntimeError(f"the tests that state bounds cannot be collected: {printed.getvalue()}")
     rows = [f"| {bound} | [`{name}`](../{file}) |" for bound, (name, file) in sorted(stated.rows.items())]
-    return "\n".join([BEGIN, "", "| bound | tried by |", "|---|---|", *rows, "", END])
+    yield "\n".join(["| bound | tried by |", "|---|---|", *rows])
 
 
-def with_table(page: str) -> str:
-    """The page with the table as it is now."""
-    before, _, rest = page.partition(BEGIN)
-    return before + table() + rest.partition(END)[2]
-
-
-if __name__ == "__main__":
-    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+BOUNDS: Final = part("docs/threat-model.md", "bounds", _table)

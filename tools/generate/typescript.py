@@ -1,12 +1,10 @@
 """The files of the TypeScript client that are made from the API's OpenAPI document, the Hub's ABI and its refusals, and
 from the tables of names that tools obey, of characters that nobody sees, and of facts and their witnesses.
-
-``python -m tests.clients.generated`` writes them again, with the PYTHONPATH of CONTRIBUTING.md; a test compares.
 """
 
 import json
-import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -22,16 +20,16 @@ from service_common.crypto.inert_names import HARMLESS, OBEYED
 from service_common.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 
 from tests.api.contract import openapi_document
-from tests.clients.package import PACKAGE, TOP, run_node
+from tests.clients.package import PACKAGE, run_node
+from tools.generate.derived import TOP, Derived
 
-FOLDER: Final = PACKAGE / "src/generated"
+_FOLDER: Final = "clients/typescript/src/generated"
 _ABI: Final = TOP / "libs/service_common/src/service_common/chain/abi/Hub.json"
-_MADE: Final = "// Made by tests/clients/generated.py. Do not edit.\n\n"
+_MADE: Final = "// Made by tools/generate/typescript.py. Do not edit.\n\n"
 
 
-def contents() -> dict[str, str]:
-    """Each generated file by its name."""
-    return {
+def _contents() -> Mapping[str, bytes]:
+    made = {
         "openapi.ts": _types(),
         "signed.ts": _signed(),
         "hub.ts": _hub(),
@@ -39,11 +37,7 @@ def contents() -> dict[str, str]:
         "names.ts": _names(),
         "witnesses.ts": _witnesses(),
     }
-
-
-def stale() -> list[str]:
-    """Files that would change."""
-    return [name for name, text in contents().items() if _current(name) != text]
+    return {f"{_FOLDER}/{name}": text.encode() for name, text in made.items()}
 
 
 def _types() -> str:
@@ -123,19 +117,4 @@ def _without_internal_types(value: object) -> object:
     return [_without_internal_types(item) for item in value] if isinstance(value, list) else value
 
 
-def _current(name: str) -> str | None:
-    path = FOLDER / name
-    return path.read_text(encoding="utf-8") if path.exists() else None
-
-
-def main() -> int:
-    """Write what changed."""
-    for name, text in contents().items():
-        if _current(name) != text:
-            (FOLDER / name).write_text(text, encoding="utf-8")
-            print(f"wrote {name}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+TYPESCRIPT: Final = Derived("typescript", _FOLDER, _contents, _FOLDER)

@@ -1,0 +1,34 @@
+"""What is derived is as it follows from the code, and a difference anywhere is found."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.generate import DERIVED, derived
+from tools.generate.derived import Derived, with_part, write
+
+
+@pytest.mark.parametrize("one", DERIVED, ids=lambda one: one.name)
+def test_derived__files__are_those_that_the_code_makes(one: Derived) -> None:
+    differing = [str(path.relative_to(derived.TOP)) for path, _ in one.differences()]
+    assert differing == [], f"./noxw -s generate -- {one.name} writes them again"
+
+
+def test_difference__of_each_kind__is_found_and_put_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived, "TOP", tmp_path)
+    one = Derived("one", "made", lambda: {"made/a": b"a", "made/b": b"b"}, "made")
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made/a").write_bytes(b"altered")
+    (tmp_path / "made/c").write_bytes(b"made by nobody")
+    assert [path.name for path, _ in one.differences()] == ["a", "b", "c"]
+    assert [path.name for path in write(one)] == ["a", "b", "c"]
+    assert list(one.differences()) == []
+    assert {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()} == {"a": b"a", "b": b"b"}
+
+
+def test_part_of_a_page__leaves_what_is_around_it() -> None:
+    page = "above\n<!-- generated: x -->\nold\n<!-- end -->\nbelow"
+    assert with_part(page, "x", ["new"]) == "above\n<!-- generated: x -->\n\nnew\n\n<!-- end -->\nbelow"
+    for without in ("nothing", "<!-- generated: x -->", "<!-- generated: y --><!-- end -->"):
+        with pytest.raises(ValueError, match="x"):
+            with_part(without, "x", [])

@@ -1,0 +1,15 @@
+"""docs/client.md: what the commands of the README's tour print with ``--text``."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tests.cli.tour import TOUR, screen_of
+from tools.generate.derived import part
+
+
+def _screens() -> Iterator[str]:
+    for typed in TOUR:
+        yield f"```text\n$ {typed.line} --text\n{screen_of(typed)}```"
+
+
+SCREENS: Final = part("docs/client.md", "screens", _screens)
