@@ -299,7 +299,7 @@ def env(session: nox.Session) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write everything that is derived again: vectors, pages, clients, artifacts; -- --check only names what differs."""
+    """Write everything that is derived again; -- --check only names what differs."""
     make(session, TESTS)
     run(session, TESTS, "python", "-m", "tools.generate", *session.posargs)
 

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Everything forge can say about the Hub, as the `contracts` session runs it.
 
-Exit 0 only if the committed artifacts and the packaged ABI are what the sources compile to, the whole forge
-suite passes, no gas figure moved against contracts/snapshots, the directed tests reach every line and branch of the Hub
+Exit 0 only if the whole forge suite passes, no gas figure moved against contracts/snapshots, the directed tests reach every line and branch of the Hub
 (`contracts/.local/hub.lcov`), and seven planted bugs of contracts/mutants are found.
 What forge kept of earlier failures is not played.
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
 contracts/package-lock.json to be there or reachable.
 
-    check.py [format] [artifacts] [forge] [coverage] [mutants]        these five where none is named
-    check.py all-mutants                                   every planted bug, not only seven
+    check.py [format] [forge] [coverage] [mutants]   these four where none is named
+    check.py all-mutants                               every planted bug, not only seven
 """
 
 from __future__ import annotations
@@ -26,10 +25,9 @@ from collections.abc import Sequence
 from local_stack.toolbox import ensure_npm_package, find_npm, native_program
 from planting import CONTRACTS, forgetful
 
-PACKAGED_ABI = CONTRACTS.parent / "libs/service_common/src/service_common/chain/abi/Hub.json"
 TOOLS = CONTRACTS / "tools"
-DEFAULT = ("format", "artifacts", "forge", "coverage", "mutants")
-LANES = (("mutants", "all-mutants"), ("format", "artifacts", "forge", "coverage"))
+DEFAULT = ("format", "forge", "coverage", "mutants")
+LANES = (("mutants", "all-mutants"), ("format", "forge", "coverage"))
 OFTEN = (
     "missing_reentrancy_guard",
     "lost_candidate_number",
@@ -47,7 +45,6 @@ def commands(forge: str) -> dict[str, Sequence[str]]:
     mutants = [sys.executable, str(TOOLS / "check_mutants.py"), "--forge", forge]
     return {
         "format": [forge, "fmt", "--root", str(CONTRACTS), "--check"],
-        "artifacts": [sys.executable, str(TOOLS / "build_artifacts.py"), "--check", "--abi-out", str(PACKAGED_ABI)],
         "forge": [forge, "test", "--root", str(CONTRACTS)],
         "coverage": [sys.executable, str(TOOLS / "coverage.py"), "--forge", forge],
         "mutants": [*mutants, *OFTEN],

@@ -25,11 +25,11 @@ from service_web.config import read_config
 from service_web.texts import ENGLISH
 
 from tests.web.catalogue import compile_catalogue, translate
-from tools.generate.catalogue import pot
-from tools.generate.derived import TOP
 from tests.web.conftest import VARIABLES, Pages
 from tests.web.fake_api import GUARDIANS, NOW, POSTER, SOLVERS, Ledger, account, page_of
 from tests.web.test_pages import EVERY_PAGE, STAGES
+from tools.generate.catalogue import pot
+from tools.generate.derived import TOP
 
 STRANGER: Final = "xyzzy"
 MIXED: Final = "xyzzу"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from service_common.shapes import Note
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, ChainId, TokenAmount, UnixSeconds, Wei
 
-from service_cli.shell.event import Count, Event
+from service_cli.shell.event import Count, Event, JsonObject
 from service_cli.shell.items import Column, Fact, Heading, Row, Shown
 from service_cli.shell.phrases import at, counted, size, time_left, to_the_minute, tokens
 from service_cli.shell.text import ether
@@ -74,6 +74,18 @@ class UnsentCall(Event):
     value: Literal["0"]
     data: Annotated[str, Note(pattern="^0x([0-9a-f]{2})*$")]
     function_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequired(Event):
+    """Only with `--solver-address` and without `--browser`: sign `typed_data` in the wallet and answer with one line
+    of hex on stdin. `typed_data` keeps the key names of EIP-712."""
+
+    EVENT: ClassVar[str] = "submit.approval_required"
+    WHEN: ClassVar[str] = "with --solver-address; answer on stdin, or with --browser on the page instead"
+    FOR_PROGRAMS: ClassVar[bool] = True
+    solver: Address
+    typed_data: JsonObject
 
 
 Role = Literal["poster", "solver", "guardian", "claimant"]

@@ -28,9 +28,9 @@ from service_cli.config.acceptance import require_accepted
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.events import ApprovalRequired
 from service_cli.json_values import list_of, object_of, text_of, whole_of
 from service_cli.shell.output import emit, say
-from service_cli.solver.events import ApprovalRequired
 
 if TYPE_CHECKING:  # a server, needed by those who ask for a page
     from service_cli.wallet_page.server import Task, WalletPage

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from service_common.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds, Wei
 
-from service_cli.events import UnsentCall
-from service_cli.shell.event import Count, Event, JsonObject
+from service_cli.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
+from service_cli.shell.event import Count, Event
 from service_cli.shell.items import Fact, Shown, Whole
 from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction
 from service_cli.shell.text import ether
@@ -81,18 +81,6 @@ class SubmissionPreview(Event):
         for warning in self.warnings:
             yield Fact("Warning", screen.bad(warning))
         yield following(f"solver:submit {self.bounty_id} {argument(screen.about.path, 'DIRECTORY')}")
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalRequired(Event):
-    """Only with `--solver-address` and without `--browser`: sign `typed_data` in the wallet and answer with one line
-    of hex on stdin. `typed_data` keeps the key names of EIP-712."""
-
-    EVENT: ClassVar[str] = "submit.approval_required"
-    WHEN: ClassVar[str] = "with --solver-address; answer on stdin, or with --browser on the page instead"
-    FOR_PROGRAMS: ClassVar[bool] = True
-    solver: Address
-    typed_data: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
