@@ -6,30 +6,38 @@ among them.
 """
 
 import random
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from demo.bounty import Cast, Submitted
+import urllib3
+from demo.bounty import Cast
+from demo.bounty import Submitted as Work
 from demo.examples import artifact, challenge_page
+from eth_utils.abi import function_signature_to_4byte_selector
 from service_cli.witnesses.table import Fact
 from service_common.domain.commitments import spec_commitment
 from service_common.domain.envelope import parse_envelope
 
 from tests.campaign import FULL, SEED, size, some
-from tests.cli.lies import listen
-from tests.cli.servers import RpcProxy, Server
+from tests.cli.lies import Tell, listen
+from tests.cli.servers import Params, RpcProxy, Server
+from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with
 from tests.e2e.wallet_acts import GO_ON, LONG, SEND, SIGN, Act, Bounties, forward, keys_of, path_of
-from tests.e2e.wallet_plays import FORGERIES, Forgery, together
-from tests.web.driver import Browser, TestWallet, browsing, files_below
+from tests.e2e.wallet_plays import FORGERIES, Forgery, api_answer, call_of, facts_with, together
+from tests.web.driver import Browser, Page, TestWallet, browsing, files_below
 
 CHAIN_ID: Final = 31_337
 HONEST_SECONDS: Final = 60.0
 LYING_SECONDS: Final = 3.0
 HOUR: Final = 3_600
+DAY: Final = 86_400
+REVEAL_DELAY: Final = function_signature_to_4byte_selector("revealDelay()").hex()
 SLACK: Final = 30
 """Between a block's time and the moment at which it is looked at."""
 PARTS: Final = 10
@@ -148,14 +156,7 @@ class Theatre:
         return [*longer_than_an_hour(seen), *judge(seen)]
 
     def _visit(self, act: Act, seen: Seen, *, fresh: bool, presses: int, patience: float) -> str:
-        person = self.cast.stack.people.by_name()[act.who]
-        wallet = TestWallet(person.wallet.private_key, self.rpc.url, CHAIN_ID)
-        api = (self.cast.stack.api_base_url, self.api.url)
-        page = self.browser.open(
-            f"{self.cast.stack.pages_url}{act.path}", wallet, fresh=fresh, api=api, fixed_lots=False
-        )
-        page.do("settings", changes={"has_moved_time": False})
-        page.connect()
+        page = self.open(act, fresh=fresh)
         done = page.do(
             "act",
             buttons=act.buttons,
@@ -171,6 +172,19 @@ class Theatre:
                 seen.sent.append(asked["transaction"])
         page.close()
         return str(done["ended"])
+
+    def open(self, act: Act, *, fresh: bool, stated: Mapping[str, object] | None = None) -> Page:
+        """The act's page with a wallet that is connected; it states this of its bounty."""
+        person = self.cast.stack.people.by_name()[act.who]
+        wallet = TestWallet(person.wallet.private_key, self.rpc.url, CHAIN_ID)
+        api = (self.cast.stack.api_base_url, self.api.url)
+        url = f"{self.cast.stack.pages_url}{act.path}"
+        page = self.browser.open(url, wallet, fresh=fresh, api=api, fixed_lots=False)
+        page.do("settings", changes={"has_moved_time": False})
+        if stated is not None:
+            page.do("state", changes=dict(stated))
+        page.connect()
+        return page
 
     def publish(self) -> tuple[Act, Any]:
         """A page is published and funded: once."""
@@ -279,7 +293,7 @@ class Theatre:
         hub = self.cast.stack.hub.hub
         return hub.w3.eth.contract(hub.w3.to_checksum_address(hub.address), abi=hub.abi)
 
-    def _handed_over(self, work: Submitted | None) -> Iterator[str]:
+    def _handed_over(self, work: Work | None) -> Iterator[str]:
         wraps = [each.json() for each in self.api.requests if each.path.endswith("/delivery/wrap")]
         right = None if work is None else work.commitment
         for wrap in wraps:
@@ -321,3 +335,111 @@ def test_page__played_against_forgeries__does_nothing_that_cannot_be_taken_back_
 ) -> None:
     wrong = [(str(play), found) for play in PLAYS[part::PARTS] if (found := theatre.perform(play))]
     assert not wrong, "\n".join(f"{play}\n  {found}" for play, found in wrong)
+
+
+# -------------------------------------------------------------------- node, API and the page itself, all alike
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What all three state of a bounty: submissions until then, this delay after it, and a challenge that fits.
+
+    For the node it is a day ago, so that a deadline which this machine has behind it is to come there.
+    """
+
+    deadline: int
+    delay: int
+
+    @property
+    def times(self) -> dict[str, int]:
+        reveal_at = self.deadline + self.delay
+        return {
+            "submission_deadline": self.deadline,
+            "reveal_at": reveal_at,
+            "judging_deadline": reveal_at + LONG,
+        }
+
+    def challenge(self, true: str) -> str:
+        made = re.sub(r"submission_deadline: \d+", f"submission_deadline: {self.deadline}", true)
+        assert made != true
+        return made
+
+    def node(self, challenge: str) -> After:
+        """The wallet's node."""
+        named = {re.sub("_(.)", lambda found: found[1].upper(), name): time for name, time in self.times.items()}
+        commitment = number_of(spec_commitment(challenge.encode()))
+        view = view_with("getBounty", **named, specCommitment=commitment)
+        return all_of(view, call_of(REVEAL_DELAY, self.delay), blocks_at(lambda time: time - DAY))
+
+    def tell(self, challenge: str) -> Tell:
+        """The API."""
+        facts = facts_with(**self.times, spec_commitment=spec_commitment(challenge.encode()))
+        page = api_answer("/bounties/…", lambda answer: {**answer, "challenge": challenge})
+        delay = api_answer("/deployment", lambda answer: {**answer, "reveal_delay_seconds": self.delay})
+        return lambda question, answer: delay(question, page(question, facts(question, answer)))
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The reveal points of what left a page, what it showed before it sealed anything, and how it ended."""
+
+    reveal_points: list[int]
+    shown: str
+    ended: str
+
+
+def submit_under(theatre: Theatre, plot: Plot, more: After = lambda _method, _params, result: result) -> Submitted:
+    """A Solver's first visit; ``more`` is what the node answers beside that."""
+    act, _ = theatre.submit()
+    bounty = theatre.bounties.open()
+    found = urllib3.request("GET", f"{theatre.cast.stack.api_base_url}/api/bounties/{bounty.bounty_id}", retries=False)
+    challenge = plot.challenge(found.json()["challenge"])
+    theatre.rpc.after = all_of(plot.node(challenge), more)
+    listen(theatre.api, plot.tell(challenge))
+    theatre.api.requests.clear()
+    stated = {**plot.times, "spec_commitment": spec_commitment(challenge.encode())}
+    page = theatre.open(act, fresh=True, stated=stated)
+    steps = {"fields": act.fields, "patience": round(LYING_SECONDS * 1_000)}
+    asked = page.do("act", buttons=("Choose the work", GO_ON), ends=("What will be sealed",), **steps)
+    shown, ended = page.text("#acting"), str(asked["ended"])
+    if ended == "What will be sealed":
+        ended = str(page.do("act", buttons=("Seal it", SIGN), ends=(), **steps)["ended"])
+    page.close()
+    theatre.rpc.honest()
+    listen(theatre.api, lambda _question, answer: answer)
+    sent = [parse_envelope(each.body) for each in theatre.api.requests if each.path.endswith("/prepare")]
+    return Submitted([each.reveal_policy.reveal_at for each in sent], shown, ended)
+
+
+@pytest.mark.attack
+def test_page__that_forges_a_deadline_with_node_and_api__seals_for_the_delay_and_shows_until_when(
+    theatre: Theatre,
+) -> None:
+    """Nobody else vouches for a deadline."""
+    deadline = int(time.time()) + 60
+    found = submit_under(theatre, Plot(deadline, 90))
+    assert set(found.reveal_points) == {deadline + 90}
+    until = datetime.fromtimestamp(deadline + 90, UTC)
+    assert f"It is sealed until {until:%Y-%m-%d %H:%M:%S} UTC." in found.shown
+    assert "One operator of both could read it early." in found.shown
+
+
+@pytest.mark.attack
+def test_page__that_forges_a_deadline_of_before_with_node_and_api__seals_nothing(theatre: Theatre) -> None:
+    found = submit_under(theatre, Plot(int(time.time()) - 1, 600))
+    assert "its deadline has passed" in found.ended
+    assert not found.reveal_points
+    assert "What will be sealed" not in found.shown
+
+
+@pytest.mark.attack
+def test_page__whose_work_can_be_opened_once_it_is_uploaded__sends_no_envelope(theatre: Theatre) -> None:
+    """Sealing and uploading took longer than the delay, by the time of a block."""
+
+    def later(method: str, params: Params, result: object) -> object:
+        is_uploaded = any(each.path.endswith("/artifact-upload-url") for each in theatre.api.requests)
+        return blocks_at(lambda time: time + 2 * DAY)(method, params, result) if is_uploaded else result
+
+    found = submit_under(theatre, Plot(int(time.time()) + 60, 90), later)
+    assert "anyone who has the Guardians' keys could open this" in found.ended
+    assert not found.reveal_points

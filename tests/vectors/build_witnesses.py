@@ -5,13 +5,15 @@ from typing import Final
 from service_cli.shell.text import CLOCK_SECONDS, clock_off
 from service_cli.witnesses.bounties import wrong_reveal_point
 from service_cli.witnesses.times import is_over
+from service_common.chain.deployment import NETWORKS, deployment_of
 from service_common.types import UnixSeconds
 
 _ABOUT: Final = (
     "hours: from when an authorization's hour is counted, by the newest block's time and this machine's clock; null "
     "where they are too far apart. over: whether a moment is past, by the finalized block and the clock; a clock of "
     "null says nothing. reveal_points: whether work may be sealed until then, by the Hub's delay and the latest moment "
-    "that a witness says it is. docs/witnesses.md."
+    "that a witness says it is, at which the deadline is to come. reveal_delays: whether a chain's record has it; true "
+    "where there is no record. docs/witnesses.md."
 )
 _NOW: Final = 1_900_000_000
 _DELAY: Final = 300
@@ -48,10 +50,23 @@ def _witnesses() -> dict[str, object]:
             "accepted": wrong_reveal_point(UnixSeconds(deadline), UnixSeconds(reveal_at), _DELAY, UnixSeconds(_NOW))
             is None,
         }
-        for reveal_at in (_NOW - 60, _NOW, _NOW + 1, _NOW + 60)
+        for reveal_at in (_NOW, _NOW + 60, _NOW + _DELAY - 1, _NOW + _DELAY, _NOW + _DELAY + 1, _NOW + _DELAY + 60)
         for off in (-1, 0, 1)
     ]
-    return {"about": _ABOUT, "hours": hours, "over": over, "reveal_points": reveal_points}
+    records = {chain_id: deployment_of(chain_id) for chain_id in NETWORKS.values()}
+    recorded = {chain_id: record and record.reveal_delay_seconds for chain_id, record in records.items()}
+    reveal_delays = [
+        {"chain_id": chain_id, "delay": (delay := (known or _DELAY) + off), "recorded": known in {None, delay}}
+        for chain_id, known in recorded.items()
+        for off in (-1, 0, 1)
+    ]
+    return {
+        "about": _ABOUT,
+        "hours": hours,
+        "over": over,
+        "reveal_points": reveal_points,
+        "reveal_delays": reveal_delays,
+    }
 
 
 FILES: Final = {"witnesses.json": _witnesses}

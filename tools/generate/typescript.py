@@ -14,6 +14,7 @@ from service_cli.poster.funding import MARGIN_SECONDS
 from service_cli.shell.text import CLOCK_SECONDS
 from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
 from service_cli.witnesses.table import TABLE
+from service_common.chain.deployment import NETWORKS, deployment_of
 from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
 from service_common.chain.reverts import SENTENCES
 from service_common.crypto.inert_names import HARMLESS, OBEYED
@@ -95,6 +96,9 @@ def _names() -> str:
 
 def _witnesses() -> str:
     facts = "".join(f"  {rule.fact.value}: {json.dumps([rule.what, rule.differs])},\n" for rule in TABLE)
+    records = [record for chain_id in NETWORKS.values() if (record := deployment_of(chain_id)) is not None]
+    known = [record for record in records if record.reveal_delay_seconds is not None]
+    delays = ", ".join(f"{record.chain_id}: {record.reveal_delay_seconds}n" for record in known)
     return (
         f"{_MADE}/** What an act rests on, in words, and the code when two who vouch for it differ. */\n"
         f"export const FACTS = {{\n{facts}}} as const;\n\n"
@@ -104,7 +108,9 @@ def _witnesses() -> str:
         f"export const AUTHORIZATION_SECONDS = {AUTHORIZATION_SECONDS}n;\n"
         f"export const MARGIN_SECONDS = {MARGIN_SECONDS}n;\n"
         f"/** How far back the Hub's log is read for what cannot be much older. */\n"
-        f"export const RECENT_BLOCKS = {RECENT_BLOCKS}n;\n\n"
+        f"export const RECENT_BLOCKS = {RECENT_BLOCKS}n;\n"
+        f"/** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */\n"
+        f"export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = {{ {delays} }};\n\n"
         f"/** Asks the API for the bounties of an account on a page. */\n"
         f"export const FUNDED_QUERY =\n  {json.dumps(FUNDED_QUERY)};\n"
         f"export const MOST_LISTED = {MOST_LISTED};\n"

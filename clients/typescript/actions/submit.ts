@@ -20,7 +20,7 @@ import { DirectoryField, suspicious } from "./files.js";
 import type { Offer, Stage } from "./stage.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { hubCall, perform } from "./transactions.js";
-import { activeOf, requireSealable } from "./witnesses.js";
+import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const MOST_LISTED = 200;
@@ -62,7 +62,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const name = `sealed ${bounty.id}`;
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {
-    const files = await chosen(context, stage);
+    const files = await chosen(context, stage, bounty);
     sealed = await seal(context, stage, bounty, files);
     await journal.put(name, sealed);
     const { removeOthers } = await import("./sealing.js");
@@ -142,7 +142,7 @@ async function isFor({ settings, account }: Context, kept: Sealed, bounty: Bount
 }
 
 /** The files, once the person has seen what will be sealed, and whose word it rests on. */
-async function chosen({ settings }: Context, stage: Stage): Promise<ArtifactFile[]> {
+async function chosen({ settings }: Context, stage: Stage, bounty: Bounty): Promise<ArtifactFile[]> {
   const field = new DirectoryField();
   stage.say("");
   const files = await stage.ask("Choose the work", [field.place], "Go on", () => field.files());
@@ -159,8 +159,8 @@ async function chosen({ settings }: Context, stage: Stage): Promise<ArtifactFile
   const fields: Node[] = [element("p", {}, `${counted(files.length, "file")}, ${bytes(total)}:`), list];
   const api = new URL(settings.apiUrl).host;
   const whose =
-    `Whose keys the Guardians' are, and when the work can be opened, is the word of the wallet's node and of ${api}. ` +
-    "One operator of both could read it early.";
+    `It is sealed until ${moment(bounty.revealAt)}. Whose keys the Guardians' are, and when the work can be opened, is ` +
+    `the word of the wallet's node and of ${api}. One operator of both could read it early.`;
   fields.push(element("p", {}, whose));
   const agreed = element("input", { type: "checkbox" });
   if (secrets.length > 0) {
@@ -213,6 +213,7 @@ async function uploadAndPrepare(
       await upload(context, stage, envelope, sealed);
       await note({ uploaded: true });
     }
+    await requireSealed(context, envelope.reveal_policy.reveal_at);
     try {
       await prepare(context, stage, envelope, sealed.commitment);
       await note({ uploaded: true, prepared: true });

@@ -6,7 +6,14 @@
 import type { Address, Hex } from "viem";
 import { answerOf } from "../src/api.js";
 import { FUNDED_QUERY, MOST_LISTED, RECENT_BLOCKS } from "../src/generated/witnesses.js";
-import { disagreement, hourBegins, isOver, requireRevealPoint } from "../src/witnesses.js";
+import {
+  disagreement,
+  hourBegins,
+  isOver,
+  requireClosed,
+  requireRecordedDelay,
+  requireRevealPoint,
+} from "../src/witnesses.js";
 import { detailOf, refuseDifferences, repeated, typed } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
@@ -96,7 +103,13 @@ async function missingOf(
   return undefined;
 }
 
-/** Refuses to seal for a bounty whose reveal point is not what its deadline makes it, or has passed. */
+/** The latest moment that this machine's clock or a block says it is: what one of them has behind it may have passed. */
+function latestMoment(context: Context, newest: bigint): bigint {
+  const clock = clockOf(context) ?? newest;
+  return clock > newest ? clock : newest;
+}
+
+/** Refuses to seal for a bounty whose reveal point is not what a deadline that is to come makes it. */
 export async function requireSealable(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   const { node, hub, api } = context;
   const { submissionDeadline, revealAt, now } = bounty;
@@ -104,8 +117,13 @@ export async function requireSealable(context: Context, stage: Stage, bounty: Bo
   const stated =
     context.stated ?? (await repeated(stage, () => typed("Deployment", answerOf(api.GET("/api/deployment")))));
   refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", stated.reveal_delay_seconds, Number(delay)]]);
-  const clock = clockOf(context) ?? now;
-  requireRevealPoint(submissionDeadline, revealAt, delay, clock > now ? clock : now);
+  requireRecordedDelay(context.settings.deployment.chainId, delay);
+  requireRevealPoint(submissionDeadline, revealAt, delay, latestMoment(context, now));
+}
+
+/** Refuses to send an envelope that can be opened by now. */
+export async function requireSealed(context: Context, revealAt: number): Promise<void> {
+  requireClosed(BigInt(revealAt), latestMoment(context, (await context.node.getBlock()).timestamp));
 }
 
 /** The winning Submission, once it is final, by the wallet's node and by the API. */

@@ -43,5 +43,14 @@ export type {
 } from "./requests.js";
 export { sealSubmission } from "./seal.js";
 export type { SealFor, SealedSubmission } from "./seal.js";
-export { AUTHORIZATION_SECONDS, FACTS, disagreement, hourBegins, isOver, requireRevealPoint } from "./witnesses.js";
+export {
+  AUTHORIZATION_SECONDS,
+  FACTS,
+  disagreement,
+  hourBegins,
+  isOver,
+  requireClosed,
+  requireRecordedDelay,
+  requireRevealPoint,
+} from "./witnesses.js";
 export type { FactName } from "./witnesses.js";

@@ -4,7 +4,7 @@
  */
 
 import { ServiceError } from "./errors.js";
-import { CLOCK_SECONDS, FACTS } from "./generated/witnesses.js";
+import { CLOCK_SECONDS, FACTS, REVEAL_DELAYS } from "./generated/witnesses.js";
 
 export { AUTHORIZATION_SECONDS, FACTS, MARGIN_SECONDS } from "./generated/witnesses.js";
 
@@ -42,14 +42,33 @@ export function isOver(moment: bigint, finalized: bigint, clock: bigint | undefi
 }
 
 /**
- * Refuses a reveal point that is not the deadline plus the Hub's delay, or that has passed at the latest moment that a
- * witness says it is: what is sealed until then could be opened early. `reveal_point_wrong`.
+ * Refuses a reveal point that is not the deadline plus the Hub's delay, or whose deadline has passed at the latest moment
+ * that a witness says it is: what is sealed until then could be opened early. `reveal_point_wrong`.
  */
 export function requireRevealPoint(submissionDeadline: bigint, revealAt: bigint, delay: bigint, now: bigint): void {
   const isExpected = revealAt === submissionDeadline + delay;
-  if (isExpected && revealAt > now) return;
-  const wrong = isExpected ? "it has passed" : `the deadline and the Hub's delay make it ${submissionDeadline + delay}`;
+  if (isExpected && submissionDeadline > now) return;
+  const wrong = isExpected
+    ? "its deadline has passed"
+    : `the deadline and the Hub's delay make it ${submissionDeadline + delay}`;
   throw new ServiceError(FACTS.reveal_point[1], `The reveal point ${revealAt} is wrong: ${wrong}.`, {
     nextAction: "Nothing was sealed. Choose another node in the wallet, or set this machine's clock.",
   });
+}
+
+/** Refuses a Hub's reveal delay that is not the one of the network's record, where there is one: `reveal_point_wrong`. */
+export function requireRecordedDelay(chainId: number, delay: bigint): void {
+  const recorded = REVEAL_DELAYS[chainId];
+  if (recorded === undefined || recorded === delay) return;
+  const message = `The Hub's reveal delay is ${recorded} seconds on this network, and the wallet's node has ${delay}.`;
+  throw new ServiceError(FACTS.reveal_point[1], message, {
+    nextAction: "Nothing was sealed. Choose another node in the wallet.",
+  });
+}
+
+/** Refuses to let sealed work out that can be opened by now, as where sealing and uploading took that long. */
+export function requireClosed(revealAt: bigint, now: bigint): void {
+  if (revealAt > now) return;
+  const message = `The reveal point ${revealAt} has passed: anyone who has the Guardians' keys could open this.`;
+  throw new ServiceError(FACTS.reveal_point[1], message, { nextAction: "What was sealed stays in this browser." });
 }

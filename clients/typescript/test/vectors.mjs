@@ -237,7 +237,7 @@ test("delivery_wrap: opens, and is refused", async () => {
 });
 
 test("witnesses: the same hours, ends and reveal points as the command-line client", async () => {
-  const { hours, over, reveal_points } = load("witnesses");
+  const { hours, over, reveal_points, reveal_delays } = load("witnesses");
   for (const { newest, clock, begins } of hours) {
     const asked = () => client.hourBegins(BigInt(newest), BigInt(clock));
     if (begins === null) assert.strictEqual(await failureOf(asked), "time_disagrees", newest);
@@ -253,6 +253,12 @@ test("witnesses: the same hours, ends and reveal points as the command-line clie
     const found = await failureOf(() => client.requireRevealPoint(...values));
     assert.strictEqual(found, accepted ? "accepted" : "reveal_point_wrong", values);
   }
+  for (const { chain_id, delay, recorded } of reveal_delays) {
+    const found = await failureOf(() => client.requireRecordedDelay(chain_id, BigInt(delay)));
+    assert.strictEqual(found, recorded ? "accepted" : "reveal_point_wrong", `${chain_id} ${delay}`);
+  }
+  assert.strictEqual(await failureOf(() => client.requireClosed(8n, 7n)), "accepted");
+  assert.strictEqual(await failureOf(() => client.requireClosed(7n, 7n)), "reveal_point_wrong");
 });
 
 test("primitives: the same with and without WebAssembly", async () => {

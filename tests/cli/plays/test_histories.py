@@ -5,19 +5,26 @@ drawn by SERVICE_CAMPAIGN_SEED, and all of them played in a campaign.
 """
 
 import io
+import json
 import sys
+from collections.abc import Callable
 from itertools import product
 
 import pytest
+from service_cli.shell.text import moment
 from service_common.chain.eip3009 import AUTHORIZATION_SECONDS
+from service_common.domain.envelope import parse_envelope
+from service_common.types import UnixSeconds
 
 from tests.campaign import some
 from tests.cli.plays.acts import ACTS, verdicts
+from tests.cli.plays.forgeries.bounties import other_page
 from tests.cli.plays.forgeries.chain import KEPT_BACK
-from tests.cli.plays.forgeries.subject import By
-from tests.cli.plays.play import Between, Play, Point, Run, forged_by, perform
+from tests.cli.plays.forgeries.subject import By, Forgery
+from tests.cli.plays.judge import Judge
+from tests.cli.plays.play import Between, Forged, Play, Point, Run, forged_by, perform
 from tests.cli.plays.wire import Heard
-from tests.cli.plays.world import World
+from tests.cli.plays.world import DAYS, World
 
 pytestmark = pytest.mark.attack
 
@@ -145,22 +152,104 @@ def test_a_reveal_point_without_the_hubs_delay__seals_nothing(world: World) -> N
     assert not judge.together
 
 
-@pytest.mark.parametrize("how", ["the operator's", "the operator's but for one"])
-def test_a_roster_of_the_operators_own_keys__seals_nothing_unless_the_solver_was_warned(world: World, how: str) -> None:
-    """Where nothing but these two vouches for the roster, who can read is on the screen before anything is sent."""
+SENT_TO_THE_API = ("/prepare", "/artifact-upload-url")
+
+
+def screens_before(*ends: str) -> tuple[list[str], Callable[[str, Heard], None]]:
+    """What is on the screen whenever a request for such a path leaves, and what has to watch for it."""
     shown: list[str] = []
 
     def watch(moment: str, heard: Heard) -> None:
-        if moment == "before" and heard.request.path.endswith(("/prepare", "/artifact-upload-url")):
+        if moment == "before" and heard.request.path.endswith(ends):
             sys.stderr.flush()
             assert isinstance(sys.stderr.buffer, io.BytesIO)  # click's runner keeps what is printed
             shown.append(sys.stderr.buffer.getvalue().decode())
 
+    return shown, watch
+
+
+@pytest.mark.parametrize("how", ["the operator's", "the operator's but for one"])
+def test_a_roster_of_the_operators_own_keys__seals_nothing_unless_the_solver_was_warned(world: World, how: str) -> None:
+    """Where nothing but these two vouches for the roster, who can read is on the screen before anything is sent."""
+    shown, watch = screens_before(*SENT_TO_THE_API)
     play = history("submit", hostile(f"the Guardians' keys: {how}", by=By.BOTH))
     judge = perform(world, play, watch)
     assert not judge.findings
     read = [one for one in judge.together if "the operator can open" in one]
     assert not read or (shown and all("could read" in text for text in shown)), shown
+
+
+def another_deadline(seconds: int) -> Run:
+    """Node, API and page agree on one in so many seconds, and on all that follows; for the node it is a month ago."""
+    forged = Forgery("deadline", f"in {seconds} s", ACTS["submit"].kinds, (By.BOTH,), other_page(seconds))
+    return Run((Forged(forged, By.BOTH), forged_by("the newest block's time: a month behind")))
+
+
+def prepared(world: World) -> list[UnixSeconds]:
+    """The reveal points of all envelopes that left the client."""
+    sent = [heard.request for heard in world.wire.heard if heard.request.path.endswith("/prepare")]
+    return [parse_envelope(request.body).reveal_policy.reveal_at for request in sent]
+
+
+def is_sealed(judge: Judge) -> bool:
+    """Whether there are sealed bytes for the bounty on the Solver's machine."""
+    return any(judge.home.home.rglob(f"submit-{judge.world.bounties.accepting}-*/ciphertext.age"))
+
+
+@pytest.mark.parametrize("seconds", [1, 60, DAYS])
+def test_node_api_and_page_that_forge_one_deadline__get_work_sealed_for_the_delay__and_the_solver_is_shown_it(
+    world: World, seconds: int
+) -> None:
+    """Nobody else vouches for the deadline: so until when it is sealed, by this machine's clock, is on the screen."""
+    shown, watch = screens_before(*SENT_TO_THE_API)
+    play = Play(ACTS["submit"], (another_deadline(seconds),), ends_honestly=False)
+    judge = perform(world, play, watch)
+    delay = world.ledger.hub.terms.reveal_delay
+    assert not judge.findings
+    assert judge.together == ["sealed work was sent that opens before the true reveal point"]
+    began = world.wire.heard[0].at
+    assert prepared(world) == [int(began) + seconds + delay]
+    assert len(shown) == 2
+    for text in shown:
+        assert f"until {moment(int(began) + seconds + delay, int(began))}" in text
+        assert text.index("whoever runs all of them could read it before") < text.index("sealing work")
+
+
+@pytest.mark.parametrize("act", ["submit", "submit without the API"])
+@pytest.mark.parametrize("seconds", [0, -1, -30, -60, -DAYS])
+def test_node_api_and_page_that_forge_a_deadline_of_before__get_nothing_sealed(
+    world: World, act: str, seconds: int
+) -> None:
+    codes = list[object]()
+    world.transcript = lambda text: codes.append(json.loads(text.splitlines()[1]).get("code"))
+    judge = perform(world, Play(ACTS[act], (another_deadline(seconds),), ends_honestly=False))
+    world.transcript = lambda _text: None
+    assert codes == ["reveal_point_wrong"]
+    assert not judge.findings
+    assert not judge.together
+    assert not is_sealed(judge)
+
+
+def test_a_reveal_delay_that_all_three_forge__seals_nothing(world: World) -> None:
+    """The network's record, or what is configured in its place, has another one."""
+    early = forged_by("the reveal point: in a minute", By.BOTH)
+    play = Play(ACTS["submit"], (Run((early, forged_by("which deployment it is: another reveal delay"))),))
+    judge = perform(world, play)
+    assert not judge.findings
+    assert not judge.together
+
+
+def test_work_that_can_be_opened_once_it_is_uploaded__stays_here(world: World) -> None:
+    """Sealing and uploading took longer than the delay."""
+
+    def be_slow(moment: str, heard: Heard) -> None:
+        if moment == "before" and heard.request.method == "PUT":
+            world.clock.advance(world.ledger.hub.terms.reveal_delay + 2)
+
+    judge = perform(world, Play(ACTS["submit"], (another_deadline(1),), ends_honestly=False), be_slow)
+    assert not judge.findings
+    assert not prepared(world)
+    assert is_sealed(judge)
 
 
 TERMS = list(

@@ -32,6 +32,7 @@ from service_cli.shell.text import moment
 from service_cli.solver.selection import Selection
 from service_cli.submissions import beacon_of
 from service_cli.witnesses.bounties import SealingTerms
+from service_cli.witnesses.times import latest_moment
 
 
 def fingerprint(selection: Selection) -> str:
@@ -123,9 +124,8 @@ def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, jo
     _set_aside(journal)
     file = journal.folder / CIPHERTEXT
     file.unlink(missing_ok=True)
-    head = work.chain.latest()
-    journal.note(SEALED_AT, head.number)
-    until = moment(terms.reveal_at.value, head.time)
+    journal.note(SEALED_AT, work.chain.latest().number)
+    until = moment(terms.reveal_at.value, latest_moment(work.chain))  # a node alone could make it look far away
     say(f"sealing {selection.directory} for {len(terms.roster.value.members)} Guardians until {until}")
     envelope = _sealed(work, terms, selection, file)
     try:  # before a journal that survives says that they are there

@@ -67,6 +67,7 @@ from service_cli.witnesses.bounties import (
     terms_without_api,
 )
 from service_cli.witnesses.table import Witness
+from service_cli.witnesses.times import latest_moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +276,7 @@ def check_submission(
 ) -> None:
     """The command ``solver:submit --check``; refuses what ``solver:submit`` would refuse but for secrets."""
     work = open_work(settings, signer, bounty_id)
-    now = work.chain.latest().time
+    now = latest_moment(work.chain)
     deadline = moment(work.bounty.submission_deadline, now)
     if not is_accepting(work):
         message = f"The bounty accepts no Submissions since {deadline}."

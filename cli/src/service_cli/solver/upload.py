@@ -22,6 +22,7 @@ from service_cli.solver.events import CheckedEnvelope, UploadedCiphertext
 from service_cli.solver.recording import submit_call, unsent
 from service_cli.solver.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
 from service_cli.storage import read_target, upload
+from service_cli.witnesses.bounties import require_closed
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
 
@@ -100,6 +101,7 @@ def _upload(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) ->
 
 
 def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
+    require_closed(work.chain, envelope.reveal_policy.reveal_at)
     body = envelope.canonical_bytes()
     answer = api.signed(
         work.session.signer,

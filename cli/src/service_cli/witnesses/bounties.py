@@ -67,9 +67,10 @@ def sealing_terms(chain: ChainClient, terms: Vouched[BountyView]) -> SealingTerm
 
 
 def reveal_point(chain: ChainClient, bounty: BountyView) -> Vouched[UnixSeconds]:
-    """When sealed work can be opened; ``reveal_point_wrong`` unless it is what the deadline makes it, and to come.
+    """When sealed work can be opened; ``reveal_point_wrong`` unless it is what a deadline that is to come makes it.
 
-    The Hub's delay is immutable and was compared with the network's record, or what is configured in its place.
+    The Hub's delay is immutable and was compared with the network's record, or what is configured in its place. So
+    whoever lies about the deadline, in all endpoints at once, has nothing sealed for less than that delay.
     """
     delay, now = chain.settings.reveal_delay(), latest_moment(chain)
     if (wrong := wrong_reveal_point(bounty.submission_deadline, bounty.reveal_at, delay, now)) is None:
@@ -79,13 +80,20 @@ def reveal_point(chain: ChainClient, bounty: BountyView) -> Vouched[UnixSeconds]
     raise CommandRefused("reveal_point_wrong", message, next_action=next_action)
 
 
+def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
+    """Refuse to let sealed work out that can be opened by now, as where sealing and uploading took that long."""
+    if reveal_at <= (now := latest_moment(chain)):
+        message = f"The reveal point was {moment(reveal_at, now)}: anyone who has the Guardians' keys could open this."
+        raise CommandRefused("reveal_point_wrong", message, next_action="What was sealed stays on this machine.")
+
+
 def wrong_reveal_point(deadline: UnixSeconds, reveal_at: UnixSeconds, delay: int, now: UnixSeconds) -> str | None:
     """What is wrong with a reveal point at the latest moment that a witness says it is; None where nothing is."""
     expected = UnixSeconds(deadline + delay)
     if reveal_at != expected:
         return f"the deadline and the Hub's delay of {delay} seconds make it {moment(expected, now)}"
-    if reveal_at <= now:
-        return "that has passed: what is sealed until then can be opened at once"
+    if deadline <= now:
+        return f"its deadline, {moment(deadline, now)}, has passed: what is sealed now can be opened too soon"
     return None
 
 

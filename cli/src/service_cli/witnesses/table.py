@@ -119,7 +119,8 @@ TABLE: Final = (
         "the moment from which sealed work can be opened",
         (_SUBMIT,),
         _CHAIN | {Witness.CLOCK, Witness.RECORD},
-        "refused: it is the deadline plus the Hub's delay as the record has it, and later than this machine's clock",
+        "refused: it is the deadline plus the Hub's delay as the record has it, and the deadline is later than this "
+        "machine's clock",
         differs="reveal_point_wrong",
     ),
     Rule(
